@@ -5,7 +5,7 @@ Add-Type -AssemblyName System.ServiceProcess    # Windows PowerShell 5.1 does no
 $ServiceRoot = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services'
 $RestartSeconds = 10
 $PollSeconds = 2
-$SettleSeconds = 2    # seconds; a service with a wrong flag, file or network exits within them
+$SettleSeconds = 2    # a service with a wrong flag, file or network exits within them
 $LogBytes = 50MB    # size at which nssm rotates a log
 $Starts = @{ auto = 2; disabled = 4 }    # winsvc.h: SERVICE_AUTO_START, SERVICE_DISABLED
 
@@ -158,7 +158,7 @@ function Set-ServiceStep {
         Name = $name; Command = $values['']['ImagePath'][1]; Depends = $values['']['DependOnService'][1]
         Description = $Step['description']; RestartSeconds = Get-RestartSecond $Step; Start = Get-ServiceStart $Step
     }
-    Set-ScmService @service
+    if (Test-NativeBlocked) { Set-PlainService $Run @service } else { Set-ScmService @service }
     foreach ($path in $values.Keys) {
         foreach ($value in $values[$path].Keys) {
             $kind, $data = $values[$path][$value]
@@ -241,7 +241,7 @@ function Set-SystemServiceStep {
     param($Run, $Step)
     $name, $now = $Step['service'], (Get-ServiceState $Step['service'])
     if (-not $now) { throw (New-Failure 'service-failed' "this Windows has no service $name") }
-    Set-ScmStart $name $Starts[$Step['start']]
+    Set-StartType $name $Starts[$Step['start']]
     if ($Step['start'] -eq 'auto' -and (Test-ServiceTrigger $name)) {
         [void](& sc.exe triggerinfo $name delete)
     }

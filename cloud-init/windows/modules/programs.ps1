@@ -63,24 +63,25 @@ function Invoke-Program {
         $why = $_.Exception.GetBaseException().Message
         throw (New-Failure 'command-failed' "$Program cannot be started: $why")
     }
-    $native = Get-JobType
-    $job = $native::CreateJobObjectW([IntPtr]::Zero, [NullString]::Value)
+    $native = if (-not (Test-NativeBlocked)) { Get-JobType }
+    $job = if ($native) { $native::CreateJobObjectW([IntPtr]::Zero, [NullString]::Value) }
     try {
         # False if the program has already exited.
-        [void]$native::AssignProcessToJobObject($job, $process.Handle)
+        if ($native) { [void]$native::AssignProcessToJobObject($job, $process.Handle) }
         $reading = $process.StandardOutput.ReadToEndAsync(), $process.StandardError.ReadToEndAsync()
         # As bytes: the writer of StandardInput would encode in the console's code page.
         $bytes = $Utf8.GetBytes($InputText)
         try { $process.StandardInput.BaseStream.Write($bytes, 0, $bytes.Length); $process.StandardInput.Close() }
         catch [IO.IOException] { [void] 'it has ended without reading' }
         if (-not $process.WaitForExit(1000 * $TimeoutSeconds)) {
-            [void]$native::TerminateJobObject($job, 1)
+            if ($native) { [void]$native::TerminateJobObject($job, 1) }
+            else { [void](& taskkill.exe /t /f /pid $process.Id) }
             throw (New-Failure 'command-timeout' "$Program took longer than $TimeoutSeconds s")
         }
         $output = @($reading | ForEach-Object { if ($_.Wait(5000)) { $_.Result } }) -join ''
         $code = $process.ExitCode
     }
-    finally { [void]$native::CloseHandle($job); $process.Dispose() }
+    finally { if ($native) { [void]$native::CloseHandle($job) }; $process.Dispose() }
     if ($code -ne 0 -and -not $AllowFailure) {
         $end = $output.Trim()
         if ($end.Length -gt $Shown) {

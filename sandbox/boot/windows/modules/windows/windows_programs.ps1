@@ -1,0 +1,26 @@
+# Programs of Windows that Wine lacks, or has without what the executor needs.
+
+function netsh.exe {
+    $kept = Get-Kept 'ports'
+    $protocol = $args[4]
+    $global:LASTEXITCODE = 0
+    if ($args[2] -eq 'set') {
+        $kept[$protocol] = @([int] ($args[5] -replace '^start='), [int] ($args[6] -replace '^num='))
+        Set-Kept 'ports' $kept
+        return 'Ok.'
+    }
+    $range = if ($kept.ContainsKey($protocol)) { $kept[$protocol] } else { 49152, 16384 }
+    '', "Protocol $protocol Dynamic Port Range", '---------------------------------',
+    "Start Port      : $($range[0])", "Number of Ports : $($range[1])", ''
+}
+
+# Wine's program knows no triggers and no flag of failure actions.
+function sc.exe {
+    if ($args[0] -eq 'failureflag') { $global:LASTEXITCODE = 0; return }
+    if ($args[0] -ne 'triggerinfo') { return & "$env:SystemRoot\System32\sc.exe" @args }
+    $services = [Microsoft.Win32.Registry]::LocalMachine.OpenSubKey('SYSTEM\CurrentControlSet\Services', $true)
+    $global:LASTEXITCODE = 0
+    if ($args[2] -ne 'delete' -or -not $services.OpenSubKey($args[1])) { $global:LASTEXITCODE = 1060; return 'FAILED' }
+    $services.DeleteSubKeyTree("$($args[1])\TriggerInfo", $false)
+    '[SC] ChangeServiceConfig2 SUCCESS'
+}
