@@ -36,7 +36,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     inputs = MachineInputs(context, network.machine_subnets, firewall.group_ids, identity.profiles, images.ids)
     instances = machines(
         context,
-        cloud_machines(inputs, launch, [*network.routes, *firewall.egress, storage.members]),
+        cloud_machines(inputs, launch, [*network.routes, *firewall.egress, storage.members, api.record]),
         lambda group: Records(parent, network.vpc_id, storage.bundle_bucket, identity.role_ids[group]),
         api.public_host,
         child,

@@ -26,6 +26,8 @@ class Api(pulumi.ComponentResource):
 
     public_host: Output[str]
     """DNS name of the public load balancer, or empty."""
+    record: pulumi.Resource
+    """The endpoint's name, by which machines find the API."""
 
     def __init__(
         self, context: ClusterContext, network: Network, firewall: Firewall, opts: ResourceOptions | None = None
@@ -47,25 +49,19 @@ class Api(pulumi.ComponentResource):
             for group in (SecurityGroup.API_INTERNAL, SecurityGroup.API_PUBLIC)
             if group in firewall.group_ids
         }
-        record: dict[str, Any]
-        serving: list[pulumi.Resource] = []
-        if endpoint.balanced:
-            internal, serving = balancers[SecurityGroup.API_INTERNAL]
-            target = {"name": internal.dns_name, "zone_id": internal.zone_id, "evaluate_target_health": False}
-            record = {"aliases": [target]}
-        else:
-            record = {"ttl": 60, "records": list(self._addresses.values())}
-        aws.route53.Record(
+        # addresses instead of an alias: the record then exists before machines ask for the name, and no machine keeps
+        # the answer "no such name", which systemd-resolved does for 900 s (Route 53's SOA minimum)
+        self.record = aws.route53.Record(
             f"{plan.name}-api",
             zone_id=zone.zone_id,
             name=endpoint.host,
             type="A",
-            # the name points at a load balancer only once that has targets
-            opts=ResourceOptions(parent=self, depends_on=serving),
-            **record,
+            ttl=60,
+            records=[str(address) for address in plan.api_addresses],
+            opts=ResourceOptions(parent=self),
         )
         public = balancers.get(SecurityGroup.API_PUBLIC)
-        self.public_host = public[0].dns_name if public else Output.from_input("")
+        self.public_host = public.dns_name if public else Output.from_input("")
         self.register_outputs({"public_host": self.public_host})
 
     def _placement(self, group: SecurityGroup) -> dict[str, Any]:
@@ -76,10 +72,8 @@ class Api(pulumi.ComponentResource):
         pairs = zip(self._network.machine_subnets, addresses, strict=True)
         return {"subnet_mappings": [{"subnet_id": id_, "private_ipv4_address": str(address)} for id_, address in pairs]}
 
-    def _balancer(
-        self, group: SecurityGroup, security_group: Output[str]
-    ) -> tuple[aws.lb.LoadBalancer, list[pulumi.Resource]]:
-        """Return a TCP load balancer in front of the control plane, and its listener and targets."""
+    def _balancer(self, group: SecurityGroup, security_group: Output[str]) -> aws.lb.LoadBalancer:
+        """Return a TCP load balancer in front of the control plane."""
         cluster, tags = self._context.plan.name, self._context.tags
         full, purpose = f"{cluster}-{group.value}", group.value.removeprefix("api-")
         name = self._context.generated.suffix.apply(lambda suffix: balancer_name(cluster, purpose, suffix))
@@ -111,13 +105,12 @@ class Api(pulumi.ComponentResource):
             tags=tags.on(self, aws.lb.TargetGroup, full),
             opts=fixed,
         )
-        return balancer, self._serve(full, port, balancer, targets)
+        self._serve(full, port, balancer, targets)
+        return balancer
 
-    def _serve(
-        self, full: str, port: int, balancer: aws.lb.LoadBalancer, targets: aws.lb.TargetGroup
-    ) -> list[pulumi.Resource]:
+    def _serve(self, full: str, port: int, balancer: aws.lb.LoadBalancer, targets: aws.lb.TargetGroup) -> None:
         """Register the control plane as targets, and a listener that forwards to them."""
-        attachments: list[pulumi.Resource] = [
+        for machine, address in self._addresses.items():
             aws.lb.TargetGroupAttachment(
                 f"{full}-{machine}",
                 target_group_arn=targets.arn,
@@ -125,9 +118,7 @@ class Api(pulumi.ComponentResource):
                 port=port,
                 opts=ResourceOptions(parent=self),
             )
-            for machine, address in self._addresses.items()
-        ]
-        listener = aws.lb.Listener(
+        aws.lb.Listener(
             full,
             load_balancer_arn=balancer.arn,
             port=port,
@@ -136,4 +127,3 @@ class Api(pulumi.ComponentResource):
             tags=self._context.tags.on(self, aws.lb.Listener, full),
             opts=ResourceOptions(parent=self),
         )
-        return [*attachments, listener]

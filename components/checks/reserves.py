@@ -2,18 +2,16 @@
 
 from collections.abc import Iterator
 
+from components.catalogue.instance_sizes import Size
 from components.checks.check import Finding, MachineGroupSpec, Subject, at, error, warning
 from components.checks.eviction import THRESHOLD
 from components.checks.machines import GIB, known
-from components.spec.defaults import windows_cpu_milli
-from components.spec.models import PriorityClass, Reserve
+from components.spec.defaults import HARD_EVICTION, linux_kube_reserved, windows_cpu_milli
+from components.spec.models import Pool, PriorityClass, Reserve
 from components.spec.quantities import cpu_milli, memory_bytes
 
 WINDOWS_MEMORY = 2 * GIB
 """Bytes that Windows itself needs (RES-01)."""
-
-HARD_EVICTION = {"linux": "100Mi", "windows": "500Mi"}
-"""The kubelet's default threshold of memory.available (pkg/kubelet/apis/config/v1beta1/defaults_{linux,windows}.go)."""
 
 LITTLE = GIB
 """Bytes of allocatable memory: with less, no Windows container with a program in it can run."""
@@ -31,23 +29,27 @@ def _memory(reserve: Reserve) -> int:
     return memory_bytes(reserve.memory) if reserve.memory else 0
 
 
-def allocatable_memory(group: MachineGroupSpec, capacity: int) -> int:
-    """Return bytes for pods: capacity less system_reserved, kube_reserved and the hard eviction threshold (RES-06)."""
-    default = HARD_EVICTION["windows" if group.os.is_windows else "linux"]
-    eviction = _threshold_bytes(group.options.kubelet.eviction_hard.get("memory.available", default), capacity)
-    return (
-        capacity
-        - _memory(group.options.kubelet.system_reserved)
-        - _memory(group.options.kubelet.kube_reserved)
-        - eviction
-    )
+def kube_reserved(group: MachineGroupSpec, size: Size | None) -> dict[str, str]:
+    """Return what the kubelet and the runtime keep, as quantities; in Linux pools shares of a known size by default."""
+    written = group.options.kubelet.kube_reserved.model_dump(exclude_none=True)
+    if group.os.is_windows or size is None or not isinstance(group.options, Pool):
+        return written
+    return {**linux_kube_reserved(size.vcpu, size.memory, group.max_pods), **written}
 
 
-def allocatable_cpu_milli(group: MachineGroupSpec, vcpu: int) -> int:
-    """Return CPU for pods in thousandths of a core: capacity less system_reserved and kube_reserved (RES-06)."""
-    system, kube = group.options.kubelet.system_reserved.cpu, group.options.kubelet.kube_reserved.cpu
-    reserved = cpu_milli(system) if system else windows_cpu_milli(vcpu) if group.os.is_windows else 0
-    return vcpu * 1000 - reserved - (cpu_milli(kube) if kube else 0)
+def allocatable_memory(group: MachineGroupSpec, size: Size) -> int:
+    """Return bytes for pods: memory less system_reserved, kube_reserved and the hard eviction threshold (RES-06)."""
+    default = HARD_EVICTION["windows" if group.os.is_windows else "linux"]["memory.available"]
+    eviction = _threshold_bytes(group.options.kubelet.eviction_hard.get("memory.available", default), size.memory)
+    kube = memory_bytes(kube_reserved(group, size).get("memory", "0"))
+    return size.memory - _memory(group.options.kubelet.system_reserved) - kube - eviction
+
+
+def allocatable_cpu_milli(group: MachineGroupSpec, size: Size) -> int:
+    """Return CPU for pods in thousandths of a core: cores less system_reserved and kube_reserved (RES-06)."""
+    system = group.options.kubelet.system_reserved.cpu
+    reserved = cpu_milli(system) if system else windows_cpu_milli(size.vcpu) if group.os.is_windows else 0
+    return size.vcpu * 1000 - reserved - cpu_milli(kube_reserved(group, size).get("cpu", "0"))
 
 
 def _windows_memory(subject: Subject) -> Iterator[Finding]:
@@ -75,21 +77,21 @@ def _windows_cpu(subject: Subject) -> Iterator[Finding]:
 def _no_memory(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
         size = known(subject, group)
-        if size and (left := allocatable_memory(group, size.memory)) <= 0:
+        if size and (left := allocatable_memory(group, size)) <= 0:
             yield at(*group.path, "kubelet", size=size.name, gib=size.memory / GIB, missing=-left // 2**20)
 
 
 def _little_memory(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
         size = known(subject, group)
-        if size and 0 < (left := allocatable_memory(group, size.memory)) < LITTLE:
+        if size and 0 < (left := allocatable_memory(group, size)) < LITTLE:
             yield at(*group.path, "kubelet", size=size.name, gib=size.memory / GIB, left=left // 2**20)
 
 
 def _no_cpu(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
         size = known(subject, group)
-        if size and allocatable_cpu_milli(group, size.vcpu) <= 0:
+        if size and allocatable_cpu_milli(group, size) <= 0:
             yield at(*group.path, "kubelet", size=size.name, vcpu=size.vcpu)
 
 

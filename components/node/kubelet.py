@@ -10,7 +10,7 @@ from components.node.kinds import ref
 from components.node.layout import LAYOUTS, LINUX, WHOLE_KUBELET_CONFIG, WINDOWS
 from components.node.merge import merge
 from components.node.role import Role
-from components.spec.defaults import windows_cpu_milli
+from components.spec.defaults import HARD_EVICTION, linux_kube_reserved, windows_cpu_milli
 from components.spec.models import PriorityClass, Reserve
 
 _AUTHENTICATION: dict[str, Any] = {"anonymous": {"enabled": False}, "webhook": {"enabled": True}}
@@ -61,8 +61,8 @@ def configuration(role: Role) -> dict[str, Any]:
         "rotateCertificates": True,
         "serverTLSBootstrap": True,
         "systemReserved": system_reserved(role),
-        "kubeReserved": _quantities(role.kubelet.kube_reserved),
-        "evictionHard": role.kubelet.eviction_hard,
+        "kubeReserved": kube_reserved(role),
+        "evictionHard": eviction_hard(role),
     }
     if role.os.is_windows:
         ours |= _WINDOWS_ONLY | (_DOCKERSHIM if runtime.uses_dockershim(role) else {})
@@ -79,6 +79,23 @@ def system_reserved(role: Role) -> dict[str, str]:
         size = instance_sizes.size(role.size)
         reserved["cpu"] = f"{windows_cpu_milli(size.vcpu if size else 0)}m"
     return reserved
+
+
+def kube_reserved(role: Role) -> dict[str, str]:
+    """Return kubeReserved; in Linux pools its cpu and memory default to shares of the machine, if its size is known.
+
+    Control planes reserve nothing by default: they run no pods of users.
+    """
+    reserved, size = _quantities(role.kubelet.kube_reserved), instance_sizes.size(role.size)
+    if role.os.is_windows or role.is_control_plane or size is None:
+        return reserved
+    return {**linux_kube_reserved(size.vcpu, size.memory, role.max_pods), **reserved}
+
+
+def eviction_hard(role: Role) -> dict[str, str]:
+    """Return evictionHard: the user's signals over the defaults, which the kubelet drops once one signal is written."""
+    written = role.kubelet.eviction_hard
+    return {**HARD_EVICTION[role.system], **written} if written else {}
 
 
 def priority(chosen: PriorityClass | None) -> list[str]:

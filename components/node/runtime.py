@@ -225,7 +225,7 @@ def _linux(role: Role, layout: Layout) -> tuple[Step, ...]:
             command=command,
             delegate=True,
             limits=_LIMITS,
-            restarts_on=[config, *egress.trust_files(role)],
+            restarts_on=[program, config, *egress.trust_files(role)],
             restart_seconds=5,
             **egress.variables(role),
         ),

@@ -20,6 +20,17 @@ SYSCTLS = {
 """Kernel settings by name."""
 
 
+_APT = "apt-get --quiet --option DPkg::Lock::Timeout=300"
+"""Waits for another program's lock on packages, as cloud images update themselves at their first boot. The install
+decides: an archive that is gone, such as Debian's backports, fails the update but not the packages of the others."""
+
+NEEDRESTART = """\
+# Not restarted after an update of a library: that would interrupt pods, or an upgrade of the control plane.
+$nrconf{override_rc}->{qr(^(containerd|docker|cri-docker|kubelet|mullion)[^/]*\\.service$)} = 0;
+"""
+"""Settings of needrestart, which restarts services on Ubuntu once an update replaced a library that they use."""
+
+
 def identity() -> Phase:
     """Return the phase that sets the host name."""
     return Phase("identity", Scope.NODE, (step("hostname", "hostname", value=ref("machine.name")),))
@@ -32,7 +43,8 @@ def linux(role: Role) -> Phase:
     server = role.spec.cloud.facts.time_server
     time = [step("time-source", "time-source", server=server)] if server else []
     trusted = egress.authorities(role)
-    steps = (*_cgroups(role), *modules, *sysctls, step("swap", "swap"), *time, *trusted, *_packages(role))
+    needrestart = step("file", "needrestart", path="/etc/needrestart/conf.d/mullion.conf", content=NEEDRESTART)
+    steps = (*_cgroups(role), needrestart, *modules, *sysctls, step("swap", "swap"), *time, *trusted, *_packages(role))
     return Phase("system", Scope.IMAGE, steps)
 
 
@@ -53,7 +65,7 @@ def _packages(role: Role) -> tuple[Step, ...]:
         step(
             "command",
             f"package-{package}",
-            argv=["/bin/sh", "-c", f"apt-get update --quiet && apt-get install --yes --quiet {package}"],
+            argv=["/bin/sh", "-c", f"{_APT} update; {_APT} install --yes {package}"],
             environment={"DEBIAN_FRONTEND": "noninteractive", **egress.packages(role)},
             creates=program,
         )

@@ -74,7 +74,8 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
     balancers = tuple(each for each in groups(spec) if each not in NODES)
     return [
         *_pod_rows(spec),
-        _Row("kubelet", NODES, control_plane, "tcp", (KUBELET_PORT, KUBELET_PORT), "exec, logs and metrics"),
+        # from workers: metrics-server and other collectors of metrics, whose packets have their node's address
+        _Row("kubelet", NODES, NODES, "tcp", (KUBELET_PORT, KUBELET_PORT), "exec, logs and metrics"),
         _Row("nodeport-tcp", NODES, NODES, "tcp", NODE_PORTS, "Services of type NodePort"),
         _Row("nodeport-udp", NODES, NODES, "udp", NODE_PORTS, "Services of type NodePort"),
         _Row("etcd", control_plane, control_plane, "tcp", ETCD_PORTS, "etcd clients and peers"),

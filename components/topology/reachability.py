@@ -97,9 +97,8 @@ def paths(
                 )
             for other in places:
                 yield from _pod_ways(rules, network, source, group, other)
-                if group is SecurityGroup.CONTROL_PLANE:
-                    kubelet = inside([group, other], "tcp", KUBELET_PORT)
-                    yield Path(source, f"kubelet of {other.value}", "direct", kubelet)
+                kubelet = inside([group, other], "tcp", KUBELET_PORT)
+                yield Path(source, f"kubelet of {other.value}", "direct", kubelet)
     if SecurityGroup.API_PUBLIC in groups:
         missing = inside([SecurityGroup.API_PUBLIC, SecurityGroup.CONTROL_PLANE], "tcp", API_PORT)
         if not any(each.group is SecurityGroup.API_PUBLIC and each.ingress for each in rules):

@@ -14,7 +14,7 @@ from components.checks import reserves
 from components.checks.addresses import address_figures
 from components.checks.check import MachineGroupSpec, Subject
 from components.plan import ClusterPlan, Machine, MachineGroup, plan_cluster
-from components.spec.defaults import windows_cpu_milli
+from components.spec.defaults import HARD_EVICTION, windows_cpu_milli
 from components.stack_files.stack import Stack
 from components.topology.firewall import Rule, SecurityGroup
 from operations.clouds.account_limits import account_limits
@@ -135,8 +135,9 @@ def _reserved(group: MachineGroup, subject: Subject) -> dict[str, dict[str, str]
     system = kubelet.system_reserved.model_dump(exclude_none=True)
     if group.os.is_windows:
         system = {"cpu": f"{windows_cpu_milli(size.vcpu if size else 0)}m", **system}
-    eviction = {"memory.available": reserves.HARD_EVICTION[group.family], **kubelet.eviction_hard}
-    return {"system": system, "kube": kubelet.kube_reserved.model_dump(exclude_none=True), "eviction": eviction}
+    eviction = {"memory.available": HARD_EVICTION[group.family]["memory.available"], **kubelet.eviction_hard}
+    kube = reserves.kube_reserved(_limits(group, subject), size)
+    return {"system": system, "kube": kube, "eviction": eviction}
 
 
 def _allocatable(group: MachineGroup, subject: Subject) -> dict[str, int] | None:
@@ -145,8 +146,8 @@ def _allocatable(group: MachineGroup, subject: Subject) -> dict[str, int] | None
     if size is None:
         return None
     return {
-        "cpu_milli": reserves.allocatable_cpu_milli(limits, size.vcpu),
-        "memory_bytes": reserves.allocatable_memory(limits, size.memory),
+        "cpu_milli": reserves.allocatable_cpu_milli(limits, size),
+        "memory_bytes": reserves.allocatable_memory(limits, size),
     }
 
 

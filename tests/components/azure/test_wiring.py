@@ -216,33 +216,6 @@ def test_each_load_balancer_probes_readyz_and_has_no_outbound_snat() -> None:
     assert rule["probe"]["id"].endswith("/providers/Microsoft.Network/loadBalancers/azure-prod-api-internal/probes/api")
 
 
-def test_blobs_wait_for_the_vault_so_that_the_accounts_network_rules_have_taken_effect() -> None:
-    found = recording("azure-dev")
-    [vault] = of(found, "azure-native:keyvault:Vault").values()
-    blobs = of(found, "azure-native:storage:Blob").values()
-    assert blobs
-    assert all(vault.urn in blob.request.dependencies for blob in blobs)
-
-
-def test_azure_names_the_disks_so_that_a_new_machine_does_not_wait_for_the_old_one() -> None:
-    for machine in of(recording("azure-dev"), MACHINE).values():
-        assert "name" not in machine.inputs["storageProfile"]["osDisk"]
-        assert "storageProfile.osDisk.name" in machine.ignore_changes, "an existing disk keeps its name"
-
-
-def test_balancers_of_a_cluster_in_two_zones_are_in_all_zones_because_azure_takes_one_or_all() -> None:
-    network = {"zones": 2, "nodes": "10.20.0.0/16"}
-    api = {"access": "public", "allow": ["8.8.8.0/24"]}
-    spec = {**config("azure-prod")[CLUSTER], "network": network, "api": api}
-    recorded = record("azure-prod", {**config("azure-prod"), CLUSTER: spec})
-    assert recorded.errors == []
-    balancers = of(recorded, "azure-native:network:LoadBalancer")
-    [internal] = balancers["azure-prod-api-internal"].inputs["frontendIPConfigurations"]
-    public = of(recorded, "azure-native:network:PublicIPAddress")["azure-prod-api-public"].inputs
-    assert internal["zones"] == public["zones"] == ["1", "2", "3"]
-    assert {tuple(machine.inputs["zones"]) for machine in of(recorded, MACHINE).values()} == {("1",), ("2",)}
-
-
 def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_address() -> None:
     network = {"mode": "l2bridge", "pods": "10.244.0.0/14", "services": "10.96.0.0/12", "nodes": "10.20.0.0/22"}
     changed = {**config("azure-dev"), CLUSTER: {**config("azure-dev")[CLUSTER], "network": network}}

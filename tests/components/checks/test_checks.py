@@ -4,9 +4,11 @@ import re
 
 import pytest
 
+from components.catalogue import instance_sizes
 from components.checks import CHECKS, TABLES, addresses, reserves
 from components.checks.check import Check, Subject
 from components.naming import CONTROL_PLANE
+from components.spec.defaults import linux_kube_reserved
 from components.spec.form import ROWS
 from components.spec.report import Severity
 from components.stack_files.stack import CLUSTER, read_stack
@@ -139,8 +141,27 @@ def test_allocatable_is_capacity_without_reserves_and_hard_eviction() -> None:
     """RES-06."""
     subject = Subject("a", "eu-west-1", read_stack("a", {**REGION, CLUSTER: GOOD}).spec)
     web = next(group for group in subject.workers if group.name == "web")
-    assert reserves.allocatable_memory(web, 16 * 2**30) == 14 * 2**30 - 500 * 2**20
-    assert reserves.allocatable_cpu_milli(web, 4) == 3500
+    size = instance_sizes.size("m6i.xlarge")
+    assert size
+    assert reserves.allocatable_memory(web, size) == 14 * 2**30 - 500 * 2**20
+    assert reserves.allocatable_cpu_milli(web, size) == 3500
+    linux = next(group for group in subject.workers if group.name == "linux")
+    # 4 vCPU and 16 GiB with 110 pods: EKS reserves 80m and 1465 MiB
+    assert reserves.allocatable_cpu_milli(linux, size) == 3920
+    assert reserves.allocatable_memory(linux, size) == 16 * 2**30 - (1465 + 100) * 2**20
+
+
+@pytest.mark.parametrize(
+    ("vcpus", "gib", "pods", "reserved"),
+    [
+        (2, 8, 110, {"cpu": "70m", "memory": "1465Mi"}),  # EKS: m6i.large with 110 pods
+        (4, 16, 58, {"cpu": "80m", "memory": "893Mi"}),  # EKS: m5.xlarge with 58 pods (nodeadm's documentation)
+        (16, 64, 110, {"cpu": "110m", "memory": "1465Mi"}),
+        (2, 4, 110, {"cpu": "70m", "memory": "1024Mi"}),  # GKE: a quarter of the first 4 GiB
+    ],
+)
+def test_linux_reserves_as_managed_clusters_do(vcpus: int, gib: int, pods: int, reserved: dict[str, str]) -> None:
+    assert linux_kube_reserved(vcpus, gib * 2**30, pods) == reserved
 
 
 def test_a_check_refuses_a_pool_named_control_plane() -> None:

@@ -207,16 +207,21 @@ def test_res_01_and_res_02_reserves_are_two_gib_and_a_tenth_of_the_cores(size: s
     assert content(node_plan, "kubelet-config")["systemReserved"] == {"memory": "2Gi", "cpu": cpu}
 
 
-def test_res_01_reserves_and_thresholds_in_the_spec_are_used_unchanged() -> None:
+def test_res_01_reserves_in_the_spec_are_used_unchanged_and_thresholds_over_the_kubelets_defaults() -> None:
     kubelet = {
         "system_reserved": {"cpu": "250m", "memory": "4Gi", "ephemeral_storage": "1Gi"},
         "kube_reserved": {"memory": "512Mi"},
-        "eviction_hard": {"memory.available": "500Mi"},
+        "eviction_hard": {"memory.available": "700Mi"},
     }
     configuration = content(plan("windows-2019", {"kubelet": kubelet}), "kubelet-config")
     assert configuration["systemReserved"] == {"cpu": "250m", "memory": "4Gi", "ephemeral-storage": "1Gi"}
     assert configuration["kubeReserved"] == {"memory": "512Mi"}
-    assert configuration["evictionHard"] == {"memory.available": "500Mi"}
+    assert configuration["evictionHard"] == {
+        "memory.available": "700Mi",
+        "nodefs.available": "10%",
+        "imagefs.available": "15%",
+    }, "the kubelet drops its defaults once one signal is written"
+    assert "evictionHard" not in content(plan("windows-2019", {}), "kubelet-config")
 
 
 @pytest.mark.parametrize("chosen", [None, "HIGH_PRIORITY_CLASS"])

@@ -63,12 +63,12 @@ def test_no_rule_admits_the_internet(cluster: ClusterSpec) -> None:
 
 
 def test_overlay_and_kubelet_ports_are_open_to_nodes_only() -> None:
-    """NET-13: UDP 4789 between all nodes, TCP 10250 from the control plane."""
+    """NET-13: UDP 4789 between all nodes; TCP 10250 too: metrics-server asks every kubelet."""
     rules = firewall.rules(SHAPES["one"])
     vxlan = {(rule.peer, rule.group) for rule in rules if rule.protocol == "udp" and rule.ports == (4789, 4789)}
     assert vxlan == {(a, b) for a in firewall.NODES for b in firewall.NODES}
     kubelet = {(rule.peer, rule.group) for rule in rules if rule.ports == (10250, 10250)}
-    assert kubelet == {(SecurityGroup.CONTROL_PLANE, each) for each in firewall.NODES}
+    assert kubelet == {(source, target) for source in firewall.NODES for target in firewall.NODES}
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))

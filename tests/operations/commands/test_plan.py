@@ -68,7 +68,7 @@ def test_what_pods_can_have_is_shown_per_pool_res_06(planned: Callable[..., dict
 def test_the_text_says_what_the_document_says(clone: Path, mullion: Run) -> None:
     result = mullion("plan", "small")
     assert result.exit_code == 0
-    for word in ("web-1", "10.20.", "https://api.small.mullion.internal:6443", "14 of 14 paths open", "never: changes"):
+    for word in ("web-1", "10.20.", "https://api.small.mullion.internal:6443", "16 of 16 paths open", "never: changes"):
         assert word in result.stdout, word
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", result.stdout), "plain text, no control characters"
 
