@@ -168,7 +168,7 @@ def _flanneld(role: Role) -> tuple[Step, ...]:
     )
 
 
-_UNIT = "mullion-closed-to-pods.service"
+_UNIT, _TIMER_UNIT = "mullion-closed-to-pods.service", "mullion-closed-to-pods.timer"
 
 _CHAIN = "MULLION-PODS"
 
@@ -183,7 +183,10 @@ def linux_phase(role: Role) -> Phase:
         Scope.IMAGE,
         (
             step("file", "closed-to-pods-unit", path=path, content=_unit(rules)),
-            step("command", "closed-to-pods", argv=["/usr/bin/systemctl", "enable", "--now", _UNIT]),
+            step("file", "closed-to-pods-timer", path=path.replace(".service", ".timer"), content=_TIMER),
+            step("command", "closed-to-pods-enabled", argv=["/usr/bin/systemctl", "enable", _UNIT]),
+            step("command", "closed-to-pods-repaired", argv=["/usr/bin/systemctl", "enable", "--now", _TIMER_UNIT]),
+            step("command", "closed-to-pods", argv=["/usr/bin/systemctl", "start", _UNIT]),
         ),
     )
 
@@ -211,16 +214,26 @@ def _routed(role: Role) -> bool:
 
 
 def _unit(rules: list[str]) -> str:
+    """Return the unit, which each start of the kubelet and the timer run again: no RemainAfterExit."""
     lines = ["[Unit]", "Description=Close metadata addresses to pods", "Before=kubelet.service", "", "[Service]"]
-    lines += ["Type=oneshot", "RemainAfterExit=yes", *rules]
-    return "\n".join([*lines, "", "[Install]", "WantedBy=multi-user.target", ""])
+    lines += ["Type=oneshot", *rules, "", "[Install]", "WantedBy=multi-user.target", "RequiredBy=kubelet.service", ""]
+    return "\n".join(lines)
+
+
+_TIMER = "\n".join(
+    [
+        *("[Unit]", "Description=Close metadata addresses to pods again if another program flushed the rules", ""),
+        *("[Timer]", "OnBootSec=1min", "OnUnitInactiveSec=5min", "", "[Install]", "WantedBy=timers.target", ""),
+    ]
+)
+"""Timer of the unit: a program on the machine that flushes iptables opens metadata to pods for at most five minutes."""
 
 
 def _closed(closed: ClosedAddress) -> list[str]:
     ports = ",".join(map(str, closed.tcp_ports))
     only = f"-p tcp -m multiport --dports {ports} " if ports else ""
     # in table mangle, which comes before filter's FORWARD, where kube-proxy and flannel insert rules at the head
-    return _once("mangle", "I", f"FORWARD -d {closed.address}/32 {only}-j DROP")
+    return [_once("mangle", "I", f"FORWARD -d {closed.address}/32 {only}-j DROP")]
 
 
 def _masquerade(network: Network) -> list[str]:
@@ -229,14 +242,16 @@ def _masquerade(network: Network) -> list[str]:
     Traffic within the cloud's network is translated too: its name server may refuse addresses outside the network.
     """
     inside = [f"-d {each}" for each in (network.pods, "224.0.0.0/4")]
-    iptables = "/usr/sbin/iptables -w -t nat"
-    chain = [f"ExecStart=-{iptables} -N {_CHAIN}", f"ExecStart={iptables} -F {_CHAIN}"]
-    chain += [f"ExecStart={iptables} -A {_CHAIN} {each} -j RETURN" for each in inside]
-    chain += [f"ExecStart={iptables} -A {_CHAIN} -j MASQUERADE"]
-    return [*chain, *_once("nat", "A", f"POSTROUTING -s {network.pods} -j {_CHAIN}")]
+    chain = [f"ExecStart=-{IPTABLES} -t nat -N {_CHAIN}"]
+    chain += [_once("nat", "A", f"{_CHAIN} {each} -j RETURN") for each in inside]
+    chain += [_once("nat", "A", f"{_CHAIN} -j MASQUERADE")]
+    return [*chain, _once("nat", "A", f"POSTROUTING -s {network.pods} -j {_CHAIN}")]
 
 
-def _once(table: str, how: str, rule: str) -> list[str]:
-    # deletes the rule first (- ignores a failure), so that a second start leaves one rule
-    iptables = "/usr/sbin/iptables -w" + ("" if table == "filter" else f" -t {table}")
-    return [f"ExecStart=-{iptables} -D {rule}", f"ExecStart={iptables} -{how} {rule}"]
+IPTABLES = "/usr/sbin/iptables -w"
+
+
+def _once(table: str, how: str, rule: str) -> str:
+    """Return a command that adds a rule if it is missing, without a moment in which it is not there."""
+    test, add = (f"{IPTABLES} -t {table} -{each} {rule}" for each in ("C", how))
+    return f'ExecStart=/bin/sh -c "{test} 2>/dev/null || {add}"'

@@ -5,9 +5,21 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
+from components.naming import CONTROL_PLANE
 from policies.rules.rule import UNKNOWN, Resource, ResourceRule, StackRule, items, known
 
-ADMIN_PORTS = {22: "SSH", 3389: "RDP", 5985: "WinRM", 5986: "WinRM over TLS"}
+_NO_PORT = "write `access: session`, which opens no port"
+_INSIDE = "only the cluster's own machines need it"
+ADMIN_PORTS = {
+    22: ("SSH", _NO_PORT),
+    2379: ("etcd", _INSIDE),
+    2380: ("etcd", _INSIDE),
+    3389: ("RDP", _NO_PORT),
+    5985: ("WinRM", _NO_PORT),
+    5986: ("WinRM over TLS", _NO_PORT),
+    10250: ("kubelet", _INSIDE),
+}
+"""Ports that no rule opens to the internet: their use, and what to do instead."""
 API_PORT = 6443
 PUBLIC_API = "Kubernetes API for people"
 """Description of AWS's only security group that ranges of the allow list can reach."""
@@ -20,6 +32,9 @@ DEFAULT_GROUP = "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup"
 FIREWALL = "gcp:compute/firewall:Firewall"
 AZURE_GROUP, AZURE_RULE = "azure-native:network:NetworkSecurityGroup", "azure-native:network:SecurityRule"
 ALL_PORTS, ANYONE = (0, 65535), ("*", "internet", "any")
+
+OWN_TAGS = frozenset({"virtualnetwork", "azureloadbalancer"})
+"""Azure's service tags without addresses of strangers ("Virtual network service tags")."""
 
 PRIVATE = tuple(
     ip_network(each)
@@ -55,8 +70,8 @@ def _is_public(written: str) -> bool:
         return True
     try:
         network: IPv4Network | IPv6Network = ip_network(written, strict=False)
-    except ValueError:  # the provider refuses it, or it is a name that the cloud defines
-        return False
+    except ValueError:  # a service tag of Azure: most, such as AzureCloud, hold machines of all customers
+        return written.lower() not in OWN_TAGS
     return not any(_within(network, private) for private in PRIVATE)
 
 
@@ -131,9 +146,18 @@ OPENINGS: Mapping[str, Callable[[Resource], Iterator[Opening]]] = {
 def _admin(resource: Resource) -> Iterator[str]:
     for opening in OPENINGS[resource.type](resource):
         for source in opening.public():
-            for port, use in ADMIN_PORTS.items():
+            for port, (use, instead) in ADMIN_PORTS.items():
                 if opening.lets_in(port):
-                    yield f"{source} can reach port {port} ({use}); write `access: session`, which opens no port"
+                    yield f"{source} can reach port {port} ({use}); {instead}"
+
+
+def _meant(resource: Resource, opening: Opening) -> bool:
+    """Return whether a rule is one of those for people and probes, and applies to the control plane alone."""
+    targets = {resource.urn}
+    if resource.type == FIREWALL:
+        targets = {*resource.inputs_from.get("targetServiceAccounts", ())}
+    behind = bool(targets) and all(urn.endswith(f"-{CONTROL_PLANE}") for urn in targets)
+    return opening.why in FROM_OUTSIDE and behind
 
 
 def _api(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
@@ -141,7 +165,7 @@ def _api(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
     for each in resources:
         of_group = groups & {each.urn, *each.inputs_from.get("securityGroupId", frozenset[str]())}
         for opening in OPENINGS[each.type](each) if each.type in OPENINGS and not of_group else ():
-            for source in opening.public() if opening.lets_in(API_PORT) and opening.why not in FROM_OUTSIDE else []:
+            for source in opening.public() if opening.lets_in(API_PORT) and not _meant(each, opening) else []:
                 yield (
                     each,
                     f"{source} can reach port {API_PORT} past the API's load balancer; write the range in `api.allow`",
@@ -151,7 +175,10 @@ def _api(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
 TYPES = frozenset(OPENINGS)
 RULES: tuple[ResourceRule | StackRule, ...] = (
     ResourceRule(
-        "admin-ports-closed", "No port for administration (SSH, RDP, WinRM) is open to public addresses.", TYPES, _admin
+        "admin-ports-closed",
+        "No port for administration (SSH, RDP, WinRM), of kubelets or of etcd is open to public addresses.",
+        TYPES,
+        _admin,
     ),
     StackRule("api-by-allow-list", "The API is public through its own load balancer and allow list only.", _api),
 )

@@ -9,8 +9,12 @@ from policies.rules.rule import Resource, ResourceRule, document, items, known
 WITHOUT_RESOURCES = frozenset({"ec2:DescribeInstances", "ecr:GetAuthorizationToken"})
 """Actions of machines' roles that take only the resource `*` (Service Authorization Reference, "Resource types"
 empty)."""
+MANAGED = frozenset(
+    {"AmazonEC2ContainerRegistryReadOnly", "AmazonSSMManagedInstanceCore", "CloudWatchAgentServerPolicy"}
+)
+"""AWS's own policies that a machine can have; all others hold more than a machine needs."""
 BROAD = ("AdministratorAccess", "PowerUserAccess", "FullAccess")
-"""Suffixes of AWS's managed policies that no machine can have."""
+"""Suffixes of policies that no machine can have, whoever wrote them."""
 
 POLICIES = frozenset({"aws:iam/rolePolicy:RolePolicy", "aws:iam/policy:Policy"})
 ROLE = "aws:iam/role:Role"
@@ -70,7 +74,8 @@ def _narrow(resource: Resource) -> Iterator[str]:
         for statement in items(document(holder.get("policy")), "Statement"):
             yield from _statement(statement)
     for arn in [*_listed(resource.properties.get("policyArn")), *_listed(resource.properties.get("managedPolicyArns"))]:
-        if arn.endswith(BROAD):
+        name, of_aws = arn.rpartition("/")[2], ":iam::aws:policy/" in arn
+        if arn.endswith(BROAD) or (of_aws and name not in MANAGED):
             yield f"it has the policy {arn.rpartition('/')[2]}; write one with only the permissions that it needs"
 
 

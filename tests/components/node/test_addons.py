@@ -136,7 +136,7 @@ def test_net_05_with_l2bridge_linux_has_a_bridge_with_the_planned_range_and_no_f
         assert bridge["ipam"]["ranges"] == [[{"subnet": ref("machine.pod_cidr")}]]
         assert "ipMasq" not in bridge, "it would hide pods from pods of other nodes"
         unit = content(node_plan, "closed-to-pods-unit")
-        returned = [line.split()[-3] for line in unit.splitlines() if line.endswith("-j RETURN")]
+        returned = [line.split()[-3] for line in unit.splitlines() if line.endswith('-j RETURN"')]
         assert returned == ["10.244.0.0/14", "224.0.0.0/4"], "the cloud's name server is asked by the node's address"
         assert position(node_plan, "cni-config") < position(node_plan, "kubelet")
     assert not [each for each in plan("ubuntu-24.04").steps if each.name == "cni-config"], "flannel brings its own"

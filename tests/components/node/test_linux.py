@@ -49,9 +49,10 @@ def test_metadata_is_closed_to_pods_before_the_kubelet_starts(os: str | None) ->
     node_plan = plan(os)
     unit = content(node_plan, "closed-to-pods-unit")
     assert "Before=kubelet.service" in unit
-    drop = "FORWARD -d 169.254.169.254/32 -j DROP"
-    assert f"iptables -w -t mangle -I {drop}" in unit, "no rule of kube-proxy or flannel comes before it there"
-    assert f"ExecStart=-/usr/sbin/iptables -w -t mangle -D {drop}" in unit, "a second start leaves one rule"
+    drop = "-d 169.254.169.254/32 -j DROP"
+    assert f"iptables -w -t mangle -I FORWARD {drop}" in unit, "no rule of kube-proxy or flannel comes before it there"
+    assert f"iptables -w -t mangle -C FORWARD {drop}" in unit, "a second start leaves one rule"
+    assert "RequiredBy=kubelet.service" in unit, "no kubelet, so no pod, without the rules"
     assert position(node_plan, "closed-to-pods") < position(node_plan, "kubelet")
 
 
