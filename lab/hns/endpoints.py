@@ -8,8 +8,8 @@ from lab.hns import networks, shapes
 from lab.hns.errors import Code, HnsError
 from lab.hns.service import REMOTE, Object, Service, policies, upper
 
-HOST = "00000000-0000-0000-0000-000000000000"
-"""What the first API lists as container of an endpoint that is attached to the host."""
+HOST = "host"
+"""Holder of an endpoint that is attached to the host; HNS lists no container for it."""
 
 ONLY: Mapping[str, frozenset[str]] = {
     "ProviderAddress": frozenset({"Overlay"}),

@@ -111,7 +111,7 @@ def endpoint_form(service: Service, endpoint: Mapping[str, Any]) -> Object:
         "DNSServerList": ",".join(dns.get("ServerList") or ()),
         "DNSSuffix": ",".join(dns.get("Search") or ()),
         "Policies": [from_hcn(each) for each in endpoint["Policies"]],
-        "SharedContainers": held,
+        "SharedContainers": [each for each in held if each != endpoints.HOST],
         "State": 2 if held else 1,
         **({"IsRemoteEndpoint": True} if endpoints.is_remote(endpoint) else {}),
     }

@@ -26,9 +26,9 @@ function Send-HnsRequest {
         if ($data) { $words['Data'] = $data }
         return Invoke-HnsRequest @words | Where-Object { $null -ne $_ }
     }
-    $path = (@('', $Type, $Id, $Action) | Where-Object { $_ -or $_ -eq '' }) -join '/'
+    $path = '/' + ((@($Type, $Id, $Action) | Where-Object { $_ }) -join '/')
     $said = ''
-    $code = (Get-HnsType)::HNSCall($Method, $path.TrimEnd('/'), $data, [ref] $said)
+    $code = (Get-HnsType)::HNSCall($Method, $path, $data, [ref] $said)
     $answer = if ($said) { ConvertFrom-Json $said }
     if ($code -ne 0 -or ($answer -and -not $answer.Success)) {
         $number = '0x{0:x8}' -f $code

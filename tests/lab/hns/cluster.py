@@ -13,14 +13,13 @@ from components.node import addons
 from components.node.role import role
 from components.stack_files.stack import CLUSTER, read_stack
 from lab.hns.service import Build
-from sandbox.boot.network_namespaces import within
 from tests.awaited import until
-from tests.lab.hns.machine import ADAPTER, Machine, machine
+from tests.lab.hns.machine import API, Machine, machine, output
 from tests.lab.joining.control_plane import ControlPlane
 from tests.lab.rendered import Rendered
 
-API, NODE, OTHER = "10.20.0.2", "10.20.0.4", "10.20.0.5"
-"""Addresses of the API server, the Windows machine, and a Linux node (VALUES in tests/lab/rendered.py)."""
+OTHER = "10.20.0.5"
+"""Address of a Linux node."""
 
 NAME = "pool-0"
 
@@ -56,12 +55,15 @@ class Cluster:
         addresses = [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}]
         self.plane.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"addresses": addresses}})
 
-    def start(self, service: str, program: str, path: Path) -> None:
+    def service(self, program: str, path: Path) -> None:
         """Start a service's command as the plan has it, without wrapper and service manager."""
+        words = [each for each in self.plan.command(program, program) if each != "--windows-service"]
+        self.start(program, path, words)
+
+    def start(self, program: str, path: Path, words: Sequence[str]) -> None:
+        """Start a program of the machine in the background."""
         installed = self.machine.windows.install(path, rf"C:\k\{program}.exe")
-        words = [each for each in self.plan.command(service, program) if each != "--windows-service"]
-        environment = self.plan.fields(service).get("environment") or {}
-        lines = ["@echo off", *(f"set {key}={NAME}" for key in environment)]
+        lines = ["@echo off", f"set NODE_NAME={NAME}"]
         lines.append(subprocess.list2cmdline([installed, *words]))
         script = self.machine.windows.path(rf"C:\k\{program}.cmd")
         script.write_text("\r\n".join(lines) + "\r\n", encoding="ascii")
@@ -98,7 +100,7 @@ class Cluster:
             self.machine.call("DeleteLoadBalancer", balancer["ID"])
         config = self.machine.windows.path(r"C:\k\kube-proxy.json")
         config.write_text(json.dumps(plan.file_of_kind("KubeProxyConfiguration")))
-        self.start("kube-proxy", "kube-proxy", path)
+        self.service("kube-proxy", path)
 
         def balanced() -> bool:
             made = self.machine.service.all("LoadBalancer")
@@ -136,60 +138,22 @@ class Cluster:
 def cluster(
     programs: Mapping[str, Path], tool: str, folder: Path, build: Build, plan: Rendered, kubernetes: str
 ) -> Iterator[Cluster]:
-    """Start the control plane, and make the machine with the kubeconfig of its node."""
+    """Start the control plane in the namespace of a new machine, which gets the kubeconfig of its node."""
     with ExitStack() as stack:
-        space = stack.enter_context(_space(folder.name[-8:]))
+        made = stack.enter_context(machine(tool, folder, build))
         authority = pki.certificate_authority("kubernetes")
         secrets = {"ca.crt": authority["certificate"], "ca.key": authority["key"]}
-        plane = ControlPlane(programs, kubernetes, folder / "plane", space, API, "api.lab", secrets)
+        plane = ControlPlane(programs, kubernetes, folder / "plane", made.space, API, "api.lab", secrets)
         plane.folder.mkdir()
         stack.callback(plane.stop)
         plane.start()
-        made = stack.enter_context(_within(space, tool, folder / "machine", build))
-        made.space = space
         conf = made.windows.path(r"C:\k\node.conf")
         user = ["--client-name", f"system:node:{NAME}", "--org", "system:nodes"]
         config = ["--config", str(plane.folder / "kubeadm.yaml")]
-        conf.write_text(_output([str(programs["kubeadm"]), "kubeconfig", "user", *user, *config]))
+        conf.write_text(output([str(programs["kubeadm"]), "kubeconfig", "user", *user, *config]))
         spec = {"cloud": "aws", "kubernetes": kubernetes, "pools": {"pool": {"os": "windows-2022"}}}
         worker = role("lab", read_stack("lab", {"aws:region": "eu-west-1", CLUSTER: spec}).spec, "pool")
         plane.apply(addons.windows_nodes(worker))
         running = Cluster(plane, made, plan)
         stack.callback(running.stop)
         yield running
-
-
-@contextmanager
-def _within(space: str, tool: str, folder: Path, build: Build) -> Iterator[Machine]:
-    """Make the machine; its emulator listens on the namespace's loopback."""
-    context = machine(tool, folder, build, NODE, ADAPTER)
-    made = within(space, context.__enter__)
-    try:
-        yield made
-    finally:
-        context.__exit__(None, None, None)
-
-
-@contextmanager
-def _space(suffix: str) -> Iterator[str]:
-    """Make a network namespace with one adapter, which has the addresses of API server and machine."""
-    name = f"hns-{suffix}"
-    _output(["ip", "netns", "add", name])
-    inside = ("ip", "-n", name)
-    try:
-        _output([*inside, "link", "set", "lo", "up"])
-        _output([*inside, "link", "add", ADAPTER, "type", "veth", "peer", "name", "wire0"])
-        for address in (NODE, API):
-            _output([*inside, "address", "add", f"{address}/22", "dev", ADAPTER])
-        for link in ("wire0", ADAPTER):
-            _output([*inside, "link", "set", link, "up"])
-        _output([*inside, "route", "add", "default", "via", "10.20.0.1"])
-        yield name
-    finally:
-        _output(["ip", "netns", "delete", name])
-
-
-def _output(command: Sequence[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stdout

@@ -1,5 +1,7 @@
 """Fixtures: machines with the lab's networking API, and the real plug-ins on them."""
 
+import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,6 +24,8 @@ def api(missing: Missing) -> str:
     """Return winpwsh, if machines and DLLs can be had."""
     if not WINPWSH:
         missing("winpwsh", "MULLION_WINPWSH names no winpwsh, which runs Windows programs")
+    if os.geteuid() != 0 or not shutil.which("ip"):
+        missing("linuxnode", "network namespaces need root and iproute2")
     if not dlls.is_built():
         missing("lab", "the DLLs of Windows' networking are not built; run: python -m lab build 1.37.1")
     return WINPWSH

@@ -5,20 +5,28 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from ipaddress import IPv4Interface, IPv4Network
+from dataclasses import dataclass
+from ipaddress import IPv4Interface
 from pathlib import Path
 from typing import Any
 
 from lab.hns import dlls, server
 from lab.hns.service import Build, Object, Service
+from sandbox.boot.network_namespaces import within
 from tests.lab.judge import Judgement, Windows, run
-from tests.lab.rendered import Rendered, filled
+from tests.lab.rendered import VALUES, Rendered, filled
+
+POWERSHELL = r"C:\Program Files\PowerShell\7\pwsh.exe"
+
+ROOT = Path(__file__).resolve().parents[3]
 
 PLUGINS = r"C:\k\cni"
 
 NO_ID = "00000000-0000-0000-0000-000000000000"
 """Id of an object to create, if HNS chooses it."""
+
+API, NODE, GATEWAY = "10.20.0.2", "10.20.0.4", "10.20.0.1"
+"""Addresses of the API server, the machine (VALUES in tests/lab/rendered.py), and the way out."""
 
 ADAPTER = "eth0"
 """Name of the machine's adapter under Wine."""
@@ -26,13 +34,11 @@ ADAPTER = "eth0"
 
 @dataclass
 class Machine:
-    """A machine, its service, and its network namespace on this host (none: that of the tests)."""
+    """A machine, its service, and its network namespace on this host."""
 
     windows: Windows
     service: Service
-    address: str
-    space: str | None = None
-    made: list[str] = field(default_factory=list[str])
+    space: str
 
     def install(self, programs: Mapping[str, Path], folder: str = PLUGINS) -> None:
         """Link programs of the cache into a folder of the machine."""
@@ -57,15 +63,21 @@ class Machine:
         assert answer["Success"], answer
         return answer.get("Output")
 
-    def bridge(self, plan: Rendered) -> None:
-        """Create what the plan's step hns-network creates (cloud-init/windows/kinds/hns.ps1)."""
-        step = filled(plan.fields("hns-network"))
-        first = IPv4Network(step["subnet"]).network_address
-        subnet = {"AddressPrefix": step["subnet"], "GatewayAddress": str(first + 1)}
-        made = self.hns("POST", "/networks", {"Name": step["network"], "Type": "L2Bridge", "Subnets": [subnet]})
-        host = {"Name": step["endpoint"], "VirtualNetwork": made["ID"], "IPAddress": str(first + 2)}
-        endpoint = self.hns("POST", "/endpoints", host)["ID"]
-        self.hns("POST", f"/endpoints/{endpoint}/attach", {"SystemType": "Host", "CompartmentId": 1})
+    def steps(self, plan: Rendered, *names: str, **values: str) -> list[str]:
+        """Run steps of a plan with the executor's functions in PowerShell; return a line for each (steps.ps1).
+
+        `values`: references with _ for the dot, instead of VALUES (node_pod_subnet="10.244.3.0/24").
+        """
+        known = {**VALUES, **{name.replace("_", ".", 1): value for name, value in values.items()}}
+        shutil.copytree(ROOT / "cloud-init" / "windows", self.windows.path(r"C:\mullion"), dirs_exist_ok=True)
+        shutil.copyfile(Path(__file__).with_name("steps.ps1"), self.windows.path(r"C:\k\steps.ps1"))
+        kinds = {each.name: each.kind for each in plan.plan.steps}
+        wanted = [{"kind": kinds[name], "fields": filled(plan.fields(name), known)} for name in names]
+        self.windows.path(r"C:\k\steps.json").write_text(json.dumps({"steps": wanted}), encoding="ascii")
+        options = ["-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass"]
+        done = self.run([POWERSHELL, *options, "-File", r"C:\k\steps.ps1", "-Steps", r"C:\k\steps.json"])
+        assert done.code == 0, f"{done.text}\nrefusals: {self.service.refusals}"
+        return done.text.splitlines()
 
     def pod(self, plugin: Mapping[str, Any], name: str) -> Object:
         """Let the real plug-in add a pod as its runtime does; return the pod's endpoint."""
@@ -97,26 +109,50 @@ class Machine:
 
     def run(self, command: Sequence[str]) -> Judgement:
         """Run a Windows program in the machine's network namespace."""
-        if self.space is None:
-            return self.windows.run(command)
         inside = ["nsenter", f"--net=/run/netns/{self.space}"]
         return run([*inside, self.windows.tool, "run", self.windows.folder, *command], self.windows.drive)
 
 
 @contextmanager
-def machine(
-    tool: str, folder: Path, build: Build, address: str = "10.20.0.4", adapter: str = ADAPTER
-) -> Iterator[Machine]:
-    """Make a machine with the DLLs, and serve its calls."""
-    subprocess.run([tool, "machine", folder], check=True, capture_output=True, timeout=300)
-    for name in dlls.NAMES:
-        shutil.copyfile(dlls.place(name), folder / "drive_c/windows/system32" / f"{name}.dll")
-    service = Service(build, {adapter: address})
+def machine(tool: str, folder: Path, build: Build) -> Iterator[Machine]:
+    """Make a machine with the DLLs in a network namespace of its own, and serve its calls."""
+    with _space(f"hns-{folder.name[-8:]}") as space:
+        subprocess.run([tool, "machine", folder], check=True, capture_output=True, timeout=300)
+        for name in dlls.NAMES:
+            shutil.copyfile(dlls.place(name), folder / "drive_c/windows/system32" / f"{name}.dll")
+        service = Service(build, {ADAPTER: NODE})
+        serving = server.serving(service, folder)
+        within(space, serving.__enter__)
+        try:
+            yield Machine(Windows(tool, folder), service, space)
+        finally:
+            serving.__exit__(None, None, None)
+            subprocess.run([tool, "stop", folder], check=False, capture_output=True, timeout=60)
+
+
+@contextmanager
+def _space(name: str) -> Iterator[str]:
+    """Make a network namespace with one adapter, which has the addresses of the machine and of an API server."""
+    output(["ip", "netns", "add", name])
+    inside = ("ip", "-n", name)
     try:
-        with server.serving(service, folder):
-            yield Machine(Windows(tool, folder), service, address)
+        output([*inside, "link", "set", "lo", "up"])
+        output([*inside, "link", "add", ADAPTER, "type", "veth", "peer", "name", "wire0"])
+        for address in (NODE, API):
+            output([*inside, "address", "add", f"{address}/22", "dev", ADAPTER])
+        for link in ("wire0", ADAPTER):
+            output([*inside, "link", "set", link, "up"])
+        output([*inside, "route", "add", "default", "via", GATEWAY])
+        yield name
     finally:
-        subprocess.run([tool, "stop", folder], check=False, capture_output=True, timeout=60)
+        output(["ip", "netns", "delete", name])
+
+
+def output(command: Sequence[str]) -> str:
+    """Return a program's stdout. Raises AssertionError with all output if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
 
 
 def plugin(conflist: Mapping[str, Any], flannel: Mapping[str, str]) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import pytest
 from lab.hns.service import BUILDS, Object
 from lab.hns.walk import Fabric, LinuxNode, Outcome, Packet, WindowsNode
 from tests.lab.conftest import Find
-from tests.lab.hns.cluster import API, NAME, NODE, OTHER, Cluster, cluster
-from tests.lab.hns.machine import plugin
+from tests.lab.hns.cluster import NAME, OTHER, Cluster, cluster
+from tests.lab.hns.machine import API, NODE, plugin
 from tests.lab.rendered import VALUES, Rendered
 
 pytestmark = pytest.mark.lab
@@ -40,7 +40,7 @@ def bridged(
         made.node(NAME, NODE, RANGE, {})
         made.node("linux-0", OTHER, OTHER_RANGE, {})
         made.machine.install(plugins)
-        made.machine.bridge(plan)
+        assert made.machine.steps(plan, "hns-network") == ["hns-network False True"]
         yield made
 
 

@@ -13,8 +13,8 @@ from lab.hns.networks import management_address, vsid
 from lab.hns.service import BUILDS, NON_PERSISTENT, Object, policies
 from lab.hns.walk import Fabric, LinuxNode, Outcome, Packet, WindowsNode
 from tests.lab.conftest import Find
-from tests.lab.hns.cluster import API, NAME, NODE, OTHER, OTHER_RANGE, PEER, RANGE, Cluster, cluster
-from tests.lab.hns.machine import plugin
+from tests.lab.hns.cluster import NAME, OTHER, OTHER_RANGE, PEER, RANGE, Cluster, cluster
+from tests.lab.hns.machine import API, NODE, plugin
 from tests.lab.rendered import VALUES, Rendered
 
 pytestmark = pytest.mark.lab
@@ -46,7 +46,7 @@ def overlay(
         conf = made.machine.windows.path(r"C:\flannel\net-conf.json")
         conf.write_text(json.dumps(plan.content("net-conf")))
         made.machine.windows.path(r"C:\run\flannel\x")
-        made.start("flanneld", "flanneld", program("flanneld", "windows"))
+        made.service("flanneld", program("flanneld", "windows"))
 
         def routed() -> bool:
             known = made.machine.service.all("Network")
@@ -88,10 +88,12 @@ def test_flanneld_tells_other_nodes_its_router_and_writes_the_subnet_file(overla
 
 @pytest.fixture(scope="module")
 def pods(overlay: Cluster, plans: Mapping[str, Rendered]) -> Mapping[str, Object]:
-    """Reserve kube-proxy's address as the plan does, then add pods and Services; return endpoints by address."""
-    books = {"type": "host-local", "ranges": [[{"subnet": RANGE}]]}
-    vip = {"type": "host-local", "cniVersion": "1.0.0", "name": NETWORK, "ipam": books}
-    assert VIP in json.dumps(overlay.machine.added(vip, "kube-proxy", "kube-proxy"))
+    """Let the plan's steps look at the overlay and reserve kube-proxy's address, then add pods and Services.
+
+    Return the pods' endpoints by address.
+    """
+    said = overlay.machine.steps(plans["defaults"], "overlay-network", "source-vip")
+    assert said == ["overlay-network True True", "source-vip False True"]
     conf = plugin(plans["defaults"].content("cni-config"), overlay.flannel())
     made = [overlay.machine.pod(conf, name) for name in ("client", "web")]
     overlay.serve("web", SERVICE, {WEB: NAME, REMOTE: "linux-0"})
