@@ -60,6 +60,8 @@ def _dlls() -> int:
 
 
 def _list(chosen: Iterable[Program]) -> None:
+    for name in dlls.NAMES:
+        print(f"{name}.dll: {dlls.place(name) if dlls.is_built() else 'not built'}")
     for program in chosen:
         state = build.place(program) if build.is_built(program) else "not built"
         print(f"{program.name} {program.version} {program.os}: {state}")

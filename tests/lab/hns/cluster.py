@@ -12,7 +12,7 @@ from components.machine import pki
 from components.node import addons
 from components.node.role import role
 from components.stack_files.stack import CLUSTER, read_stack
-from lab.hns.service import Build
+from lab.hns.service import Build, policies
 from tests.awaited import until
 from tests.lab.hns.machine import API, Machine, machine, output
 from tests.lab.joining.control_plane import ControlPlane
@@ -71,6 +71,19 @@ class Cluster:
             inside = ["nsenter", f"--net=/run/netns/{self.plane.space}", self.machine.windows.tool, "run"]
             command = [*inside, str(self.machine.windows.folder), "cmd.exe", "/c", rf"C:\k\{program}.cmd"]
             self._running.append(subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
+
+    def flanneld(self, path: Path) -> None:
+        """Start flanneld as the plan does; wait until its network routes the Linux node's range."""
+        conf = self.machine.windows.path(r"C:\flannel\net-conf.json")
+        conf.write_text(json.dumps(self.plan.content("net-conf")))
+        self.machine.windows.path(r"C:\run\flannel\x")
+        self.service("flanneld", path)
+
+        def routed() -> bool:
+            known = self.machine.service.all("Network")
+            return bool(known and policies(known[0], "RemoteSubnetRoute"))
+
+        self.until(routed, "flanneld routes the Linux node's range")
 
     def flannel(self) -> dict[str, str]:
         """Return the values of the file that flanneld writes."""

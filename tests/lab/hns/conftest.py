@@ -40,9 +40,9 @@ def plugins(program: Find) -> Mapping[str, Path]:
 @pytest.fixture(scope="session")
 def served(kubernetes: str, program: Find, missing: Missing) -> Mapping[str, Path]:
     """Return the programs of a control plane."""
-    paths = {"kubeadm": program("kubeadm", "linux")}
+    paths = {name: program(name, "linux") for name in ("kubeadm", "kube-apiserver", "kube-controller-manager")}
     for each in joining_programs(kubernetes):
-        if each.os == "linux":
+        if each.os == "linux" and each.name not in paths:
             if not build.is_built(each):
                 missing("lab", f"{each.name} {each.version} is not built; run: python -m lab join {kubernetes}")
             paths[each.name] = build.place(each)
@@ -70,4 +70,7 @@ MORE = (
 def plans(rendered: tuple[Rendered, ...], kubernetes: str) -> Mapping[str, Rendered]:
     """Return the plans of Windows Server 2022 by variant."""
     more = [each for variant in MORE for each in of_variant(kubernetes, variant)]
-    return {each.variant: each for each in (*rendered, *more) if each.pool == "windows" and each.os == "windows-2022"}
+    found = {each.variant: each for each in (*rendered, *more) if each.pool == "windows" and each.os == "windows-2022"}
+    if not found:
+        pytest.skip(f"Kubernetes {kubernetes} does not run on Windows Server 2022")
+    return found

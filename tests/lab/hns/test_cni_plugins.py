@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lab.hns import server
 from lab.hns.service import policies
 from tests.lab.hns.machine import Machine, plugin
 from tests.lab.rendered import Rendered
@@ -106,3 +107,17 @@ def test_a_plugin_gives_back_the_address_if_hns_refuses_the_endpoint(
     assert done.code != 0
     assert "0x803b000e" in json.loads(said)["msg"]
     assert not list(clean.windows.path(r"C:\var\lib\cni\networks\x").parent.glob("cbr0/10.*"))
+
+
+def test_a_plugin_fails_while_the_service_is_stopped(clean: Machine, plans: Mapping[str, Rendered]) -> None:
+    bridge(clean)
+    conf = _plugin(plans, "l2bridge")
+    space, port = clean.sandbox(conf, "pod"), clean.windows.folder / server.PORT_FILE
+    kept = port.read_text()
+    port.unlink()
+
+    done, said = clean.cni("ADD", conf, "pod", space)
+
+    port.write_text(kept)
+    assert done.code != 0
+    assert "(0x6b5)" in json.loads(said)["msg"]

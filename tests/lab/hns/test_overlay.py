@@ -43,16 +43,7 @@ def overlay(
         made.node(NAME, NODE, RANGE, {})
         made.node("linux-0", OTHER, OTHER_RANGE, PEER)
         made.machine.install(plugins)
-        conf = made.machine.windows.path(r"C:\flannel\net-conf.json")
-        conf.write_text(json.dumps(plan.content("net-conf")))
-        made.machine.windows.path(r"C:\run\flannel\x")
-        made.service("flanneld", program("flanneld", "windows"))
-
-        def routed() -> bool:
-            known = made.machine.service.all("Network")
-            return bool(known and policies(known[0], "RemoteSubnetRoute"))
-
-        made.until(routed, "flanneld routes the Linux node's range")
+        made.flanneld(program("flanneld", "windows"))
         yield made
 
 

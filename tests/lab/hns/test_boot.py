@@ -1,0 +1,64 @@
+"""A boot loses flanneld's network; flanneld makes it again, also on Windows Server 2019, which has no HostRoute."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from lab.hns.errors import Code
+from lab.hns.networks import management_address
+from lab.hns.service import BUILDS, Object, policies
+from tests.lab.conftest import Find
+from tests.lab.hns.cluster import NAME, OTHER, OTHER_RANGE, PEER, RANGE, Cluster, cluster
+from tests.lab.hns.machine import NODE, plugin
+from tests.lab.rendered import Rendered
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture(scope="module")
+def older(
+    kubernetes: str,
+    api: str,
+    served: Mapping[str, Path],
+    plugins: Mapping[str, Path],
+    program: Find,
+    plans: Mapping[str, Rendered],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Cluster]:
+    """Return a cluster whose machine is Windows Server 2019, after flanneld's first start."""
+    folder = tmp_path_factory.mktemp("boot")
+    with cluster(served, api, folder, BUILDS["windows-2019"], plans["defaults"], kubernetes) as made:
+        made.node(NAME, NODE, RANGE, {})
+        made.node("linux-0", OTHER, OTHER_RANGE, PEER)
+        made.machine.install(plugins)
+        made.flanneld(program("flanneld", "windows"))
+        yield made
+
+
+def _kept(network: Object) -> tuple[object, ...]:
+    """Return what a boot may not change: all but ids, and the router's MAC, which HNS makes from the id here."""
+    return network["Name"], network["Ipams"], management_address(network), policies(network, "RemoteSubnetRoute")
+
+
+def test_flanneld_makes_its_network_again_after_a_boot(
+    older: Cluster, program: Find, plans: Mapping[str, Rendered]
+) -> None:
+    service, conf = older.machine.service, plugin(plans["defaults"].content("cni-config"), older.flannel())
+    older.machine.pod(conf, "before")
+    (first,) = service.all("Network")
+    assert policies(first, "HostRoute") == []
+    assert [each.split()[0] for each in service.refusals] == [Code.INVALID_POLICY_TYPE.name]
+
+    older.stop()
+    service.reboot()
+    assert service.all("Network") == service.all("Endpoint") == []
+    older.flanneld(program("flanneld", "windows"))
+
+    (second,) = service.all("Network")
+    assert second["ID"] != first["ID"]
+    assert _kept(second) == _kept(first)
+    said = older.plane.call("GET", f"/api/v1/nodes/{NAME}")["metadata"]["annotations"]
+    router = policies(second, "DrMacAddress")[0]["Address"].replace("-", ":").lower()
+    assert router in said["flannel.alpha.coreos.com/backend-data"]
+    assert older.machine.pod(conf, "after")["HostComputeNetwork"] == second["ID"]
