@@ -18,9 +18,9 @@ ROUTER = "c6:71:81:86:b2:77"
 Mode = str
 
 
-def conf(mode: Mode) -> Mapping[str, Any]:
+def conf(mode: Mode, runtime: str = "containerd") -> Mapping[str, Any]:
     """Return the plug-in's part of the CNI file that a plan renders, filled in."""
-    pools = {"windows": {"os": "windows-2022"}}
+    pools = {"windows": {"os": "windows-2022", "runtime": runtime}}
     document = {"cloud": "aws", "kubernetes": "1.37.1", "pools": pools, "network": {"mode": mode}}
     plan = plan_node("dev", read_stack("dev", {"aws:region": "eu-west-1", CLUSTER: document}).spec, "windows")
     step = next(each for each in plan.steps if each.name == "cni-config")
@@ -135,6 +135,24 @@ class State:
         return {"Type": kind, "Settings": settings}
 
 
+class DockerState(State):
+    """The same node with Docker, whose plug-ins create endpoints by the first API."""
+
+    def pod(self, place: str, *_: Mapping[str, Any]) -> Object:
+        """Create a pod with the policies of Docker's CNI file, and what the plug-in adds to them."""
+        rendered = [each["value"] for each in conf(self.mode, "docker")["policies"]]
+        loop = {"Type": "OutBoundNAT", "Destinations": [f"{self.range}.{place}"]}
+        provider = [{"Type": "PA", "PA": NODE}] if self.mode == "overlay" else []
+        body = {"Name": place, "VirtualNetwork": self.network, "IPAddress": f"{self.range}.{place}"}
+        more = {**body, "Policies": [*rendered, loop, *provider]}
+        made = json.loads(self.call("HNSCall", "POST", "/endpoints/", json.dumps(more)))
+        assert made["Success"], made
+        self.service.containers[place] = set()
+        attach = json.dumps({"SystemType": "Container", "ContainerId": place})
+        self.call("HNSCall", "POST", f"/endpoints/{made['Output']['ID']}/attach", attach)
+        return self.service.get("Endpoint", made["Output"]["ID"])
+
+
 INTENDED: dict[Mode, dict[str, str]] = {
     "overlay": {
         "web": "4",
@@ -165,6 +183,11 @@ INTENDED: dict[Mode, dict[str, str]] = {
 @pytest.mark.parametrize("mode", INTENDED)
 def test_packets_go_where_they_should_with_what_plans_render(mode: Mode) -> None:
     assert State(mode).ends() == INTENDED[mode]
+
+
+@pytest.mark.parametrize("mode", INTENDED)
+def test_packets_go_the_same_ways_with_what_plans_render_for_docker(mode: Mode) -> None:
+    assert DockerState(mode).ends() == INTENDED[mode]
 
 
 @pytest.mark.parametrize("mode", INTENDED)
