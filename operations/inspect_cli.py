@@ -132,6 +132,51 @@ def doctor(stack: OptionalStackName = None) -> None:
     doctoring.doctor(stack)
 
 
+@command(
+    INSPECT,
+    "mullion first-contact --os windows-2022 -o first-contact.ps1",
+    "mullion first-contact --read first-contact.zip",
+)
+def first_contact(
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="File to write.")] = None,
+    os_: Annotated[
+        str, typer.Option("--os", metavar="OS", help="windows-2019, windows-2022 or windows-2025.")
+    ] = "windows-2022",
+    runtime: Annotated[str, typer.Option(metavar="containerd|docker", help="Container runtime.")] = "containerd",
+    network: Annotated[str, typer.Option(metavar="overlay|l2bridge", help="Network mode of the plan.")] = "overlay",
+    cloud: Annotated[str, typer.Option(metavar="aws|azure|gcp", help="Cloud of the machine.")] = "aws",
+    kubernetes: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Kubernetes version. Default: the newest supported one.")
+    ] = None,
+    change: Annotated[
+        bool, typer.Option("--change", help="The file changes its machine without -Change, for user-data.")
+    ] = False,
+    fetch_from: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Also write FILE.user-data, which downloads FILE from this https URL."),
+    ] = None,
+    archive: Annotated[
+        Path | None, typer.Option("--read", metavar="ARCHIVE", help="Show what differed on a machine.")
+    ] = None,
+    golden: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="With --read: keep the dumps as shapes for tests below DIR.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write one file that tests Mullion on any Windows Server without a cluster, or read its result."""
+    if archive is not None:
+        from operations.commands import first_contact_read
+
+        first_contact_read.show(archive, as_json=as_json, golden=golden)
+        return
+    if output is None or golden is not None or as_json:
+        raise typer.BadParameter("give -o FILE to write the file, or --read ARCHIVE (which takes --golden and --json)")
+    from operations.commands import first_contact as writing
+
+    chosen = writing.spec(cloud, os_, runtime, network, kubernetes)
+    writing.write(chosen, output, change=change, fetch_from=fetch_from)
+
+
 @command(DOWNLOADS, "mullion versions", "mullion versions aws-dev")
 def versions(stack: OptionalStackName = None) -> None:
     """Show which versions work together, when their support ends, and what to upgrade to."""

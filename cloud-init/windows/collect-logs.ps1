@@ -18,7 +18,6 @@ $ProgressPreference = 'SilentlyContinue'
 . "$PSScriptRoot\modules\clouds.ps1"
 
 $PerFile = 1MB     # of a file, its end
-$Whole = 12MB      # of all text in the archive
 $Seconds = 30      # timeout of a program
 $Events = 400      # newest events of one log
 $ComputeLog = 'Microsoft-Windows-Hyper-V-Compute-Operational'
@@ -164,15 +163,6 @@ function Get-SourceText {
 }
 
 # .SYNOPSIS
-# Return the text with patterns of secrets and this run's secrets redacted.
-function Protect-Text {
-    [CmdletBinding()]
-    param([hashtable] $Run, [object[]] $Patterns, [string] $Text)
-    foreach ($pattern in $Patterns) { $Text = $pattern.Replace($Text, '$1[secret]') }
-    Hide-Secret $Run $Text
-}
-
-# .SYNOPSIS
 # Return a run that redacts the bootstrap token, if the token can be read.
 function New-Collection {
     [CmdletBinding()]
@@ -180,27 +170,6 @@ function New-Collection {
     $run = New-Run $Told $true
     try { [void](Get-Secret $run $Told['facts']['join_secret']) } catch { [void] 'patterns remain' }
     $run
-}
-
-# .SYNOPSIS
-# Return the zip as bytes.
-function Get-Archive {
-    [CmdletBinding()]
-    param([hashtable] $Run)
-    Add-Type -AssemblyName System.IO.Compression
-    $rows = (Read-Json "$PSScriptRoot\redaction.json")['patterns']
-    $patterns = @($rows | ForEach-Object { [regex]::new($_['pattern']) })
-    $memory, $left = [IO.MemoryStream]::new(), $Whole
-    $zip = [IO.Compression.ZipArchive]::new($memory, [IO.Compression.ZipArchiveMode]::Create, $true)
-    foreach ($source in @(Get-Source)) {
-        $text = Protect-Text $Run $patterns (Get-SourceText $source)
-        if ($text.Length -gt $left) { $text = "left out: the archive has $Whole characters already" }
-        $left -= $text.Length
-        $entry = $zip.CreateEntry($source.Name.Replace('\', '/')).Open()
-        try { $entry.Write($Utf8.GetBytes($text), 0, $Utf8.GetByteCount($text)) } finally { $entry.Dispose() }
-    }
-    $zip.Dispose()
-    return , $memory.ToArray()
 }
 
 # .SYNOPSIS
@@ -234,7 +203,7 @@ $known = Read-Json "$Mullion\machine.json"
 if ($Requested) { Invoke-NetworkWatch (New-Run $known $false) }
 if ($epoch) { Invoke-NewEpoch (New-Run $known $false) $epoch }
 if ($Requested -and -not $asked) { exit 0 }
-$archive = Get-Archive (New-Collection $known)
+$archive = New-RedactedZip (New-Collection $known) @(Get-Source) { param($source) Get-SourceText $source }
 if (-not $Requested) {
     Set-WholeFile ([IO.Path]::GetFullPath($Output)) $archive
     exit 0

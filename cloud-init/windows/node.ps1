@@ -17,18 +17,6 @@ foreach ($folder in 'modules', 'kinds') {
 }
 
 $Format = 1
-$Errors = @{}
-
-# .SYNOPSIS
-# Return the row of an error in errors.json, which is read only if a run fails.
-function Get-ErrorRow {
-    [CmdletBinding()]
-    param([string] $Name)
-    if (-not $Errors.Count) {
-        foreach ($row in (Read-Json "$PSScriptRoot\errors.json")['errors']) { $Errors[$row['name']] = $row }
-    }
-    $Errors[$Name]
-}
 
 # .SYNOPSIS
 # Read plan.json; throw if this executor cannot run it.

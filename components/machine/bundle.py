@@ -29,6 +29,8 @@ BAKE, IMAGE = "bake.json", "image/"
 """The list of what no image may contain, and the folder of scripts that only image bundles contain."""
 AGENT = "agent/"
 """The folder of the control-plane agent."""
+CONTACT = "contact/"
+"""The folder of scripts for a first contact with a Windows Server, in no bundle."""
 _SUFFIXES = {"linux": (".py",), "windows": (".ps1",)}
 _DATE = (1980, 1, 1, 0, 0, 0)
 """The oldest date a zip entry can have."""
@@ -65,14 +67,22 @@ def scripts(os_family: OsFamily, *, control_plane: bool = False) -> dict[str, by
 
     The agent's files are included for control planes only.
     """
-    left_out = (IMAGE,) if control_plane else (IMAGE, AGENT)
+    left_out = (IMAGE, CONTACT) if control_plane else (IMAGE, CONTACT, AGENT)
     return {name: content for name, content in _scripts(os_family).items() if not name.startswith(left_out)}
 
 
 def image_bundle(plan: NodePlan, cloud: str) -> Bundle:
     """Return the bundle that bakes an image for a Windows pool: image phases, executor, scripts in image/."""
     baked = canonical(baking.document(plan, cloud))
-    return bundle(baking.image_plan(plan), {BAKE: baked, **_scripts("windows")})
+    files = {name: content for name, content in _scripts("windows").items() if not name.startswith(CONTACT)}
+    return bundle(baking.image_plan(plan), {BAKE: baked, **files})
+
+
+def contact_scripts() -> dict[str, bytes]:
+    """Return the files of a first contact with a Windows Server: those of a bundle, and the scripts in contact/."""
+    templates = (f"{CONTACT}one-file.ps1", f"{CONTACT}fetch.ps1")
+    whole = _scripts("windows").items()
+    return {name: content for name, content in whole if not name.startswith(IMAGE) and name not in templates}
 
 
 @cache

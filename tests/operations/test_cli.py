@@ -23,7 +23,7 @@ COMMANDS = {
     *("new", "preview", "up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
     *("replace-control-plane", "restore"),
     *("pin", "mirror", "versions"),
-    *("outputs", "kubeconfig", "logs", "verify"),
+    *("outputs", "kubeconfig", "logs", "verify", "first-contact"),
 }
 
 

@@ -2,6 +2,18 @@
 
 $State = "$env:ProgramData\mullion"
 $DiskFull = 112, 39    # ERROR_DISK_FULL, ERROR_HANDLE_DISK_FULL (winerror.h), the lower half of an HRESULT
+$Errors = @{}
+
+# .SYNOPSIS
+# Return the row of an error in errors.json, which is read only if a run fails.
+function Get-ErrorRow {
+    [CmdletBinding()]
+    param([string] $Name)
+    if (-not $Errors.Count) {
+        foreach ($row in (Read-Json "$PSScriptRoot\..\errors.json")['errors']) { $Errors[$row['name']] = $row }
+    }
+    $Errors[$Name]
+}
 
 # .SYNOPSIS
 # Return an exception with an error name of errors.json.

@@ -59,8 +59,8 @@ def test_the_scripts_of_a_system_are_its_executor_its_loader_and_the_shared_tabl
     files = {each.relative_to(folder).as_posix() for each in folder.rglob(f"*{ending}")}
     assert {f"node{ending}", f"loader{ending}"} <= files
     shared = {"errors.json", "redaction.json"}
-    others = {each for each in files if each.startswith(("image/", "agent/"))}
-    assert files_of_system.keys() == files - others | shared, "no machine fetches what makes images"
+    others = {each for each in files if each.startswith(("image/", "agent/", "contact/"))}
+    assert files_of_system.keys() == files - others | shared, "no machine fetches what makes images or a first contact"
     assert all(files_of_system[each] == (CLOUD_INIT / each).read_bytes() for each in shared)
 
 

@@ -1,0 +1,88 @@
+# First contact with a Windows Server: runs Mullion's functions and steps without a cluster, and writes what is as
+# expected and what is not. one-file.ps1 unpacks it beside the scripts of a bundle and starts it; with -Change the boot
+# task starts it again (-Resume) after the restart. contact.json has the steps. Exit code 0: done, or it restarts.
+[CmdletBinding()]
+param([switch] $Change, [switch] $Resume)
+Set-StrictMode -Version 2.0
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+. "$PSScriptRoot\..\loader.ps1" -Functions
+foreach ($folder in 'modules', 'kinds') {
+    foreach ($file in [IO.Directory]::GetFiles("$PSScriptRoot\..\$folder", '*.ps1')) { . $file }
+}
+foreach ($name in 'progress', 'functions', 'undo', 'steps', 'dumps', 'networks', 'result') {
+    . "$PSScriptRoot\$name.ps1"
+}
+
+# The loader and the executor keep their files in the kit's folder, not in those of a node.
+$Contact = $Mullion = 'C:\first-contact'
+$State = "$Contact\state"
+
+# .SYNOPSIS
+# Return a run of the executor without a cluster: the machine's own name and address, planned values of a test range.
+function New-ContactRun {
+    [CmdletBinding()]
+    param($Wanted)
+    $name = [Environment]::MachineName.ToLowerInvariant()
+    $values = [ordered] @{ name = $name; address = '' }
+    foreach ($key in $Wanted['machine'].Keys) { $values[$key] = $Wanted['machine'][$key] }
+    try { $values['address'] = Get-OwnAddress } catch { [void] 'a row says so' }
+    $made = New-Run @{ machine = $values; facts = @{ cloud = $Wanted['cloud'] } } $false
+    $made.Found['pod_subnet'] = $Wanted['machine']['pod_cidr']
+    $Site.Facts = $made.Told.facts
+    $made
+}
+
+# .SYNOPSIS
+# Run all stages that are left; return $false if the machine restarts first.
+function Invoke-Contact {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Wanted)
+    if ($Progress['stage'] -eq 'ask') {
+        Write-Dumps 'before'
+        Test-Surroundings $Wanted
+        Test-Functions $Run
+        Test-Steps $Run $Wanted 'asked'
+        Set-Stage $(if ($Progress['change']) { 'set' } else { 'end' })
+    }
+    if ($Progress['stage'] -eq 'set') {
+        if (-not (Set-Steps $Run $Wanted)) { return $false }
+        Test-Programs $Wanted
+        Test-Steps $Run $Wanted 'asked again'
+        Write-Dumps 'set'
+        Set-Stage 'networks'
+    }
+    if ($Progress['stage'] -eq 'networks') {
+        foreach ($mode in 'l2bridge', 'overlay') { Test-ContactNetwork $Run $Wanted $mode }
+        Write-Dumps 'after'
+        Set-Stage 'end'
+    }
+    $true
+}
+
+$Wanted = Read-Json "$PSScriptRoot\..\contact.json"
+[void][IO.Directory]::CreateDirectory($State)
+$Progress = Read-Progress ([bool] $Change)
+if ($Resume -and $Progress['boot'] -eq (Get-BootId)) { exit 0 }    # the task starts once when it is registered
+if ($Progress['stage'] -eq 'done') { exit 0 }
+if ($Progress['change'] -and [IO.Directory]::Exists("$env:ProgramFiles\mullion\bundles")) {
+    [Console]::Error.WriteLine('first-contact: this machine is a node of a Mullion cluster; run it without -Change')
+    exit 1
+}
+$run = New-ContactRun $Wanted
+if (-not $Progress['change']) { Write-Line 'asks only; nothing outside C:\first-contact is changed' }
+try { $ended = Invoke-Contact $run $Wanted }
+catch {
+    Add-Row 'first contact itself' 'no error' "$($_.Exception.GetBaseException().Message) $($_.ScriptStackTrace)" $false
+    $ended = $true
+}
+if ($ended) {
+    Stop-BootTask
+    Write-Contact $run $Wanted
+    Set-Stage 'done'
+}
+else {
+    Write-Line 'the machine restarts, and first contact goes on by itself; look for C:\first-contact\first-contact.zip'
+    Restart-Computer -Force
+}
+exit 0

@@ -1,0 +1,153 @@
+"""A first contact under PowerShell for Windows: from one file to an archive that the reader takes, and back."""
+
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import components.machine.first_contact as files
+from components.node.downloads import wanted
+from components.node.first_contact import document
+from components.node.role import role
+from operations.commands import first_contact_archive
+from operations.commands.first_contact_archive import Contact
+from sandbox.boot.windows import registry
+from sandbox.boot.windows.losses import reboot
+from sandbox.boot.windows.winpwsh import BOOKS, Machine, new_machine
+from tests.cloud_init.cloud import serving
+from tests.cloud_init.windows import ADDRESS
+from tests.conformance.downloads import serving as publishing
+from tests.conformance.state import Served
+from tests.windows_plans.publisher import publish
+from tools.golden.samples import spec
+
+pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+FILE, FOLDER = r"C:\first-contact.ps1", r"C:\first-contact"
+TOKEN = "abcdef.0123456789abcdef"
+NEXT_BOOT = (
+    r"$key = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management' + "
+    r"'\PrefetchParameters'; "
+    "[Microsoft.Win32.Registry]::SetValue($key, 'BootId', 1 + [Microsoft.Win32.Registry]::GetValue($key, 'BootId', 0))"
+)
+DIFFERS_HERE = {
+    "PowerShell: version",
+    ".NET: version",
+    # the stand-ins have no such flag
+    r"program C:\k\kubelet.exe --version",
+    r"program C:\k\kube-proxy.exe --version",
+    r"program C:\k\kubectl.exe version --client",
+    # HNS of the stand-ins gives no such member
+    "l2bridge network: management address is the machine's",
+    "overlay network: management address is the machine's",
+}
+"""Checks that Windows Server passes and this machine does not."""
+
+
+@pytest.fixture
+def server(winpwsh: str, standins: Path, tmp_path: Path) -> Iterator[Machine]:
+    """Yield a machine with the file on its disk; metadata and downloads are on loopback."""
+    (tmp_path / "cloud").mkdir()
+    machine = new_machine(winpwsh, tmp_path / "machine")
+    registry.install(machine.folder, "windows-2022")
+    machine.stay_on()
+    with serving(tmp_path / "cloud") as cloud, publishing() as downloads, pytest.MonkeyPatch.context() as patch:
+        scripts = {
+            name: content.replace(ADDRESS.encode(), cloud.url.encode())
+            for name, content in files.contact_scripts().items()
+        }
+        patch.setattr(files, "contact_scripts", lambda: scripts)
+        downloads.files, entries = publish(wanted(role("dev", spec("windows-2022"), "pool")), standins)
+        downloads.served = {name: Served() for name in downloads.files}
+        mirrored = spec("windows-2022", artifacts={"mirror": downloads.urls["url"], "entries": entries})
+        machine.path(FILE).write_text(files.one_file(document("dev", mirrored, "pool")), "ascii")
+        machine.path(r"C:\ProgramData\mullion").mkdir(parents=True)
+        machine.path(r"C:\ProgramData\mullion\loader.log").write_text(f"join with {TOKEN}\n")
+        yield machine
+    machine.cut()
+
+
+def run(machine: Machine, command: str) -> str:
+    """Run a command on the machine and return its output."""
+    code, said = machine.pwsh(command, 400)
+    assert code == 0, said
+    return said
+
+
+def archive(machine: Machine) -> Path:
+    return machine.path(rf"{FOLDER}\first-contact.zip")
+
+
+def state(machine: Machine) -> dict[str, object]:
+    """Return what the steps set: records of the stand-ins without those that only count, and folders of C:."""
+    kept = {name: machine.kept(name) for name in ("rules", "tasks", "networks", "endpoints", "policylists", "routes")}
+    folders = {each.name for each in machine.drive.iterdir() if each.name not in ("first-contact", "fakes")}
+    programs = {each.name for each in (machine.drive / "Program Files").iterdir()}
+    return {**kept, "folders": folders, "programs": programs}
+
+
+def progress(machine: Machine) -> dict[str, object]:
+    return json.loads(machine.path(rf"{FOLDER}\progress.json").read_text())
+
+
+def unpacked(machine: Machine) -> dict[str, str]:
+    with zipfile.ZipFile(archive(machine)) as packed:
+        return {name: packed.read(name).decode() for name in packed.namelist()}
+
+
+def rows(contact: Contact) -> dict[str, bool]:
+    return {each["check"]: each["fits"] for each in contact.rows}
+
+
+def test_a_run_without_the_switch_changes_nothing_but_its_folder(server: Machine) -> None:
+    before = state(server)
+    said = run(server, FILE)
+    assert "nothing was changed" in said
+    assert state(server) == before
+    asked = {each["name"] for each in server.asked()}
+    assert not asked, "no stand-in was asked for a change"
+    contact = first_contact_archive.read(archive(server))
+    assert not contact.changes
+    assert not any("set" in check.split(", ")[-1:] for check in rows(contact))
+    assert {"before/hns-networks", "before/routes", "before/assemblies", "before/access"} <= set(contact.dumps)
+
+
+def test_with_the_switch_it_sets_each_step_restarts_once_and_makes_networks_of_both_modes(server: Machine) -> None:
+    before = state(server)
+    run(server, FILE)  # a run that only asks may come first
+    said = run(server, f"{FILE} -Change")
+    assert "the machine restarts" in said
+    assert [each["name"] for each in server.asked()].count("Restart-Computer") == 1
+    argument = server.kept("tasks")["mullion"]["action"]["Argument"]
+    assert argument.endswith(rf'-File "{FOLDER}\resume.ps1"')
+    run(server, rf"{FOLDER}\resume.ps1")
+    assert progress(server)["stage"] == "set", "a start in the same boot does nothing"
+    server.cut()
+    reboot(server.path(BOOKS))
+    server.stay_on()
+    run(server, NEXT_BOOT)
+    said = run(server, rf"{FOLDER}\resume.ps1")
+    contact = first_contact_archive.read(archive(server))
+    assert {each["check"] for each in contact.differences} == DIFFERS_HERE, said
+    made = [each["asked"]["Data"] for each in server.asked() if each["asked"].get("Method") == "POST"]
+    types = {json.loads(each).get("Type") for each in made if each}
+    assert {"L2Bridge", "Overlay"} <= types
+    assert not server.kept("networks")
+    assert not server.kept("endpoints"), "networks and endpoints are removed again"
+    assert "mullion" not in server.kept("tasks"), "the boot task is removed"
+    for mode in ("l2bridge", "overlay"):
+        assert contact.dumps[f"{mode}/hns-networks"][0]["Type"].lower() == mode
+        policies = {each["Type"] for each in contact.dumps[f"{mode}/hns-endpoints"][-1]["Policies"]}
+        assert policies == {"OutBoundNAT", "ROUTE", "ACL"}
+
+    texts = unpacked(server)
+    assert texts["loader.log"] == "join with [secret]\n"
+    assert not [name for name, text in texts.items() if TOKEN in text]
+
+    steps = {check for check in rows(contact) if check.endswith(", set")}
+    assert len(steps) > 50
+    assert "it ran here already" in run(server, f"{FILE} -Change")
+    run(server, f"{FILE} -Undo")
+    assert state(server) == before
+    assert "1060" in run(server, "sc.exe query containerd; $global:LASTEXITCODE = 0"), "the service does not exist"
