@@ -14,7 +14,14 @@ from components.checks import page  # noqa: E402
 from components.node import plan_schema  # noqa: E402
 from components.node.kinds import page as kinds_page  # noqa: E402
 from components.stack_files import arguments, schema  # noqa: E402
-from tools import clouds_page, error_page, requirements_page, stack_file_page, troubleshooting_page  # noqa: E402
+from tools import (  # noqa: E402
+    clouds_page,
+    error_page,
+    requirements_page,
+    stack_file_page,
+    troubleshooting_page,
+    witnesses_page,
+)
 from tools.golden import configs, plans  # noqa: E402
 
 
@@ -69,6 +76,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/node-plan.schema.json": lambda: _json(plan_schema.schema()),
     "docs/troubleshooting.md": troubleshooting_page.render,
     "docs/versions.md": versions_page,
+    "docs/windows-witnesses.md": witnesses_page.render,
     "components/cluster_args.py": arguments.render,
     "components/schema.json": component_schema,
     **{f"tests/golden/urns/{stack}.txt": partial(urns, stack) for stack in STACKS},

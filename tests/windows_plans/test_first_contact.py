@@ -70,7 +70,7 @@ def server(winpwsh: str, standins: Path, tmp_path: Path) -> Iterator[Machine]:
 
 def run(machine: Machine, command: str) -> str:
     """Run a command on the machine and return its output."""
-    code, said = machine.pwsh(command, 400)
+    code, said = machine.pwsh(command, 900)
     assert code == 0, said
     return said
 
