@@ -62,7 +62,12 @@ def _quoted(command: str) -> str:
 
 WINDOWS = CLOUD_INIT / "windows"
 NODE = _files(WINDOWS, WINDOWS.rglob("*.ps1"))
-STARTED = tuple(path for path in NODE if not path.startswith(("modules/", "kinds/")) and path != "epoch.ps1")
+CONTACT = ("contact/run.ps1", "contact/one-file.ps1", "contact/fetch.ps1")
+STARTED = tuple(
+    path
+    for path in NODE
+    if path in CONTACT or (not path.startswith(("modules/", "kinds/", "contact/")) and path != "epoch.ps1")
+)
 """Scripts of a node that a task, a cloud's agent or a person starts; the others are dot-sourced."""
 PROBES = _files(ROOT, (ROOT / "operations" / "verification").glob("*.ps1"))
 HOST = _files(ROOT, (host.SCRIPT, host.BOOT))

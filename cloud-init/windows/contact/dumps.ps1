@@ -60,7 +60,6 @@ function Get-EnvironmentShape {
 function Get-ServiceShape {
     [CmdletBinding()]
     param()
-    Add-Type -AssemblyName System.ServiceProcess
     foreach ($service in [ServiceProcess.ServiceController]::GetServices()) {
         [ordered] @{
             name = $service.ServiceName; state = "$($service.Status)"

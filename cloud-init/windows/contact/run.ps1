@@ -10,9 +10,13 @@ $ProgressPreference = 'SilentlyContinue'
 foreach ($folder in 'modules', 'kinds') {
     foreach ($file in [IO.Directory]::GetFiles("$PSScriptRoot\..\$folder", '*.ps1')) { . $file }
 }
-foreach ($name in 'progress', 'functions', 'undo', 'steps', 'dumps', 'networks', 'result') {
-    . "$PSScriptRoot\$name.ps1"
-}
+. "$PSScriptRoot\progress.ps1"
+. "$PSScriptRoot\functions.ps1"
+. "$PSScriptRoot\undo.ps1"
+. "$PSScriptRoot\steps.ps1"
+. "$PSScriptRoot\dumps.ps1"
+. "$PSScriptRoot\networks.ps1"
+. "$PSScriptRoot\result.ps1"
 
 # The loader and the executor keep their files in the kit's folder, not in those of a node.
 $Contact = $Mullion = 'C:\first-contact'
