@@ -138,7 +138,8 @@ def test_with_the_switch_it_sets_each_step_restarts_once_and_makes_networks_of_b
     assert "mullion" not in server.kept("tasks"), "the boot task is removed"
     for mode in ("l2bridge", "overlay"):
         assert contact.dumps[f"{mode}/hns-networks"][0]["Type"].lower() == mode
-        policies = {each["Type"] for each in contact.dumps[f"{mode}/hns-endpoints"][-1]["Policies"]}
+        endpoints = {each["Name"]: each for each in contact.dumps[f"{mode}/hns-endpoints"]}
+        policies = {each["Type"] for each in endpoints["first-contact-pod"]["Policies"]}
         assert policies == {"OutBoundNAT", "ROUTE", "ACL"}
 
     texts = unpacked(server)

@@ -32,7 +32,7 @@ function Test-MadeNetwork {
     [CmdletBinding()]
     param([hashtable] $Run, $Planned, [string] $Mode, [string] $Address)
     Invoke-Check "$Mode network: address and default route are back; seconds" '\d+' -Like {
-        Wait-Until { -not (Get-AddressProblem $Address) } "$Address or the default route came back"
+        Wait-Until { -not (Get-AddressProblem $Run $Address) } "$Address or the default route came back"
     }
     Invoke-Check "$Mode network: HNS lists it with its type and range" "$Mode $($Planned['subnet'])" {
         $network = Get-HnsObject 'networks' $Planned['name']
@@ -44,7 +44,7 @@ function Test-MadeNetwork {
     Invoke-Check "$Mode network: an adapter vEthernet is there" 'True' {
         @(Get-NetAdapter | Where-Object { $_.Name -like 'vEthernet (*' }).Count -gt 0
     }
-    Invoke-Check "$Mode network: the machine's own address is the same" $Address { Get-OwnAddress }
+    Invoke-Check "$Mode network: the machine's own address is the same" $Address { Get-OwnAddress $Run }
     Invoke-Check "$Mode network: one default route" '1' {
         @(Get-NetRoute -DestinationPrefix '0.0.0.0/0' -ErrorAction Ignore).Count
     }
@@ -80,7 +80,7 @@ function Test-PodEndpoint {
 # Remove what was made; check that HNS lists it no more and the machine is as before.
 function Remove-ContactNetwork {
     [CmdletBinding()]
-    param($Planned, [string] $Mode, [string] $Address)
+    param([hashtable] $Run, $Planned, [string] $Mode, [string] $Address)
     Invoke-Check "$Mode network: removed, and gone from HNS's list; seconds" '\d+' -Like {
         foreach ($name in @($Planned['endpoints'])) {
             $endpoint = Get-HnsObject 'endpoints' $name
@@ -91,7 +91,7 @@ function Remove-ContactNetwork {
         Wait-Until { -not (Get-HnsObject 'networks' $Planned['name']) } 'the removed network was gone'
     }
     Invoke-Check "$Mode network: after its removal the address and the default route are back; seconds" '\d+' -Like {
-        Wait-Until { -not (Get-AddressProblem $Address) } "$Address or the default route came back"
+        Wait-Until { -not (Get-AddressProblem $Run $Address) } "$Address or the default route came back"
     }
 }
 
@@ -101,11 +101,12 @@ function Test-ContactNetwork {
     [CmdletBinding()]
     param([hashtable] $Run, $Wanted, [string] $Mode)
     $planned = $Wanted['networks'][$Mode]
+    $Run.Told.machine['pod_cidr'] = $planned['subnet']    # routes and addresses of this range are not the machine's
     try { $others = @(Send-HnsRequest 'GET' 'networks' | Where-Object { $_.Type -ne 'NAT' }) }
     catch { return Add-Row "$Mode network" 'HNS answers' (Get-FailureText $_.Exception) $false }
     $names = @($others | ForEach-Object { $_.Name } | Where-Object { $_ -ne $planned['name'] }) -join ', '
     if ($names) { return Add-Row "$Mode network" 'tried' "not tried: this machine has the network $names" $false }
-    $address = try { Get-OwnAddress } catch { '' }
+    $address = try { Get-OwnAddress $Run } catch { '' }
     $watch = [Diagnostics.Stopwatch]::StartNew()
     $Run.Watch.Restart()
     $Run.Limit = 300
@@ -118,6 +119,6 @@ function Test-ContactNetwork {
         }
         Write-Dumps $Mode $OfNetworks
     }
-    finally { Remove-ContactNetwork $planned $Mode $address }
+    finally { Remove-ContactNetwork $Run $planned $Mode $address }
     Save-Progress
 }

@@ -30,10 +30,10 @@ function New-ContactRun {
     $name = [Environment]::MachineName.ToLowerInvariant()
     $values = [ordered] @{ name = $name; address = '' }
     foreach ($key in $Wanted['machine'].Keys) { $values[$key] = $Wanted['machine'][$key] }
-    try { $values['address'] = Get-OwnAddress } catch { [void] 'a row says so' }
     $made = New-Run @{ machine = $values; facts = @{ cloud = $Wanted['cloud'] } } $false
     $made.Found['pod_subnet'] = $Wanted['machine']['pod_cidr']
     $Site.Facts = $made.Told.facts
+    try { $values['address'] = Get-OwnAddress $made } catch { [void] 'rows about networks say so' }
     $made
 }
 
