@@ -7,12 +7,12 @@ from typing import Any
 
 from components import releases
 from components.catalogue.artifacts import Artifact, UnknownArtifact
-from components.node import registries
+from components.node import registries, runtime
 from components.node.kinds import Step, step
 from components.node.layout import DOCKER, FLANNEL, LAYOUTS, PRIVATE_FOLDERS, Layout
 from components.node.plan import Phase, Scope
 from components.node.role import Role, role
-from components.spec.models import ClusterSpec, Runtime
+from components.spec.models import ClusterSpec, NetworkMode, Runtime
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ def _providers(role: Role) -> Iterator[Download]:
 
 
 def _linux(role: Role, layout: Layout) -> Iterator[Download]:
-    runtime, programs = role.containerd_release, layout.programs
-    yield Download("containerd", runtime.version, programs, strip=1)
-    yield Download("runc", runtime.runc, "/usr/local/sbin", program="runc")
+    containerd, programs = role.containerd_release, layout.programs
+    yield Download("containerd", containerd.version, programs, strip=1)
+    yield Download("runc", containerd.runc, "/usr/local/sbin", program="runc")
     yield Download("cni-plugins", releases.CNI_PLUGINS, layout.cni_programs)
     yield Download("crictl", role.release.crictl[role.system], programs)
     members = tuple(_KUBERNETES + each for each in ("kubelet", "kubeadm", "kubectl"))
@@ -92,11 +92,15 @@ def _windows(role: Role, layout: Layout) -> Iterator[Download]:
     else:
         yield from _docker(role, programs)
     yield Download("cni-plugins", releases.CNI_PLUGINS, layout.cni_programs)
-    yield Download("flannel-cni-plugin", releases.FLANNEL_CNI, layout.cni_programs, program="flannel")
-    yield Download("flanneld", releases.FLANNEL, FLANNEL, program="flanneld")
+    overlay = role.spec.network.mode is NetworkMode.OVERLAY
+    if overlay:
+        yield Download("flannel-cni-plugin", releases.FLANNEL_CNI, layout.cni_programs, program="flannel")
+        yield Download("flanneld", releases.FLANNEL, FLANNEL, program="flanneld")
     yield Download("crictl", role.release.crictl[role.system], programs)
-    nssm = f"nssm-{releases.NSSM}/win64/nssm.exe"
-    yield Download("nssm", releases.NSSM, programs, strip=2, members=(nssm,))
+    if overlay or "cri-dockerd" in runtime.services(role):
+        # both lack a service mode
+        nssm = f"nssm-{releases.NSSM}/win64/nssm.exe"
+        yield Download("nssm", releases.NSSM, programs, strip=2, members=(nssm,))
     runner = () if role.release.log_runner == "missing" else ("kube-log-runner",)
     members = tuple(f"{_KUBERNETES}{each}.exe" for each in ("kubelet", "kube-proxy", "kubectl", *runner))
     yield Download("kubernetes-node", role.spec.kubernetes, programs, strip=3, members=members)

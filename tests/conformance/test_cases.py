@@ -24,6 +24,7 @@ NOT_HERE = {
     "not-privileged": "tests/cloud_init: a case cannot be set up without these rights",
     "locked": "runs with `twice`: the second run ends with it",
     "step-timeout": "tests/cloud_init: a case cannot slow down a step that runs no program",
+    "code-blocked": "tests/cloud_init/test_windows_blocked.py: the script files themselves are refused",
     "unexpected": "an executor that ends with it has a bug",
 }
 """Errors that no case ends with, and where they are tested."""

@@ -10,6 +10,8 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +103,13 @@ def whole(name: str, tool: str, where: NodeNetwork, folder: Path) -> None:
     """One combination, from a fresh disk to ready; then its second run, as a process."""
     made = _published(name, where)
     with node(tool, where, folder, made) as here:
+        started = time.monotonic()
         result = _ready(here)
+        first = time.monotonic() - started
+        fetched = _seconds(here, ("artifact",))
+        print(
+            f"node.ps1, {name}, first boot: {first:.1f} s with its restart, without downloads {first - fetched:.1f} s"
+        )
         ours, other = best(RUNS, here.machine.node, lambda: bare(here.machine))
         if {*outcomes(here.machine.result()).values()} != {"held"}:
             raise SystemExit(f"{name}: a second run set something: {here.machine.result()}")
@@ -111,12 +119,23 @@ def whole(name: str, tool: str, where: NodeNetwork, folder: Path) -> None:
 
 
 def parts(here: Node) -> str:
-    """Where the last run's time went that another system or other downloads would change."""
+    """Return where the last run's time went that another system or other downloads would change."""
+    digests, programs = _seconds(here, ("artifact",)), _seconds(here, PROGRAMS)
+    slowest = sorted(_steps(here), key=lambda each: -each[1])[:5]
+    named = ", ".join(f"{name} {seconds:.2f}" for name, seconds, _ in slowest)
+    return f"digests of downloads {digests:.2f} s, steps that start programs {programs:.2f} s; slowest: {named}"
+
+
+def _steps(here: Node) -> list[tuple[str, float, str]]:
+    """Return name, seconds and kind of each step of the last run."""
     kinds = {each["name"]: each["kind"] for each in planned(here.made.plan.document())}
     done = [step for phase in here.machine.result()["phases"] for step in phase["steps"]]
-    digests = sum(step["seconds"] for step in done if kinds[step["name"]] == "artifact")
-    programs = [step["seconds"] for step in done if kinds[step["name"]] in PROGRAMS]
-    return f"digests of downloads {digests:.2f} s, {len(programs)} steps that start programs {sum(programs):.2f} s"
+    return [(step["name"], step["seconds"], kinds[step["name"]]) for step in done]
+
+
+def _seconds(here: Node, kinds: Collection[str]) -> float:
+    """Return the seconds that the last run spent in steps of these kinds."""
+    return sum(seconds for _, seconds, kind in _steps(here) if kind in kinds)
 
 
 def baked(name: str, tool: str, where: NodeNetwork, folder: Path) -> None:

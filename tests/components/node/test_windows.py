@@ -166,6 +166,25 @@ def test_srv_08_the_kubelet_has_its_own_kubeconfigs_address_and_labels(windows: 
     assert _flag(command, "--node-labels") == ref("registration.labels")
 
 
+@pytest.mark.parametrize(
+    ("mode", "runtime", "kubernetes"),
+    [
+        ("overlay", "containerd", "1.32.13"),
+        ("l2bridge", "containerd", "1.32.13"),
+        ("l2bridge", "docker", "1.23.17"),
+        ("l2bridge", "docker", "1.32.13"),
+    ],
+)
+def test_only_machines_that_run_a_wrapped_program_download_the_wrapper(
+    mode: str, runtime: str, kubernetes: str
+) -> None:
+    made = plan("windows-2019", {"runtime": runtime}, kubernetes=kubernetes, network={"mode": mode})
+    names = {each.name for each in made.steps}
+    wrapped = any("wrapper" in each.fields for each in made.steps)
+    assert ("download-nssm" in names) is wrapped
+    assert ("download-flanneld" in names) is ("flanneld" in names)
+
+
 @pytest.mark.parametrize(("kubernetes", "rotates"), [("1.33.13", False), ("1.34.11", True)])
 def test_ops_03_kube_log_runner_rotates_logs_if_the_minors_can(kubernetes: str, rotates: bool) -> None:
     command = one(plan("windows-2022", kubernetes=kubernetes), "kubelet").fields["command"]
