@@ -240,7 +240,7 @@ function Install-Bundle {
 # .SYNOPSIS
 # Download and install the bundle. Retry without end: network, identity and clock may come up after the machine, Windows
 # renames no folder while Defender scans a file in it, and the store may get the right bundle later.
-function Install-StoredBundle {
+function Receive-Bundle {
     [CmdletBinding()]
     param([string] $Url, [string] $Digest)
     for ($tries = 0; ; $tries++) {
@@ -286,7 +286,7 @@ try {
         $sandbox = $told.facts.PSObject.Properties['world'] -and $told.facts.world -eq 'sandbox'
         if (-not $sandbox -and $told.bundle.url -cnotlike 'https://*') { throw "$($told.bundle.url) is not https" }
         $Site.Facts = $told.facts
-        Install-StoredBundle $told.bundle.url $told.bundle.sha256
+        Receive-Bundle $told.bundle.url $told.bundle.sha256
         Write-Log "bundle $($told.bundle.sha256) is current"
     }
 }
