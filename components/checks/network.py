@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from components import releases
 from components.checks.check import Finding, Rule, Subject, at, error, warning
 from components.spec.models import ApiAccess, Egress, NatGateways, NetworkMode
 from components.topology.addressing import NODE_PODS, SMALLEST_PREFIX
@@ -37,6 +38,13 @@ def _port(subject: Subject) -> Iterator[Finding]:
     net = subject.spec.network
     if net.mode is NetworkMode.OVERLAY and net.port != PORT:
         yield at("network", "port", value=net.port, port=PORT)
+
+
+def _probes(subject: Subject) -> Iterator[Finding]:
+    for group in subject.workers:
+        reached = not group.os.is_windows or releases.windows(group.os.value).overlay_host_route
+        if subject.spec.network.mode is NetworkMode.OVERLAY and not reached:
+            yield at(*group.path, "os", os=group.os.value)
 
 
 def _pod_places(subject: Subject) -> Iterator[Finding]:
@@ -160,6 +168,14 @@ CHECKS = (
         "Windows sends VXLAN to UDP {port} only, not {value}",
         "write {port}, or remove network.port",
         "FLN-02",
+    ),
+    warning(
+        "overlay-probes",
+        "pools.<pool>.os network.mode",
+        _probes,
+        "in mode overlay the host of {os} cannot reach its own pods: http, tcp and grpc probes fail, so pods restart",
+        "write windows-2022 or newer, or mode: l2bridge; or give every pod exec probes only, and accept it",
+        "NET-09",
     ),
     error(
         "pods-smaller-than-nodes",

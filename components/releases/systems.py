@@ -38,6 +38,10 @@ class WindowsRelease:
     """Smallest update revision (UBR) for overlay networks."""
     dsr_ubr: int | None = None
     """Smallest update revision (UBR) for direct server return, above minimum_ubr (SVC-03)."""
+    overlay_host_route: bool = True
+    """Whether the host reaches pods of its own node in overlay networks: HNS' HostRoute policy, from build 18321 on
+    (flannel pkg/backend/vxlan/device_windows.go). Without it the kubelet's http and tcp probes fail (flannel 1170,
+    kubernetes 81938)."""
     pause: str | None = None
     """Tag of the pause image, where older tags have no manifest for the build."""
     fixes: tuple[RegistryFix, ...] = field(default=())
@@ -77,6 +81,7 @@ WINDOWS: dict[str, WindowsRelease] = {
             minimum_ubr=379,
             # KB4580390 (sig-windows-tools, hostprocess/flannel/kube-proxy/start.ps1)
             dsr_ubr=1554,
+            overlay_host_route=False,
             fixes=(
                 # 0x10 and 0x40: fixes of November 2022 (image-builder); AKS changes single bits too
                 RegistryFix(_HNS, "HNSControlFlag", 0x50, bits=True),

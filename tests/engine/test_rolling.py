@@ -57,7 +57,7 @@ class Rolling:
         reserved = {"system_reserved": {"memory": f"{self.memory}Gi"}}
         pools = {"linux": None, "web": {"count": len(POOL), "kubelet": reserved, **web}}
         acknowledged = dict.fromkeys(
-            ("no-linux-worker", "windows-2019-late", "kubernetes-end-of-life"), "for this test"
+            ("no-linux-worker", "windows-2019-late", "kubernetes-end-of-life", "overlay-probes"), "for this test"
         )
         self.stack.edit(kubernetes=self.version, pools=pools, acknowledge=acknowledged)
 

@@ -201,9 +201,9 @@ def test_load_balancers_stand_where_planned_with_their_group_from_the_start(
 
 
 def test_pinned_images_are_used_and_not_looked_up() -> None:
-    pinned = record("aws-dev", changed("aws-dev", images={"windows-2019": "ami-0123456789abcdef0"}))
+    pinned = record("aws-dev", changed("aws-dev", images={"windows-2022": "ami-0123456789abcdef0"}))
     assert instances(pinned)["aws-dev-web-0"].inputs["ami"] == "ami-0123456789abcdef0"
-    assert "aws-dev-windows-2019" not in {each.name for each in pinned.resources.values()}
+    assert "aws-dev-windows-2022" not in {each.name for each in pinned.resources.values()}
 
 
 def test_named_zones_are_used_and_not_looked_up() -> None:

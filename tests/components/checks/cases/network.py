@@ -1,6 +1,6 @@
 """Modes, overlay, domain, zones, egress; API access; the control plane."""
 
-from tests.components.spec.documents import GOOD, REMOVED, Case, azure, gcp, net, plane, pools
+from tests.components.spec.documents import GOOD, REMOVED, Case, azure, gcp, net, plane, pools, web
 
 _ZONES = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
 _LINUX, _WEB = GOOD["pools"]["linux"], GOOD["pools"]["web"]
@@ -19,6 +19,12 @@ CASES = (
     Case("vni-out-of-range", net(vni=4095), "network.vni", net(vni=4096)),
     Case("vni-out-of-range", net(vni=65536), "network.vni", net(vni=65535)),
     Case("vni-out-of-range", net(vni=1), "network.vni", net(vni=1, mode="l2bridge")),
+    Case(
+        "overlay-probes",
+        web(os="windows-2019"),
+        "pools.web.os",
+        {**web(os="windows-2019"), **net(mode="l2bridge", pods="10.244.0.0/14", nodes="10.20.0.0/22")},
+    ),
     Case(
         "pods-smaller-than-nodes",
         net(mode="l2bridge", pods="10.244.0.0/15"),
