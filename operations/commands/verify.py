@@ -10,7 +10,7 @@ import yaml
 
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout.kubernetes_api import KubernetesApi, Refused, Unreachable, Unresolved
-from components.spec.choices import Gate
+from components.spec.choices import Gate, NetworkMode
 from components.spec.quantities import duration_seconds
 from operations.commands import kubeconfig as kubeconfigs
 from operations.commands import reboot_all, report, wait
@@ -118,8 +118,9 @@ def _server(kubeconfig: str) -> str:
 def _request(name: str, plan: ClusterPlan, outside: tuple[str, ...], seconds: float) -> VerifyRequest:
     """Return what to check. In a booted sandbox the outside is its mirror, and some machines cannot boot."""
     expected, domain = tuple(machine.name for machine in plan.machines), plan.spec.network.domain
+    overlay = plan.spec.network.mode is NetworkMode.OVERLAY
     if not boot_site.api(name):
-        return VerifyRequest(expected, {}, outside or OUTSIDE, seconds, domain=domain)
+        return VerifyRequest(expected, {}, outside or OUTSIDE, seconds, domain=domain, overlay=overlay)
     from sandbox.boot import machine_status, mirror, name_server
     from sandbox.cloud_state import CloudState
 
@@ -135,4 +136,4 @@ def _request(name: str, plan: ClusterPlan, outside: tuple[str, ...], seconds: fl
     }
     mirrors = (f"{name_server.MIRROR}:{mirror.PORT}", f"{machine_status.network(cloud_state)['gateway']}:{mirror.PORT}")
     cloud_state.close()
-    return VerifyRequest(expected, excused, outside or mirrors, seconds, LAB_IMAGE, registered, domain)
+    return VerifyRequest(expected, excused, outside or mirrors, seconds, LAB_IMAGE, registered, domain, overlay)

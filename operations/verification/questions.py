@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from components.releases.systems import WINDOWS
+
 LARGE = 262144
 """Bytes of /large: more than any TCP window, so that lost large packets are noticed."""
 METADATA = "169.254.169.254"
@@ -92,6 +94,15 @@ class Scene:
     outside: tuple[str, ...]
     resolvers: tuple[str, ...] = ()
     domain: str = "cluster.local"
+    overlay: bool = True
+    """Whether the pod network is an overlay (`network.mode`)."""
+
+
+def unreached(node: Node, *, overlay: bool) -> str:
+    """Return why the host cannot reach pods of its own node; empty if it can."""
+    builds = {release.build for release in WINDOWS.values() if not release.overlay_host_route}
+    why = "in mode overlay the host of Windows Server 2019 does not reach its own pods"
+    return why if overlay and node.build in builds else ""
 
 
 def in_pod(place: Place, scene: Scene) -> Iterator[Question]:
@@ -130,7 +141,8 @@ def on_node(place: Place, scene: Scene) -> Iterator[Question]:
         if local:
             yield Question("SMK-03", "", f"containers {server.name}", title=f"sandbox and container of {server.name}")
         if not windows or local:  # FLN-06: with VXLAN a Windows host reaches only its own pods
-            yield Question("SMK-04", "node-to-pod", f"http http://{server.address}:{PORTS[server.os]}/hello")
+            target = f"http http://{server.address}:{PORTS[server.os]}/hello"
+            yield Question("SMK-04", "node-to-pod", target, limit=unreached(place.node, overlay=scene.overlay))
     for service in scene.services:
         check = "SMK-11" if windows else "SMK-06"
         yield Question(check, "service", f"http http://{service.address}/hello", limit=old)

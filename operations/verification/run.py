@@ -59,6 +59,8 @@ class VerifyRequest:
     registered: Mapping[str, str] = field(default_factory=dict[str, str])
     domain: str = "cluster.local"
     """DNS domain of the cluster: `network.domain` of the stack file."""
+    overlay: bool = True
+    """Whether `network.mode` of the stack file is overlay."""
 
 
 def verify(api: KubernetesApi, request: VerifyRequest) -> list[Row]:
@@ -71,6 +73,9 @@ def verify(api: KubernetesApi, request: VerifyRequest) -> list[Row]:
         scene, server_rows = _scene(cluster, nodes, request)
         rows += server_rows
         objects = [item for node in _one_each(nodes) for item in workloads.create(cluster, node, request.image)]
+        kinds = {(node.os, node.build): node for node in reversed(nodes) if not node.control_plane}.values()
+        for node in kinds:
+            objects += workloads.probed(cluster, node, request.image, overlay=request.overlay)
         rows += _ask(cluster, scene, request.image)
         rows += interface.rows(cluster, scene)
         rows += workloads.judged(cluster, objects, WORKING)
@@ -151,6 +156,7 @@ def _scene(cluster: Cluster, nodes: tuple[Node, ...], request: VerifyRequest) ->
             request.outside,
             cluster.resolvers(),
             request.domain,
+            request.overlay,
         ),
         rows,
     )

@@ -149,7 +149,7 @@ EVENTS: dict[str, Event] = {
     "the source VIP is of an earlier range (OPS-04)": Event(stale_vip, (*BOOTED, *NEW_RANGE)),
     "reservations of earlier pods are left (OPS-04)": Event(stale_leases),
     "the metadata route is gone": Event(no_metadata_route, ("metadata-route",), on=True),
-    "subnet.env is another cluster's (OPS-06)": Event(other_subnet_file),
+    "subnet.env is another cluster's (OPS-06)": Event(other_subnet_file, (*BOOTED, "stale-network")),
     "a NAT file sorts before flannel's CNI file (NET-02)": Event(docker_nat, (*BOOTED, "cni-config-folder")),
     "another program has a NAT network (NET-02)": Event(nat_network),
     "the certificate is lost": Event(lost_certificate, (*BOOTED, *REJOINED)),

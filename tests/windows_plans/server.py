@@ -136,7 +136,9 @@ class Node:
         self.driver.call("arrange", fakes=BOOKS, values=rows, variables={}, services={})
 
     def recover(self) -> None:
-        """Repair programs and Windows, and restore the product's own plan."""
+        """Repair programs and Windows, remove other programs' networks, and restore the product's own plan."""
+        own = {key: each for key, each in self.book("networks").items() if each["Type"] != "nat"}
+        self.change("networks", own)
         build, revision = self.made.build
         self.change("flanneld", {})
         self.change("faults", {})

@@ -92,10 +92,10 @@ def test_without_a_list_of_versions_the_message_has_the_command_to_find_one(mull
     ended = mullion("pin", "image", "web", "--stack", "small")
     assert ended.exit_code == Exit.USAGE
     said = " ".join(ended.output.split())
-    image = "MicrosoftWindowsServer:WindowsServer:2019-datacenter-core-smalldisk-g2"
+    image = "MicrosoftWindowsServer:WindowsServer:2022-datacenter-core-smalldisk-g2"
     publisher, offer, sku = image.split(":")
     assert f"az vm image list --all --publisher {publisher} --offer {offer} --sku {sku} " in said
-    assert f"images: {{windows-2019: {image}:VERSION}}" in said
+    assert f"images: {{windows-2022: {image}:VERSION}}" in said
     assert file.read_text() == stack
 
 

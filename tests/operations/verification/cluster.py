@@ -83,7 +83,8 @@ class FakeApi:
         self.system_phase, self.system_node = "Running", ""
         self.never_ready: set[str] = set()
         self.lacks: set[str] = set()
-        """Kinds without an end state; and summary, exec, port-forward, quota, restarts, preStop, metrics."""
+        """Kinds without an end state; and summary, exec, port-forward, quota, restarts, preStop, metrics, and probes
+        (http probe)."""
 
     def ask(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
         """One call."""
@@ -217,6 +218,10 @@ class FakeApi:
         return {**pod, "spec": {**pod["spec"], "nodeName": on}, "status": status}
 
     def _with_status(self, made: dict[str, Any]) -> dict[str, Any]:
+        if "-probe-" in made["metadata"]["name"]:
+            what = made["metadata"]["name"].partition("-probe-")[0]
+            status = str(f"{what} probe" not in self.lacks)
+            return {**made, "status": {"conditions": [{"type": "Ready", "status": status}]}}
         if made["metadata"]["name"].startswith("dying-"):
             return {**made, "status": {"containerStatuses": [{"restartCount": int("restarts" not in self.lacks)}]}}
         return {**made, "status": {} if made["kind"] in self.lacks else DONE.get(made["kind"], {})}

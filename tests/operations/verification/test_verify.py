@@ -7,25 +7,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from operations.verification import run
 from operations.verification.manifests import BUSYBOX
 from operations.verification.run import VerifyRequest, answers, verify
 from operations.verification.verdicts import TITLES, Row, Verdict, as_json, as_junit, failed, shown
-from operations.verification.workloads import CONTROLLERS
+from operations.verification.workloads import CONTROLLERS, PROBES
 from tests.operations.verification.cluster import MIXED, Answer, FakeApi, node
 
 NAMES = tuple(each["metadata"]["name"] for each in MIXED)
 METADATA = "169.254.169.254"
 OUTSIDE = ("example.org:443", "192.0.2.7:443")
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for nothing: the fake API never changes by itself."""
-    monkeypatch.setattr(run, "PULL", {"linux": 0.01, "windows": 0.01})
-    monkeypatch.setattr(run, "ASKING", 0.01)
-    monkeypatch.setattr(run, "WORKING", 0.01)
-    monkeypatch.setattr("operations.verification.cluster.POLL_SECONDS", 0.001)
 
 
 def good(place: str, words: str) -> bool:
@@ -144,6 +134,7 @@ def test_smk_03_a_web_server_whose_image_cannot_be_pulled_fails_with_the_kubelet
 LACKS: dict[str, tuple[str, set[str]]] = {
     "restarts": ("SMK-12", {"liveness probe", "preStop"}),
     "preStop": ("SMK-12", {"preStop"}),
+    **{each: ("SMK-12", {each}) for each in PROBES},
     **{kind: ("SMK-13", {kind}) for kind in CONTROLLERS},
     "summary": ("SMK-14", {"stats/summary"}),
     "exec": ("SMK-14", {"exec"}),
