@@ -25,6 +25,10 @@ _RECORD = Unique(
 )
 
 
+_ADDRESSES = {"A": (ipaddress.IPv4Address, "IPv4"), "AAAA": (ipaddress.IPv6Address, "IPv6")}
+"""By type of record: how its values are read, and their name in Route 53's error."""
+
+
 def _zone(request: Request) -> dict[str, Any]:
     servers = [f"ns-{number}.sandbox-dns-{number:02}.example" for number in range(4)]
     return {"nameServers": servers, "primaryNameServer": servers[0]}
@@ -53,14 +57,15 @@ def _record_value(request: Request) -> None:
     inputs = request.inputs
     if not inputs.get("aliases") and (not inputs.get("records") or inputs.get("ttl") is None):
         raise Refusal("InvalidInput", "A record needs either aliases, or records with a ttl")
-    for value in inputs.get("records") or [] if inputs["type"] == "A" else []:
+    address, kind = _ADDRESSES.get(inputs["type"], (None, ""))
+    for value in inputs.get("records") or [] if address else []:
         try:
-            ipaddress.IPv4Address(value)
+            address(value)
         except ValueError:
             raise Refusal(
                 "InvalidChangeBatch",
-                "[Invalid Resource Record: 'FATAL problem: ARRDATAIllegalIPv4Address (Value is not a valid IPv4"
-                f" address) encountered with '{value}'']",
+                f"[Invalid Resource Record: 'FATAL problem: {inputs['type']}RRDATAIllegal{kind}Address (Value is not a"
+                f" valid {kind} address) encountered with '{value}'']",
             ) from None
 
 

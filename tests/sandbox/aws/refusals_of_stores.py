@@ -33,6 +33,12 @@ STORES: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "InvalidChangeBatch",
         "IllegalIPv4Address",
     ),
+    "AAAA record of an IPv4 address": (
+        "Record",
+        {"zoneId": "$zone", "name": "b", "type": "AAAA", "ttl": 1, "records": ["10.0.0.1"]},
+        "InvalidChangeBatch",
+        "IllegalIPv6Address",
+    ),
     "record without a value": (
         "Record",
         {"zoneId": "$zone", "name": "b", "type": "A"},
