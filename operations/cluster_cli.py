@@ -150,10 +150,10 @@ def scale(
     scaling.scale(stack, pool, count, sandbox=sandbox, yes=yes)
 
 
-@command(CHANGE, "mullion upgrade aws-prod 1.37.1")
+@command(CHANGE, "mullion upgrade aws-prod 1.37.0")
 def upgrade(
     stack: StackName,
-    version: Annotated[str, typer.Argument(metavar="VERSION", help="New Kubernetes version: 1.37.1.")],
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="New Kubernetes version: 1.37.0.")],
     sandbox: Sandbox = False,
     yes: Yes = False,
 ) -> None:

@@ -185,7 +185,7 @@ def versions(stack: OptionalStackName = None) -> None:
     supported.versions(stack)
 
 
-@command(DOWNLOADS, "mullion pin kubernetes-node 1.37.1", "mullion pin image web --stack aws-dev")
+@command(DOWNLOADS, "mullion pin cri-dockerd 0.4.3", "mullion pin image web --stack aws-dev")
 def pin(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="Name of a download (kubernetes-node, ...), or: image.")

@@ -1,16 +1,15 @@
 """`mullion doctor`: checks that this machine has all that the commands need, and the state of each stack."""
 
-import os
 import platform
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 
 from components.plan import plan_cluster
 from components.spec.report import SpecError
+from operations.commands import readiness
 from operations.console.exits import EngineError, Exit, Stop
 from operations.engine import failures, locate, locks, workspace
 from operations.recovery import recovery, state_check
@@ -89,16 +88,14 @@ def _engine() -> Iterator[Finding]:
 
 
 def _plugins() -> Iterator[Finding]:
-    from sandbox.home import CLOUDS, provider_version
+    from sandbox.home import CLOUDS
 
-    home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
-    for cloud in CLOUDS.values():
-        if not _version(cloud.sdk.replace("_", "-")):
+    for cloud, facts in CLOUDS.items():
+        if not _version(facts.sdk.replace("_", "-")):
             continue
-        version = provider_version(cloud.sdk)
-        installed = (home / "plugins" / f"resource-{cloud.provider}-v{version}").is_dir()
+        provider, version, installed = readiness.plugin(cloud)
         plugin = "installed" if installed else "the engine downloads it at the first `up` in an account"
-        yield Finding(f"provider {cloud.provider} {version}: plugin {plugin}; the sandbox has its own")
+        yield Finding(f"provider {provider} {version}: plugin {plugin}; the sandbox has its own")
 
 
 def _backend() -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from components.plan import ClusterPlan, plan_cluster
 from components.spec.report import SpecError
 from components.stack_files.stack import EXAMPLES, Stack, refuse_unready
 from operations.clouds import cloud_tables
-from operations.commands import plan_against, report
+from operations.commands import plan_against, readiness, report
 from operations.commands.plan import document
 from operations.console.exits import Exit, Stop
 from operations.engine import failures, locate, policy_preview, progress, state
@@ -220,6 +220,8 @@ def _where(destination: Target) -> str:
 def _ask_up(planned: ClusterPlan, stack: Stack, destination: Target, work: _Work, *, yes: bool) -> None:
     """Show the account, the region and the number of changes, and ask for confirmation."""
     print(f"{stack.name}: {len(planned.machines)} machines on {destination.name}, {_where(destination)}")
+    for lack in readiness.lacks(destination.name):
+        print(f"warning: {lack}", file=sys.stderr)
     if yes:
         return
     changes: Counter[str] = Counter(create=work.total)

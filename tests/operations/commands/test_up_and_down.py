@@ -151,6 +151,8 @@ def test_without_the_sandbox_it_is_the_state_that_pulumi_by_hand_has(copy: Path,
     asked = mullion("up", "aws-ci", **real)
     assert asked.returncode == 3, "there is no terminal to ask on"
     assert "2 machines on aws, account unknown" in asked.stdout
+    assert "no credentials for AWS on this machine: run `aws configure sso`" in asked.stderr, "before the question"
+    assert "plug-in" not in asked.stderr, "it is installed"
     assert not (copy / "world.db").exists(), "nothing was started"
 
     assert mullion("up", "aws-ci", "--yes", **real).returncode == 0
