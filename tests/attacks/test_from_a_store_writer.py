@@ -1,0 +1,139 @@
+"""From a writer of a store: whoever may write the bundle store, the snapshot store or a mirror."""
+
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pulumi
+import pytest
+
+from components.rollout.signed_documents import Forged, pointer_document, verified
+from tests.agent.conftest import KEY
+from tests.attacks.test_from_a_replayed_document import BUNDLE, OLD, WANTED, version_of_pools
+from tests.cloud_init.cloud import FakeCloud
+from tests.cloud_init.linux import Execute, certificate, fetched, put, tar_of
+from tests.components.rollout.test_upgrade import warned
+
+__all__ = ["warned"]
+
+
+def test_an_authority_beside_the_clusters_is_not_written(execute: Execute, root: Path, cloud: FakeCloud) -> None:
+    """Add an authority to ca.crt, so that kubelets accept its clients.
+
+    Refused by: the executor, 202 digest-mismatch.
+    """
+    (pem, known), (other, _) = certificate(), certificate()
+    step = {"kind": "certificate-authority", "url": f"{cloud.url}/bundles/ca.crt", "hash": known, "path": "/etc/ca.crt"}
+    for text in (pem + other, other + pem, other, ""):
+        cloud.objects["/bundles/ca.crt"] = text.encode()
+        assert execute(step)["name"] == "digest-mismatch"
+        assert not (root / "etc/ca.crt").exists()
+
+
+def test_an_authority_on_the_disk_is_taken_out(execute: Execute, root: Path, cloud: FakeCloud) -> None:
+    """Add an authority to the file on the machine's disk, and wait for the next boot.
+
+    Refused by: the executor, which writes the file again.
+    """
+    (pem, known), (other, _) = certificate(), certificate()
+    step = {"kind": "certificate-authority", "url": f"{cloud.url}/bundles/ca.crt", "hash": known, "path": "/etc/ca.crt"}
+    cloud.objects["/bundles/ca.crt"] = pem.encode()
+    put(root, "/etc/ca.crt", pem + other)
+    assert execute(step)["state"] == "done"
+    assert (root / "etc/ca.crt").read_text() == pem
+
+
+def test_a_changed_download_is_not_installed(execute: Execute, root: Path, cloud: FakeCloud) -> None:
+    """Change a program in the mirror.
+
+    Refused by: the executor, 202 digest-mismatch.
+    """
+    steps = fetched(cloud, tar_of({"kubelet": b"true"}))
+    cloud.objects["/public/a"] = tar_of({"kubelet": b"evil"})
+    assert execute(*steps)["name"] == "digest-mismatch"
+    assert not (root / "opt/bin/kubelet").exists()
+
+
+@pytest.mark.parametrize("name", ["../../etc/cron.d/owned", "/etc/cron.d/owned", "a/../../owned"])
+def test_an_archive_cannot_write_outside_of_its_folder(
+    name: str, execute: Execute, root: Path, cloud: FakeCloud
+) -> None:
+    """Publish an archive whose members leave the folder.
+
+    Refused by: the executor, archive-unsafe.
+    """
+    assert execute(*fetched(cloud, tar_of({name: b"x"})))["name"] == "archive-unsafe"
+    assert not list(root.rglob("owned"))
+
+
+@pytest.mark.parametrize("kind", [tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE], ids=["char", "block", "fifo"])
+def test_an_archive_cannot_make_devices(kind: bytes, execute: Execute, root: Path, cloud: FakeCloud) -> None:
+    """Publish an archive with a device of the disk.
+
+    Refused by: the executor, archive-unsafe.
+    """
+    assert execute(*fetched(cloud, tar_of({"disk": b""}, kind)))["name"] == "archive-unsafe"
+    assert not (root / "opt/bin/disk").exists()
+
+
+@pytest.mark.parametrize("key", ["b3RoZXI", ""])
+def test_up_does_not_follow_a_forged_pointer(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a pointer with another version while one control-plane machine is silent, to roll all pools.
+
+    Refused by: `up`, by the MAC.
+    """
+    forged = pointer_document(key, *BUNDLE, WANTED, 9, OLD)
+    with pytest.raises(pulumi.RunError, match="its MAC does not match the desired-state key"):
+        version_of_pools(forged, [WANTED, WANTED], monkeypatch)
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "{", '{"mac": 1}', 200_000 * "["])
+def test_up_takes_no_document_of_another_form(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write JSON of another form, or nested so deep that the reader fails, in the pointer's place.
+
+    Refused by: `up`.
+    """
+    with pytest.raises(pulumi.RunError, match=r"desired-state\.json in the bundle store is refused"):
+        version_of_pools(text, [WANTED], monkeypatch)
+
+
+def test_no_field_of_a_signed_document_can_change() -> None:
+    """Change one field of a signed pointer.
+
+    Refused by: the MAC over all fields.
+    """
+    document = json.loads(pointer_document(KEY, *BUNDLE, WANTED, 5, WANTED))
+    for name in document:
+        with pytest.raises(Forged):
+            verified(KEY, json.dumps({**document, name: "other"}))
+    with pytest.raises(Forged):
+        verified(KEY, json.dumps({**document, "more": 1}))
+
+
+def test_the_agent_does_not_follow_a_forged_pointer(module: Callable[[str], ModuleType]) -> None:
+    """Write a pointer to another bundle for the control plane.
+
+    Refused by: the agent, by the MAC.
+    """
+    documents = module("documents")
+    forged: Any = json.loads(pointer_document(KEY, *BUNDLE, WANTED, 5, WANTED))
+    for changed in (
+        {**forged, "bundle": "https://evil.example"},
+        {**forged, "serial": 99},
+        {**forged, "mac": ""},
+    ):
+        with pytest.raises(documents.Untrusted, match="the MAC does not match"):
+            documents.verified(json.dumps(changed).encode(), KEY, 0, documents.POINTER)
+
+
+def test_a_store_without_a_pointer_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty the pointer: pools must not get a version that nobody wrote.
+
+    Refused by: `up`, which plans the version of the stack file or stops.
+    """
+    assert version_of_pools("", [WANTED, WANTED], monkeypatch) == WANTED
+    with pytest.raises(pulumi.RunError, match="machines report their version"):
+        version_of_pools("", [OLD], monkeypatch)
