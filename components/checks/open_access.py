@@ -1,6 +1,7 @@
 """Values in users' configuration that let people in without a proof of who they are, or without the right to it."""
 
 from collections.abc import Callable, Iterator, Mapping
+from ipaddress import ip_address
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -32,8 +33,11 @@ def in_clear(urls: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine itself, by its name or address."""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    """Return whether a host is this machine itself: localhost, or an address of 127.0.0.0/8 or ::1."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:  # another name, such as 127.example.com
+        return False
 
 
 API_SERVER: dict[str, tuple[Judge, str]] = {

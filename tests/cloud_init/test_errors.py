@@ -17,6 +17,8 @@ REBOOT = "reboot"
 """Ends a run for a restart on Windows; not an error."""
 LINUX_HAS_NO = {
     "build-refused",
+    "code-blocked",
+    "drive-small",
     "feature-failed",
     "image-refused",
     "node-not-ready",

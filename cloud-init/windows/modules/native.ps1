@@ -1,8 +1,8 @@
 # Functions of Windows libraries.
 
 # .SYNOPSIS
-# Return a type with static methods for functions of a library: @{ name = return type, parameter types }. The type is made
-# in memory; if security software blocks that, by the compiler. Throw code-blocked if it blocks both.
+# Return a type with static methods for functions of a library: @{ name = return type, parameter types }. The type is
+# made in memory; if security software blocks that, by the compiler. Throw code-blocked if it blocks both.
 function New-NativeType {
     [CmdletBinding()]
     param([string] $Name, [string] $Library, [hashtable] $Functions)

@@ -42,7 +42,7 @@ def test_a_stack_file_names_the_schema_and_is_valid_against_it(name: str) -> Non
 def test_the_repositorys_stacks_have_the_designed_options() -> None:
     assert set(NAMES) >= {"aws-ci", "aws-dev", "aws-docker", "aws-prod"}
     specs = {name: read_stack(name, stack_file_config(STACKS / f"Pulumi.{name}.yaml")).spec for name in NAMES}
-    assert specs["aws-dev"].pools["web"].os is OperatingSystem.WINDOWS_2019
+    assert specs["aws-dev"].pools["web"].os is OperatingSystem.WINDOWS_2022
     assert specs["aws-ci"].expires == "8h"
     assert specs["aws-prod"].protect
     assert [specs[name].control_plane.count for name in ("aws-ci", "aws-dev", "aws-prod")] == [1, 1, 3]

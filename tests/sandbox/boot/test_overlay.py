@@ -66,7 +66,7 @@ def test_the_overlay_changes_only_the_runtime_of_windows_pools() -> None:
     made = bootable(plain, "lab.json")
     runtime = {"kubelet": {"config": {"containerRuntimeEndpoint": f"tcp://{CRI}"}}, "rollout": {"gate": "registered"}}
     assert made["pools"]["web"] == {**plain["pools"]["web"], **runtime}
-    touched = {"artifacts", "control_plane", "kubeadm", "pools"}
+    touched = {"acknowledge", "artifacts", "control_plane", "kubeadm", "pools"}
     assert {name: made[name] for name in plain.keys() - touched} == {
         name: plain[name] for name in plain.keys() - touched
     }

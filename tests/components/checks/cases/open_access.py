@@ -46,4 +46,10 @@ CASES = (
         "pools.web.containerd.mirrors.*.0",
         web(containerd={"mirrors": {"*": ["https://mirror.example:5000", "http://127.0.0.1:5000"]}}),
     ),
+    Case(
+        "mirror-unencrypted",
+        web(containerd={"mirrors": {"*": ["http://127.example.com:5000"]}}),
+        "pools.web.containerd.mirrors.*.0",
+        web(containerd={"mirrors": {"*": ["http://127.1.2.3:5000"]}}),
+    ),
 )
