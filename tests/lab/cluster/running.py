@@ -39,10 +39,9 @@ def stack_file(name: str, kubernetes: str, artifacts: Path) -> dict[str, Any]:
     whole = {"config": {"aws:region": "eu-west-1", "mullion:cluster": THREE}}
     if file.is_file():
         whole = yaml.safe_load(file.read_text(encoding="utf-8"))
-    cluster = {**whole["config"]["mullion:cluster"], "kubernetes": kubernetes}
-    document = bootable(cluster, str(artifacts))
     # warnings accepted for the stack's own version may differ from those of this version
-    return {"config": {**whole["config"], "mullion:cluster": {**document, "acknowledge": {}}}}
+    cluster = {**whole["config"]["mullion:cluster"], "kubernetes": kubernetes, "acknowledge": {}}
+    return {"config": {**whole["config"], "mullion:cluster": bootable(cluster, str(artifacts))}}
 
 
 def boot(machines: Sequence[Machine], seconds: float) -> None:
