@@ -219,7 +219,9 @@ def test_a_preview_names_every_broken_resource_rule(
 
 def test_a_preview_names_every_broken_stack_rule(stack: Callable[..., auto.Stack]) -> None:
     text = refusal(stack("aws-prod", [careless_as_a_whole]))
-    assert {each for each in names(object) if f"[{each}]" in text} == names(StackRule), text
+    # opening every rule of the firewall also opens the ports of etcd and the kubelet, which a rule for resources finds
+    named = {rule for rule in names(object) if f"[{rule}]" in text}
+    assert named == names(StackRule) | {"admin-ports-closed"}, text
 
 
 def test_pulumi_preview_fails_with_the_name_of_the_rule(stack: Callable[..., auto.Stack]) -> None:
