@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from components.catalogue import node_reserves
 from components.catalogue.instance_sizes import Size
 from components.checks.check import Finding, MachineGroupSpec, Subject, at, error, warning
 from components.checks.eviction import THRESHOLD
 from components.checks.machines import GIB, known
-from components.spec.defaults import HARD_EVICTION, linux_kube_reserved, windows_cpu_milli
+from components.spec.defaults import HARD_EVICTION, windows_cpu_milli
 from components.spec.models import Pool, PriorityClass, Reserve
 from components.spec.quantities import cpu_milli, memory_bytes
 
@@ -30,11 +31,11 @@ def _memory(reserve: Reserve) -> int:
 
 
 def kube_reserved(group: MachineGroupSpec, size: Size | None) -> dict[str, str]:
-    """Return what the kubelet and the runtime keep, as quantities; in Linux pools shares of a known size by default."""
-    written = group.options.kubelet.kube_reserved.model_dump(exclude_none=True)
-    if group.os.is_windows or size is None or not isinstance(group.options, Pool):
-        return written
-    return {**linux_kube_reserved(size.vcpu, size.memory, group.max_pods), **written}
+    """Return what the kubelet and the runtime keep, as quantities: what the spec has over the default."""
+    options = group.options
+    in_pool = isinstance(options, Pool) and not group.os.is_windows
+    default = node_reserves.kube_reserved(size, group.max_pods, linux_pool=in_pool)
+    return {**default, **options.kubelet.kube_reserved.model_dump(exclude_none=True)}
 
 
 def allocatable_memory(group: MachineGroupSpec, size: Size) -> int:

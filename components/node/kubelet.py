@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from components import releases
-from components.catalogue import instance_sizes
+from components.catalogue import instance_sizes, node_reserves
 from components.node import registries, runtime
 from components.node.kinds import ref
 from components.node.layout import LAYOUTS, LINUX, WHOLE_KUBELET_CONFIG, WINDOWS
 from components.node.merge import merge
 from components.node.role import Role
-from components.spec.defaults import HARD_EVICTION, linux_kube_reserved, windows_cpu_milli
+from components.spec.defaults import HARD_EVICTION, windows_cpu_milli
 from components.spec.models import PriorityClass, Reserve
 
 _AUTHENTICATION: dict[str, Any] = {"anonymous": {"enabled": False}, "webhook": {"enabled": True}}
@@ -82,14 +82,10 @@ def system_reserved(role: Role) -> dict[str, str]:
 
 
 def kube_reserved(role: Role) -> dict[str, str]:
-    """Return kubeReserved; in Linux pools its cpu and memory default to shares of the machine, if its size is known.
-
-    Control planes reserve nothing by default: they run no pods of users.
-    """
-    reserved, size = _quantities(role.kubelet.kube_reserved), instance_sizes.size(role.size)
-    if role.os.is_windows or role.is_control_plane or size is None:
-        return reserved
-    return {**linux_kube_reserved(size.vcpu, size.memory, role.max_pods), **reserved}
+    """Return kubeReserved: what the spec has over the default."""
+    in_pool = not role.os.is_windows and not role.is_control_plane
+    default = node_reserves.kube_reserved(instance_sizes.size(role.size), role.max_pods, linux_pool=in_pool)
+    return {**default, **_quantities(role.kubelet.kube_reserved)}
 
 
 def eviction_hard(role: Role) -> dict[str, str]:

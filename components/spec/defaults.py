@@ -4,7 +4,7 @@ Each function takes a part of the spec as the user wrote it and returns a copy w
 Values of the wrong shape are returned unchanged: pydantic reports them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from ipaddress import IPv4Network
 from typing import Any, cast
 
@@ -51,31 +51,6 @@ HARD_EVICTION = {
 }
 """The kubelet's default hard eviction thresholds (1.37, pkg/kubelet/eviction/defaults_{linux,windows}.go). Up to 1.30
 those of Windows had 100Mi, and those of Linux no imagefs.inodesFree."""
-
-_EKS_CPU = ((1000, 6.0), (1000, 1.0), (2000, 0.5), (None, 0.25))
-"""Thousandths of a core and the percentage of them that are reserved, the same on EKS and GKE."""
-_GKE_MEMORY = ((4096, 25), (4096, 20), (8192, 10), (114688, 6), (None, 2))
-"""MiB of memory and the percentage of them that GKE reserves."""
-
-
-def _shares(whole: int, steps: Iterable[tuple[int | None, float]]) -> int:
-    reserved = 0.0
-    for most, percent in steps:
-        part = whole if most is None else min(whole, most)
-        reserved, whole = reserved + part * percent / 100, whole - part
-    return round(reserved)
-
-
-def linux_kube_reserved(vcpus: int, memory: int, max_pods: int) -> dict[str, str]:
-    """Return what kubelet and runtime keep from pods on Linux, as quantities: cpu and memory.
-
-    vcpus, memory (bytes) and max_pods: of the machine. Managed clusters reserve the same CPU. Memory is the smaller of
-    EKS's 255 MiB + 11 MiB for each pod (amazon-eks-ami, nodeadm) and of GKE's shares ("Plan GKE Standard node sizes"):
-    EKS's is more than small machines have.
-    """
-    mebibytes = min(255 + 11 * max_pods, _shares(memory // 2**20, _GKE_MEMORY))
-    return {"cpu": f"{_shares(vcpus * 1000, _EKS_CPU)}m", "memory": f"{mebibytes}Mi"}
-
 
 RANGES: dict[str, dict[str, str]] = {
     "overlay": {"pods": "10.244.0.0/16", "nodes": "10.20.0.0/16"},

@@ -4,11 +4,10 @@ import re
 
 import pytest
 
-from components.catalogue import instance_sizes
+from components.catalogue import instance_sizes, node_reserves
 from components.checks import CHECKS, TABLES, addresses, reserves
 from components.checks.check import Check, Subject
 from components.naming import CONTROL_PLANE
-from components.spec.defaults import linux_kube_reserved
 from components.spec.form import ROWS
 from components.spec.report import Severity
 from components.stack_files.stack import CLUSTER, read_stack
@@ -152,16 +151,16 @@ def test_allocatable_is_capacity_without_reserves_and_hard_eviction() -> None:
 
 
 @pytest.mark.parametrize(
-    ("vcpus", "gib", "pods", "reserved"),
+    ("size", "pods", "reserved"),
     [
-        (2, 8, 110, {"cpu": "70m", "memory": "1465Mi"}),  # EKS: m6i.large with 110 pods
-        (4, 16, 58, {"cpu": "80m", "memory": "893Mi"}),  # EKS: m5.xlarge with 58 pods (nodeadm's documentation)
-        (16, 64, 110, {"cpu": "110m", "memory": "1465Mi"}),
-        (2, 4, 110, {"cpu": "70m", "memory": "1024Mi"}),  # GKE: a quarter of the first 4 GiB
+        ("m6i.large", 110, {"cpu": "70m", "memory": "1465Mi"}),  # EKS: 2 vCPU, 8 GiB
+        ("m5.xlarge", 58, {"cpu": "80m", "memory": "893Mi"}),  # EKS (nodeadm's documentation): 4 vCPU, 16 GiB
+        ("m6i.4xlarge", 110, {"cpu": "110m", "memory": "1465Mi"}),
+        ("t3.medium", 110, {"cpu": "70m", "memory": "1024Mi"}),  # GKE: a quarter of 4 GiB
     ],
 )
-def test_linux_reserves_as_managed_clusters_do(vcpus: int, gib: int, pods: int, reserved: dict[str, str]) -> None:
-    assert linux_kube_reserved(vcpus, gib * 2**30, pods) == reserved
+def test_linux_reserves_as_managed_clusters_do(size: str, pods: int, reserved: dict[str, str]) -> None:
+    assert node_reserves.kube_reserved(instance_sizes.size(size), pods, linux_pool=True) == reserved
 
 
 def test_a_check_refuses_a_pool_named_control_plane() -> None:
