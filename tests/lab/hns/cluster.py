@@ -12,9 +12,10 @@ from components.machine import pki
 from components.node import addons
 from components.node.role import role
 from components.stack_files.stack import CLUSTER, read_stack
-from lab.hns.service import Build, policies
+from lab.hns.service import Build, Object, policies
+from lab.hns.walk import Fabric, Outcome, Packet
 from tests.awaited import until
-from tests.lab.hns.machine import API, Machine, machine, output
+from tests.lab.hns.machine import API, NODE, Machine, machine, output
 from tests.lab.joining.control_plane import ControlPlane
 from tests.lab.rendered import Rendered
 
@@ -27,6 +28,9 @@ SERVICES = "/api/v1/namespaces/default/services"
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 RANGE, OTHER_RANGE = "10.244.1.0/24", "10.244.2.0/24"
 """Pod ranges of the two nodes with overlay."""
+
+SERVICE, OWN_SERVICE = "10.96.0.50", "10.96.0.51"
+"""A Service with a pod on each node, and one whose only pod is the client itself."""
 
 PEER = {
     "flannel.alpha.coreos.com/backend-data": '{"VNI":4096,"VtepMAC":"c6:71:81:86:b2:77"}',
@@ -106,6 +110,28 @@ class Cluster:
         }
         self.plane.call("POST", SLICES, slice_of)
 
+    def join_overlay(self, plugins: Mapping[str, Path], flanneld: Path) -> None:
+        """Create the Nodes of the Windows machine and of a Linux node, install the plug-ins and start flanneld."""
+        self.node(NAME, NODE, RANGE, {})
+        self.node("linux-0", OTHER, OTHER_RANGE, PEER)
+        self.machine.install(plugins)
+        self.flanneld(flanneld)
+
+    def serve_pods(self, conf: Mapping[str, Any], client: str, web: str, remote: str) -> Mapping[str, Object]:
+        """Add the pods `client` and `web` and both Services; return their endpoints by address.
+
+        SERVICE has the pod `web` and one of the Linux node at `remote`, OWN_SERVICE only the pod `client`.
+        """
+        made = [self.machine.pod(conf, name) for name in ("client", "web")]
+        self.serve("web", SERVICE, {web: NAME, remote: "linux-0"})
+        self.serve("client", OWN_SERVICE, {client: NAME})
+        return {endpoint["IpConfigurations"][0]["IpAddress"]: endpoint for endpoint in made}
+
+    def proxy_services(self, plan: Rendered, path: Path) -> bool:
+        """Run kube-proxy for both Services and the API's; return whether the plan has direct server return."""
+        self.proxy(plan, path, (SERVICE, OWN_SERVICE, "10.96.0.1"))
+        return plan.file_of_kind("KubeProxyConfiguration")["winkernel"]["enableDSR"]
+
     def proxy(self, plan: Rendered, path: Path, vips: Sequence[str]) -> None:
         """Start kube-proxy with a plan's configuration; wait until it has made load balancers for the addresses."""
         self.stop()
@@ -145,6 +171,17 @@ class Cluster:
             return what()
 
         return until(result, doing, seconds, log=self.log)
+
+
+def walk(fabric: Fabric, pods: Mapping[str, Object], client: str, destination: str, port: int = 80) -> set[Outcome]:
+    """Return the outcomes of a packet from the pod with the address `client` on the only Windows machine."""
+    (node,) = fabric.windows
+    return set(fabric.from_pod(node, pods[client], Packet(client, destination, port)))
+
+
+def delivered(place: str, source: str, destination: str, port: int = 80) -> Outcome:
+    """Return the outcome of a packet that arrives."""
+    return Outcome("delivered", place, Packet(source, destination, port))
 
 
 @contextmanager

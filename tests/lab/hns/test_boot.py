@@ -9,8 +9,8 @@ from lab.hns.errors import Code
 from lab.hns.networks import management_address
 from lab.hns.service import BUILDS, Object, policies
 from tests.lab.conftest import Find
-from tests.lab.hns.cluster import NAME, OTHER, OTHER_RANGE, PEER, RANGE, Cluster, cluster
-from tests.lab.hns.machine import NODE, plugin
+from tests.lab.hns.cluster import NAME, Cluster, cluster
+from tests.lab.hns.machine import plugin
 from tests.lab.rendered import Rendered
 
 pytestmark = pytest.mark.lab
@@ -29,10 +29,7 @@ def older(
     """Return a cluster whose machine is Windows Server 2019, after flanneld's first start."""
     folder = tmp_path_factory.mktemp("boot")
     with cluster(served, api, folder, BUILDS["windows-2019"], plans["defaults"], kubernetes) as made:
-        made.node(NAME, NODE, RANGE, {})
-        made.node("linux-0", OTHER, OTHER_RANGE, PEER)
-        made.machine.install(plugins)
-        made.flanneld(program("flanneld", "windows"))
+        made.join_overlay(plugins, program("flanneld", "windows"))
         yield made
 
 

@@ -11,7 +11,7 @@ import pytest
 from lab.hns.service import BUILDS, Object
 from lab.hns.walk import Fabric, LinuxNode, Outcome, Packet, WindowsNode
 from tests.lab.conftest import Find
-from tests.lab.hns.cluster import NAME, OTHER, Cluster, cluster
+from tests.lab.hns.cluster import NAME, OTHER, OWN_SERVICE, SERVICE, Cluster, cluster, delivered, walk
 from tests.lab.hns.machine import API, NODE, plugin
 from tests.lab.rendered import VALUES, Rendered
 
@@ -19,8 +19,6 @@ pytestmark = pytest.mark.lab
 
 NETWORK = "cbr0"
 RANGE, OTHER_RANGE = VALUES["machine.pod_cidr"], "10.244.5.0/24"
-SERVICE, OWN_SERVICE = "10.96.0.50", "10.96.0.51"
-"""A Service with a pod on each node, and one whose only pod is the client itself."""
 CLIENT, WEB, REMOTE = "10.244.4.3", "10.244.4.4", "10.244.5.7"
 """Pods: two on the Windows machine, one on the Linux node."""
 
@@ -48,10 +46,7 @@ def bridged(
 def pods(bridged: Cluster, plans: Mapping[str, Rendered]) -> Mapping[str, Object]:
     """Add two pods and the Services; return endpoints by address."""
     conf = plugin(plans["l2bridge"].content("cni-config"), {})
-    made = [bridged.machine.pod(conf, name) for name in ("client", "web")]
-    bridged.serve("web", SERVICE, {WEB: NAME, REMOTE: "linux-0"})
-    bridged.serve("client", OWN_SERVICE, {CLIENT: NAME})
-    return {each["IpConfigurations"][0]["IpAddress"]: each for each in made}
+    return bridged.serve_pods(conf, CLIENT, WEB, REMOTE)
 
 
 @pytest.fixture(scope="module", params=["l2bridge", "l2bridge-no-dsr"])
@@ -63,9 +58,7 @@ def proxied(
     plans: Mapping[str, Rendered],
 ) -> bool:
     """Run kube-proxy with direct server return and without; return which."""
-    plan = plans[request.param]
-    bridged.proxy(plan, program("kube-proxy", "windows"), (SERVICE, OWN_SERVICE, "10.96.0.1"))
-    return plan.file_of_kind("KubeProxyConfiguration")["winkernel"]["enableDSR"]
+    return bridged.proxy_services(plans[request.param], program("kube-proxy", "windows"))
 
 
 @pytest.fixture
@@ -75,12 +68,7 @@ def fabric(bridged: Cluster) -> Fabric:
 
 
 def _walk(fabric: Fabric, pods: Mapping[str, Object], destination: str, port: int = 80) -> set[Outcome]:
-    (node,) = fabric.windows
-    return set(fabric.from_pod(node, pods[CLIENT], Packet(CLIENT, destination, port)))
-
-
-def _delivered(place: str, source: str, destination: str, port: int = 80) -> Outcome:
-    return Outcome("delivered", place, Packet(source, destination, port))
+    return walk(fabric, pods, CLIENT, destination, port)
 
 
 def test_kube_proxy_makes_load_balancers_without_a_refusal(bridged: Cluster, proxied: bool) -> None:
@@ -92,8 +80,8 @@ def test_kube_proxy_makes_load_balancers_without_a_refusal(bridged: Cluster, pro
 
 
 def test_packets_between_pods_keep_their_source(fabric: Fabric, pods: Mapping[str, Object]) -> None:
-    assert _walk(fabric, pods, WEB) == {_delivered(f"web_{NETWORK}", CLIENT, WEB)}
-    assert _walk(fabric, pods, REMOTE) == {_delivered("linux-0", CLIENT, REMOTE)}
+    assert _walk(fabric, pods, WEB) == {delivered(f"web_{NETWORK}", CLIENT, WEB)}
+    assert _walk(fabric, pods, REMOTE) == {delivered("linux-0", CLIENT, REMOTE)}
 
 
 def test_packets_to_a_service_reach_its_pods_on_both_nodes(
@@ -101,8 +89,8 @@ def test_packets_to_a_service_reach_its_pods_on_both_nodes(
 ) -> None:
     source = CLIENT if proxied else NODE
     assert _walk(fabric, pods, SERVICE) == {
-        _delivered(f"web_{NETWORK}", source, WEB, 8080),
-        _delivered("linux-0", source, REMOTE, 8080),
+        delivered(f"web_{NETWORK}", source, WEB, 8080),
+        delivered("linux-0", source, REMOTE, 8080),
     }
 
 
@@ -115,9 +103,9 @@ def test_packets_of_a_pod_to_its_own_service_come_back(
 
 def test_packets_to_nodes_keep_their_source(fabric: Fabric, pods: Mapping[str, Object], proxied: bool) -> None:
     source = CLIENT if proxied else NODE
-    assert _walk(fabric, pods, "10.96.0.1", 443) == {_delivered("control-plane", source, API, 6443)}
-    assert _walk(fabric, pods, OTHER) == {_delivered("linux-0", CLIENT, OTHER)}
-    assert _walk(fabric, pods, NODE, 10250) == {_delivered(NAME, CLIENT, NODE, 10250)}
+    assert _walk(fabric, pods, "10.96.0.1", 443) == {delivered("control-plane", source, API, 6443)}
+    assert _walk(fabric, pods, OTHER) == {delivered("linux-0", CLIENT, OTHER)}
+    assert _walk(fabric, pods, NODE, 10250) == {delivered(NAME, CLIENT, NODE, 10250)}
 
 
 def test_packets_to_the_outside_have_the_nodes_address(fabric: Fabric, pods: Mapping[str, Object]) -> None:

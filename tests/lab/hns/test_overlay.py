@@ -13,7 +13,18 @@ from lab.hns.networks import management_address, vsid
 from lab.hns.service import BUILDS, NON_PERSISTENT, Object, policies
 from lab.hns.walk import Fabric, LinuxNode, Outcome, Packet, WindowsNode
 from tests.lab.conftest import Find
-from tests.lab.hns.cluster import NAME, OTHER, OTHER_RANGE, PEER, RANGE, Cluster, cluster
+from tests.lab.hns.cluster import (
+    NAME,
+    OTHER,
+    OTHER_RANGE,
+    OWN_SERVICE,
+    RANGE,
+    SERVICE,
+    Cluster,
+    cluster,
+    delivered,
+    walk,
+)
 from tests.lab.hns.machine import API, NODE, plugin
 from tests.lab.rendered import VALUES, Rendered
 
@@ -21,8 +32,6 @@ pytestmark = pytest.mark.lab
 
 NETWORK = "flannel.4096"
 VIP = VALUES["node.source_vip"]
-SERVICE, OWN_SERVICE = "10.96.0.50", "10.96.0.51"
-"""A Service with a pod on each node, and one whose only pod is the client itself."""
 CLIENT, WEB, REMOTE = "10.244.1.3", "10.244.1.4", "10.244.2.7"
 """Pods: two on the Windows machine, one on the Linux node."""
 
@@ -40,10 +49,7 @@ def overlay(
     """Return a cluster of a Linux node and a Windows machine on which flanneld has made its network."""
     folder, plan = tmp_path_factory.mktemp("overlay"), plans["defaults"]
     with cluster(served, api, folder, BUILDS["windows-2022"], plan, kubernetes) as made:
-        made.node(NAME, NODE, RANGE, {})
-        made.node("linux-0", OTHER, OTHER_RANGE, PEER)
-        made.machine.install(plugins)
-        made.flanneld(program("flanneld", "windows"))
+        made.join_overlay(plugins, program("flanneld", "windows"))
         yield made
 
 
@@ -86,10 +92,7 @@ def pods(overlay: Cluster, plans: Mapping[str, Rendered]) -> Mapping[str, Object
     said = overlay.machine.steps(plans["defaults"], "overlay-network", "source-vip")
     assert said == ["overlay-network True True", "source-vip False True"]
     conf = plugin(plans["defaults"].content("cni-config"), overlay.flannel())
-    made = [overlay.machine.pod(conf, name) for name in ("client", "web")]
-    overlay.serve("web", SERVICE, {WEB: NAME, REMOTE: "linux-0"})
-    overlay.serve("client", OWN_SERVICE, {CLIENT: NAME})
-    return {each["IpConfigurations"][0]["IpAddress"]: each for each in made}
+    return overlay.serve_pods(conf, CLIENT, WEB, REMOTE)
 
 
 @pytest.fixture(scope="module", params=["defaults", "overlay-no-dsr"])
@@ -101,9 +104,7 @@ def proxied(
     plans: Mapping[str, Rendered],
 ) -> bool:
     """Run kube-proxy with direct server return and without; return which."""
-    plan = plans[request.param]
-    overlay.proxy(plan, program("kube-proxy", "windows"), (SERVICE, OWN_SERVICE, "10.96.0.1"))
-    return plan.file_of_kind("KubeProxyConfiguration")["winkernel"]["enableDSR"]
+    return overlay.proxy_services(plans[request.param], program("kube-proxy", "windows"))
 
 
 @pytest.fixture
@@ -114,12 +115,7 @@ def fabric(overlay: Cluster) -> Fabric:
 
 
 def _walk(fabric: Fabric, pods: Mapping[str, Object], destination: str, port: int = 80) -> set[Outcome]:
-    (node,) = fabric.windows
-    return set(fabric.from_pod(node, pods[CLIENT], Packet(CLIENT, destination, port)))
-
-
-def _delivered(place: str, source: str, destination: str, port: int = 80) -> Outcome:
-    return Outcome("delivered", place, Packet(source, destination, port))
+    return walk(fabric, pods, CLIENT, destination, port)
 
 
 def test_kube_proxy_makes_what_the_real_one_makes_without_a_refusal(overlay: Cluster, proxied: bool) -> None:
@@ -132,8 +128,8 @@ def test_kube_proxy_makes_what_the_real_one_makes_without_a_refusal(overlay: Clu
 
 
 def test_packets_between_pods_keep_their_source(fabric: Fabric, pods: Mapping[str, Object]) -> None:
-    assert _walk(fabric, pods, WEB) == {_delivered(f"web_{NETWORK}", CLIENT, WEB)}
-    assert _walk(fabric, pods, REMOTE) == {_delivered("linux-0", CLIENT, REMOTE)}
+    assert _walk(fabric, pods, WEB) == {delivered(f"web_{NETWORK}", CLIENT, WEB)}
+    assert _walk(fabric, pods, REMOTE) == {delivered("linux-0", CLIENT, REMOTE)}
     assert {each.verdict for each in _walk(fabric, pods, "10.244.9.9")} == {"dropped"}
 
 
@@ -155,8 +151,8 @@ def test_packets_to_a_service_reach_its_pods_on_both_nodes(
 ) -> None:
     source = CLIENT if proxied else VIP
     assert _walk(fabric, pods, SERVICE) == {
-        _delivered(f"web_{NETWORK}", source, WEB, 8080),
-        _delivered("linux-0", source, REMOTE, 8080),
+        delivered(f"web_{NETWORK}", source, WEB, 8080),
+        delivered("linux-0", source, REMOTE, 8080),
     }
 
 
@@ -164,17 +160,17 @@ def test_packets_of_a_pod_to_its_own_service_come_back(
     fabric: Fabric, pods: Mapping[str, Object], proxied: bool
 ) -> None:
     source = NODE if proxied else VIP
-    assert _walk(fabric, pods, OWN_SERVICE) == {_delivered(f"client_{NETWORK}", source, CLIENT, 8080)}
+    assert _walk(fabric, pods, OWN_SERVICE) == {delivered(f"client_{NETWORK}", source, CLIENT, 8080)}
 
 
 def test_packets_to_the_api_server_leave_with_the_nodes_address(
     fabric: Fabric, pods: Mapping[str, Object], proxied: bool
 ) -> None:
-    assert _walk(fabric, pods, "10.96.0.1", 443) == {_delivered("control-plane", NODE, API, 6443)}
+    assert _walk(fabric, pods, "10.96.0.1", 443) == {delivered("control-plane", NODE, API, 6443)}
 
 
 def test_packets_to_nodes_and_outside_have_the_nodes_address(fabric: Fabric, pods: Mapping[str, Object]) -> None:
-    assert _walk(fabric, pods, OTHER) == {_delivered("linux-0", NODE, OTHER)}
+    assert _walk(fabric, pods, OTHER) == {delivered("linux-0", NODE, OTHER)}
     assert _walk(fabric, pods, "203.0.113.9") == {Outcome("left", "outside", Packet(NODE, "203.0.113.9"))}
     assert {each.verdict for each in _walk(fabric, pods, "169.254.169.254")} == {"dropped"}
 
