@@ -126,7 +126,6 @@ def test_ops_10_an_image_of_a_former_node_has_nothing_of_the_node(machine: Machi
     lines = [
         f"sc.exe create mullion-kubelet binPath= '{SERVICE}' start= auto | Out-Null",
         rf"& '{BUNDLE}\image\bake.ps1' -NoGeneralize; if ($LASTEXITCODE) {{ exit 9 }}",
-        "Add-Type -AssemblyName System.ServiceProcess",
         "$there = [ServiceProcess.ServiceController]::GetServices() | ForEach-Object ServiceName",
         r"[IO.File]::WriteAllText('C:\services.txt', $there -join ' ')",
         # a clone boots

@@ -25,6 +25,8 @@ class Context:
     """Whether the scripts only make requests without TLS."""
     documented: bool = True
     """Whether functions need CmdletBinding and comment help."""
+    dropped: frozenset[str] = frozenset()
+    """Functions, in lower case, that the scripts name but never call here."""
     types: Types = field(init=False)
     functions: dict[str, Node] = field(init=False)
     loads: dict[str, list[str]] = field(init=False)

@@ -128,6 +128,8 @@ class Types:
                 return self._binary(node)
             case "CommandAst":
                 return made_type(node)
+            case "IfStatementAst":
+                return self._branches(node)
             case kind if kind in CALLS:
                 return self._member(node)
             case _:
@@ -141,6 +143,11 @@ class Types:
         if len(kept) == 1:
             return None if UNKNOWN in kept else kept.pop()
         found = {self.of(each) for each in values if isinstance(each, Node)} if None not in values else {None}
+        return found.pop() if len(found) == 1 else None
+
+    def _branches(self, node: Node) -> str | None:
+        blocks = [each for each in node.children if each.kind == "StatementBlockAst"]
+        found = {self.of(each.children[-1]) if each.children else None for each in blocks}
         return found.pop() if len(found) == 1 else None
 
     def _element(self, node: Node) -> str | None:

@@ -181,6 +181,18 @@ FRAMEWORK = [
         "Net.Http.HttpMethod needs Add-Type",
     ),
 ]
+ENUMERATIONS = [
+    Mutation("collect-logs.ps1", "'ReadWrite, Delete'", "'ReadWrite, Remove'", "'ReadWrite, Remove' is not in"),
+    Mutation("modules/certificates.ps1", "'UntrustedRoot, PartialChain'", "'Untrusted'", "'Untrusted' is not in"),
+    Mutation("loader.ps1", "-bor 'Tls12'", "-bor 'Tls12, Tls13'", "'Tls12, Tls13' is not in"),
+    Mutation(
+        "kinds/files.ps1",
+        "[Security.AccessControl.FileSecurity]::new()",
+        'New-Object "Security.AccessControl.${sid}Security"',
+        "computed name",
+    ),
+    Mutation("kinds/system.ps1", "'Install-WindowsFeature'", "'Add-WindowsFeatures'", "is no command"),
+]
 VALUES = [
     Mutation(
         "kinds/network.ps1",
@@ -250,6 +262,7 @@ PROGRAMS = [
         "kinds/network.ps1", "dynamicportrange @words", "dynamicportrange @words 2>&1", "throws NativeCommandError"
     ),
     Mutation("image/generalize.ps1", "& $Program @Words", "& $Program @Words 2>$null", "throws NativeCommandError"),
+    Mutation(PROBE, "--state ready --quiet", "--state ready --quiet 2>$null", "throws NativeCommandError"),
     Mutation("image/clean.ps1", "sc.exe delete $name", "sc.exe delete $name ''", "drops an empty argument"),
     Mutation("image/clean.ps1", "sc.exe delete $name", 'sc.exe delete "`"$name`""', "does not escape"),
     Mutation(PROBE, "Invoke-WebRequest -UseBasicParsing", "Invoke-WebRequest", "needs Internet Explorer"),
@@ -267,4 +280,4 @@ PROGRAMS = [
         at="    $request = [Net.WebRequest]::CreateHttp($Url)",
     ),
 ]
-MUTATIONS = [*LANGUAGE, *COMMANDS, *FRAMEWORK, *VALUES, *PROGRAMS]
+MUTATIONS = [*LANGUAGE, *COMMANDS, *FRAMEWORK, *ENUMERATIONS, *VALUES, *PROGRAMS]

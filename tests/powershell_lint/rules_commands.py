@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from tests.powershell_lint.catalogue import Command, aliases, commands
 from tests.powershell_lint.context import FOUND, Context
 from tests.powershell_lint.inference import bare, targets
-from tests.powershell_lint.tables import COMMON
+from tests.powershell_lint.tables import COMMON, VERBS
 from tests.powershell_lint.trees import Node, Script
 
 NATIVE = (".exe", ".bat", ".cmd", ".com")
@@ -129,4 +129,14 @@ def wrong_calls(script: Script, context: Context) -> Iterator[FOUND]:
             yield call.line, f"{call.value} is no command of Windows PowerShell 5.1 and no function of these scripts"
 
 
-RULES = (wrong_calls,)
+def named_commands(script: Script, context: Context) -> Iterator[FOUND]:
+    """Find texts that name a command, for a call later, which neither 5.1 nor these scripts have."""
+    for text in script.root.all("StringConstantExpressionAst"):
+        verb, _, noun = text.value.partition("-")
+        named = text.more != "BareWord" and verb in VERBS and noun[:1].isupper() and noun.isalnum()
+        known = {*context.functions, *context.dropped}
+        if named and text.value.lower() not in commands() and text.value.lower() not in known:
+            yield text.line, f"'{text.value}' is no command of Windows PowerShell 5.1 and no function of these scripts"
+
+
+RULES = (wrong_calls, named_commands)

@@ -3,7 +3,17 @@
 from collections.abc import Iterator
 
 from tests.powershell_lint.context import FOUND, Context
-from tests.powershell_lint.framework import assemblies, heirs, members, methods, resolve, split, wrong_parts
+from tests.powershell_lint.framework import (
+    Signature,
+    assemblies,
+    heirs,
+    members,
+    methods,
+    resolve,
+    split,
+    types,
+    wrong_parts,
+)
 from tests.powershell_lint.inference import member
 from tests.powershell_lint.tables import ATTRIBUTES, AUTOMATION, EXTENDED, LOADED
 from tests.powershell_lint.trees import CALLS, Node, Script
@@ -42,6 +52,9 @@ def unknown_types(script: Script, context: Context) -> Iterator[FOUND]:
     for node, name in type_names(script):
         for part in [] if resolve(name) else wrong_parts(name):
             yield node.line, f"type {part} is not in .NET Framework 4.7.2"
+    for call in script.root.all("CommandAst"):
+        if call.value.lower() == "new-object" and call.children[-1].kind == "ExpandableStringExpressionAst":
+            yield call.line, "New-Object with a computed name cannot be judged: name each type"
 
 
 def _added(call: Node) -> set[str]:
@@ -124,4 +137,44 @@ def _any_type_has(name: str, count: int) -> bool:
     return name.lower() in extended or any(each.fits(count) for each in methods().get(name.lower(), []))
 
 
-RULES = (unknown_types, missing_assemblies, wrong_members)
+def _lacks(kind: str, text: str) -> bool:
+    """Return whether an enumeration lacks a name of a text such as `ReadWrite, Delete`."""
+    if kind not in types() or types()[kind][1] != "enum":
+        return False
+    known = {name.lower() for name in types()[kind][3]}
+    return any(part.strip().lower() not in known and not part.strip().isdigit() for part in text.split(","))
+
+
+def _texts(call: Node) -> list[tuple[int, Node]]:
+    """Return places and nodes of the arguments that are constant texts."""
+    given = [each.inner() for each in call.children[2:]]
+    return [(place, each) for place, each in enumerate(given) if each.kind == "StringConstantExpressionAst"]
+
+
+def _refused(overload: Signature, texts: list[tuple[int, Node]]) -> list[tuple[Node, str]]:
+    """Return the texts, with the enumerations, that an overload cannot take."""
+    kinds = [each.lstrip("?*") for each in overload.parameters]
+    return [(text, kinds[place]) for place, text in texts if place < len(kinds) and _lacks(kinds[place], text.value)]
+
+
+def wrong_values(script: Script, context: Context) -> Iterator[FOUND]:
+    """Find texts that PowerShell cannot convert to the enumeration that a method, a property or a cast takes."""
+    for call in script.root.all("InvokeMemberExpressionAst"):
+        static = call.values[0] == "True"
+        of = (context.types.static if static else context.types.of)(call.children[0])
+        fits = [each for each in members(of, member(call)) if each.method and each.fits(_count(call))] if of else []
+        wrong = [_refused(each, _texts(call)) for each in fits]
+        # of overloads that refuse equally many, the one that refuses the last argument is meant
+        for text, kind in min(wrong, key=lambda each: (len(each), -each[0][0].start if each else 0), default=[]):
+            yield text.line, f"'{text.value}' is not in {kind} of .NET Framework 4.7.2"
+    for cast in script.root.all("ConvertExpressionAst"):
+        kind, text = resolve(cast.children[0].value) or "", cast.children[1].inner()
+        if text.kind == "StringConstantExpressionAst" and _lacks(kind, text.value):
+            yield cast.line, f"'{text.value}' is not in {kind} of .NET Framework 4.7.2"
+    for binary in script.root.all("BinaryExpressionAst"):
+        kind, text = context.types.of(binary.children[0]) or "", binary.children[1].inner()
+        if text.kind == "StringConstantExpressionAst" and _lacks(kind, text.value):
+            yield binary.line, f"'{text.value}' is not in {kind} of .NET Framework 4.7.2"
+
+
+RULES = (unknown_types, missing_assemblies, wrong_members, wrong_values)

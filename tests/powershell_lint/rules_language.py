@@ -5,19 +5,9 @@ from collections.abc import Iterator
 
 from tests.powershell_lint.context import FOUND, Context
 from tests.powershell_lint.inference import bare
-from tests.powershell_lint.tables import AUTOMATIC
+from tests.powershell_lint.tables import AUTOMATIC, VERBS
 from tests.powershell_lint.trees import Node, Script
 
-_VERBS = """
-    Add Approve Assert Backup Block Checkpoint Clear Close Compare Complete Compress Confirm Connect Convert
-    ConvertFrom ConvertTo Copy Debug Deny Disable Disconnect Dismount Edit Enable Enter Exit Expand Export Find
-    Format Get Grant Group Hide Import Initialize Install Invoke Join Limit Lock Measure Merge Mount Move New Open
-    Optimize Out Ping Pop Protect Publish Push Read Receive Redo Register Remove Rename Repair Request Reset Resize
-    Resolve Restart Restore Resume Revoke Save Search Select Send Set Show Skip Split Start Step Stop Submit Suspend
-    Switch Sync Test Trace Unblock Undo Uninstall Unlock Unprotect Unpublish Unregister Update Use Wait Watch Write
-"""
-VERBS = _VERBS.split()
-"""Approved verbs of 5.1 (Get-Verb); Build and Deploy came with 6."""
 NEW_NODES = {"TernaryExpressionAst": "?:", "PipelineChainAst": "a chain of && or ||"}
 NUMBER = re.compile(r"\d(?:u?y|us?|ul|n)$", re.IGNORECASE)
 """Suffixes of numbers that came with 6.2 and 7 (about_Numeric_Literals)."""

@@ -41,7 +41,10 @@ def _native(call: Node, context: Context) -> bool:
     if name:
         return name.endswith(NATIVE)
     held = call.children[0].inner()
-    return call.more == "Ampersand" and held.kind == "VariableExpressionAst" and "program" in held.value.lower()
+    if call.more != "Ampersand" or held.kind != "VariableExpressionAst":
+        return False
+    values = [each for each in context.types.values(held) if isinstance(each, Node)]
+    return "program" in held.value.lower() or any(each.value.lower().endswith(NATIVE) for each in values)
 
 
 def programs(script: Script, context: Context) -> Iterator[FOUND]:

@@ -38,11 +38,12 @@ class Scope:
     forbidden: Mapping[str, str]
     documented: bool = True
     secure: bool = False
+    dropped: frozenset[str] = frozenset()
 
     def context(self, scripts: Mapping[str, Script]) -> Context:
         """Return what the rules know of this scope's scripts."""
         own = {path: scripts[path] for path in self.texts}
-        return Context(own, list(self.entries), dict(self.forbidden), self.secure, self.documented)
+        return Context(own, list(self.entries), dict(self.forbidden), self.secure, self.documented, self.dropped)
 
 
 def _files(folder: Path, names: Iterable[Path]) -> dict[str, str]:
@@ -69,6 +70,8 @@ STARTED = tuple(
     if path in CONTACT or (not path.startswith(("modules/", "kinds/", "contact/")) and path != "epoch.ps1")
 )
 """Scripts of a node that a task, a cloud's agent or a person starts; the others are dot-sourced."""
+SIGNERS = frozenset({"get-awsheader", "get-gcpheader", "get-azureheader"})
+"""Functions of which user-data has its own cloud's."""
 PROBES = _files(ROOT, (ROOT / "operations" / "verification").glob("*.ps1"))
 HOST = _files(ROOT, (host.SCRIPT, host.BOOT))
 LINES = {
@@ -82,7 +85,7 @@ SCOPES = {
     # without comments, and without the functions of other clouds
     **{
         f"user-data of {cloud}": Scope(
-            {f"{cloud}.ps1": _user_data(cloud)}, (f"{cloud}.ps1",), FORBIDDEN, documented=False
+            {f"{cloud}.ps1": _user_data(cloud)}, (f"{cloud}.ps1",), FORBIDDEN, documented=False, dropped=SIGNERS
         )
         for cloud in CLOUDS
     },

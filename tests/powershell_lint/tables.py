@@ -107,3 +107,13 @@ _AUTOMATIC = """
 """
 AUTOMATIC = _AUTOMATIC.split()
 """Variables that 5.1 sets (about_Automatic_Variables and about_Preference_Variables of 5.1), in lower case."""
+_VERBS = """
+    Add Approve Assert Backup Block Checkpoint Clear Close Compare Complete Compress Confirm Connect Convert
+    ConvertFrom ConvertTo Copy Debug Deny Disable Disconnect Dismount Edit Enable Enter Exit Expand Export Find
+    Format Get Grant Group Hide Import Initialize Install Invoke Join Limit Lock Measure Merge Mount Move New Open
+    Optimize Out Ping Pop Protect Publish Push Read Receive Redo Register Remove Rename Repair Request Reset Resize
+    Resolve Restart Restore Resume Revoke Save Search Select Send Set Show Skip Split Start Step Stop Submit Suspend
+    Switch Sync Test Trace Unblock Undo Uninstall Unlock Unprotect Unpublish Unregister Update Use Wait Watch Write
+"""
+VERBS = _VERBS.split()
+"""Approved verbs of 5.1 (Get-Verb); Build and Deploy came with 6."""

@@ -136,7 +136,7 @@ function Read-Zip {
     Add-Type -AssemblyName System.IO.Compression
     $zip = [IO.Compression.ZipArchive]::new($File)
     foreach ($entry in $zip.Entries) {
-        # .NET Framework before 4.8 lacks ExternalAttributes; there a link is a small file with its target's name.
+        # .NET Framework before 4.7.2 lacks ExternalAttributes; there a link is a small file with its target's name.
         $bits = $entry.PSObject.Properties['ExternalAttributes']
         if ($bits -and (($bits.Value -shr 16) -band 0xF000) -notin 0, 0x4000, 0x8000) {
             throw (New-Failure 'archive-unsafe' "$($Unpacking.Source): '$($entry.FullName)' is neither file nor folder")

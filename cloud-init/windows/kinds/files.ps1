@@ -61,7 +61,8 @@ function Set-Access {
     [CmdletBinding()]
     param([string] $Path, [hashtable] $Wanted)
     $folder = [IO.Directory]::Exists($Path)
-    $acl = New-Object "Security.AccessControl.$(if ($folder) { 'Directory' } else { 'File' })Security"
+    $acl = if ($folder) { [Security.AccessControl.DirectorySecurity]::new() }
+    else { [Security.AccessControl.FileSecurity]::new() }
     $acl.SetAccessRuleProtection($true, $false)
     $before = (Get-Acl -LiteralPath $Path).GetAccessRules($true, $false, [Security.Principal.SecurityIdentifier])
     foreach ($rule in $before) {
