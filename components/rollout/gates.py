@@ -162,10 +162,16 @@ class Rollout:
     async def _check(
         self, pool: MachineGroup, machine: Machine, instance: str, nodes: dict[str, bool] | None
     ) -> Missing | None:
-        """Return None if the worker is ready: by its status record, and by its Node if the gate is `ready`."""
-        if self._options[pool.name].gate is Gate.READY and nodes is not None and not nodes.get(machine.name):
-            why = "its Node is not Ready" if machine.name in nodes else "the cluster has no Node of this name"
+        """Return None if the worker is ready: by its status record and its Node, which need not be Ready for the gate
+        `registered`.
+
+        The record alone is not enough: whoever controls a machine writes what it says.
+        """
+        if nodes is not None and machine.name not in nodes:
+            why = "the cluster has no Node of this name"
             return Missing(machine.name, why, await self._hopeful(pool, instance))
+        if nodes is not None and self._options[pool.name].gate is Gate.READY and not nodes[machine.name]:
+            return Missing(machine.name, "its Node is not Ready", await self._hopeful(pool, instance))
         if time.monotonic() - self._ready.get(instance, -READY_VALID_SECONDS) < READY_VALID_SECONDS:
             return None
         record = await self._machines.record(instance)
@@ -209,8 +215,8 @@ class Rollout:
         return access
 
     async def _nodes(self, pool: MachineGroup) -> dict[str, bool] | None:
-        """Whether each Node of a pool is Ready, by name; None where the API is not asked, or does not answer."""
-        if self._options[pool.name].gate is not Gate.READY or (api := await self._api()) is None:
+        """Whether each Node of a pool is Ready, by name; None if the API does not answer."""
+        if (api := await self._api()) is None:
             return None
         try:
             return await ready_nodes(api, f"?labelSelector={POOL_LABEL}%3D{pool.name}")

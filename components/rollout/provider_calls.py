@@ -104,13 +104,20 @@ NO_RECORD = "the bundle store has none"
 _MISSING = re.compile(r"\b404\b|NoSuchKey|not ?found", re.IGNORECASE)
 
 
+LARGEST_RECORD = 65536
+"""Maximum bytes of a status record; machines write less than 2 KiB (cloud-init/linux/report.py)."""
+
+
 async def status_record(text: Awaitable[str], instance: str) -> dict[str, Any]:
     """Return an instance's status record; `state: absent`, with the reason, if none can be read."""
     try:
-        document: Any = json.loads(await text)
+        written = await text
+        if len(written.encode()) > LARGEST_RECORD:
+            return {"state": "absent", "message": f"it is larger than {LARGEST_RECORD} bytes"}
+        document: Any = json.loads(written)
     except ProviderError as error:
         return {"state": "absent", "message": NO_RECORD if _MISSING.search(str(error)) else str(error)}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return {"state": "absent", "message": f"it is no JSON: {error}"}
     record = cast(dict[str, Any], document) if isinstance(document, dict) else {}
     record = plain_record(record)  # a compromised worker may write any content

@@ -70,6 +70,24 @@ def test_a_record_of_another_form_is_absent(text: str) -> None:
     assert record(text)["state"] == "absent"
 
 
+def test_a_record_of_deeply_nested_json_does_not_end_the_run() -> None:
+    """Write JSON that is nested so deep that the reader fails, where `up` waits for a record.
+
+    Refused by: the reader of records.
+    """
+    assert record(60_000 * "[")["message"].startswith("it is no JSON")
+
+
+def test_a_record_that_is_too_large_is_absent() -> None:
+    """Write a true record with megabytes behind it, so that each look of `up` and `mullion wait` reads them.
+
+    Refused by: the reader of records, from 64 KiB on.
+    """
+    ready = {"instance": INSTANCE, "state": "ready"}
+    assert record(json.dumps({**ready, "more": 60_000 * "x"}))["state"] == "ready"
+    assert record(json.dumps({**ready, "more": 70_000 * "x"}))["message"] == "it is larger than 65536 bytes"
+
+
 def test_a_record_of_another_instance_is_absent() -> None:
     """Copy the record of a ready machine to the name of another.
 

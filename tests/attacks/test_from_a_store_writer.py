@@ -129,6 +129,17 @@ def test_the_agent_does_not_follow_a_forged_pointer(module: Callable[[str], Modu
             documents.verified(json.dumps(changed).encode(), KEY, 0, documents.POINTER)
 
 
+def test_deeply_nested_json_does_not_stop_the_agent(module: Callable[[str], ModuleType]) -> None:
+    """Write JSON that is nested so deep that the reader fails, in the place of the pointer or the members list.
+
+    Refused by: the agent.
+    """
+    documents = module("documents")
+    for fields in (documents.POINTER, documents.MEMBERS):
+        with pytest.raises(documents.Untrusted, match="not a signed document"):
+            documents.verified(200_000 * b"[", KEY, 0, fields)
+
+
 def test_a_store_without_a_pointer_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty the pointer: pools must not get a version that nobody wrote.
 

@@ -168,7 +168,9 @@ def test_pods_that_cannot_be_evicted_stop_the_roll_and_are_named(rolling: Rollin
     assert rolling.replaced(before) == set(POOL)
 
 
-def test_a_node_that_is_not_ready_stops_the_roll_unless_records_are_enough(rolling: Rolling, cluster: Cluster) -> None:
+def test_a_node_that_is_not_ready_stops_the_roll_unless_the_gate_is_registered(
+    rolling: Rolling, cluster: Cluster
+) -> None:
     cluster.nodes["web-2"] = False
     before = rolling.stack.machines()
     said = rolling.stopped(rolling.roll)

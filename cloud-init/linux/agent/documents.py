@@ -23,7 +23,7 @@ def verified(content: bytes, key: str, last: int, fields: dict[str, type]) -> di
     try:
         body = json.loads(content)
         mac = body.pop("mac")
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Untrusted("not a signed document") from None
     message = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
     if not hmac.compare_digest(hmac.new(key.encode(), message, hashlib.sha256).hexdigest().encode(), f"{mac}".encode()):

@@ -77,6 +77,7 @@ def hooks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gates, "ResourceHookBinding", lambda **bound: bound)
     monkeypatch.setattr(gates, "POLL_SECONDS", 0)
     monkeypatch.setattr(Rollout, "_drain", drained)
+    monkeypatch.setattr(Rollout, "_nodes", _no_api)
 
 
 async def drained(self: Rollout, name: str, seconds: float, resource: Any) -> None:
@@ -122,13 +123,41 @@ def test_a_registered_worker_passes_the_gate_registered() -> None:
     registered = {"web-2": {"state": "registered"}}
     leave(rolling(Machines(plan(), registered), "web-0"), "web-0")
     rollout = rolling(Machines(plan(gate="ready"), registered), "web-0")
-    rollout._nodes = _no_api  # type: ignore[method-assign]
     with pytest.raises(RuntimeError, match="i-web-2 reports registered"):
         leave(rollout, "web-0")
 
 
-async def _no_api(_: Any) -> None:
+async def _no_api(*_: Any) -> None:
     """Return no Nodes, so that only status records decide."""
+
+
+@pytest.mark.parametrize(
+    ("gate", "ready", "why"),
+    [
+        ("registered", None, "the cluster has no Node of this name"),
+        ("ready", None, "the cluster has no Node of this name"),
+        ("registered", False, ""),
+        ("ready", False, "its Node is not Ready"),
+        ("ready", True, ""),
+    ],
+)
+def test_a_ready_record_without_a_node_of_that_name_passes_no_gate(gate: str, ready: bool | None, why: str) -> None:
+    rollout = rolling(Machines(plan(gate=gate)), "web-0")
+    rollout._nodes = nodes(**{"web-1": True} | ({} if ready is None else {"web-2": ready}))  # type: ignore[method-assign]
+    if not why:
+        leave(rollout, "web-0")
+        return
+    with pytest.raises(RuntimeError, match=f"web-2: {why}"):
+        leave(rollout, "web-0")
+
+
+def nodes(**ready: bool) -> Any:
+    """Return a function in place of `Rollout._nodes` that returns these Nodes."""
+
+    async def found(_: Any) -> dict[str, bool]:
+        return ready
+
+    return found
 
 
 @pytest.mark.parametrize(
