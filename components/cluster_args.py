@@ -21,62 +21,62 @@ from components.spec.models import (
 
 
 class ExistingNetworkArgs(TypedDict):
-    """A network the user owns, in which the cluster is built."""
+    """A network that you own and in which the cluster is built."""
 
     network: str
-    """Id of the VPC, VNet or VPC network."""
+    """Id of the VPC (AWS), VNet (Azure) or VPC network (GCP)."""
     subnets: list[str]
-    """Ids of the subnets for machines, one a zone."""
+    """Ids of the subnets for machines, one per zone."""
 
 
 class NetworkArgs(TypedDict):
-    """Ranges, mode and the way out."""
+    """Address ranges, network mode, zones and egress."""
 
     mode: NotRequired[NetworkMode]
-    """Flannel VXLAN (overlay) or routed (l2bridge)."""
+    """How pods reach pods of other nodes: overlay (flannel VXLAN) or l2bridge (routes of the cloud)."""
     pods: NotRequired[str]
-    """Pod range; each node gets a /24 of it (IPP-01, IPP-02). Default: 10.244.0.0/16, in l2bridge 10.244.0.0/14."""
+    """Range of pods; each node gets a /24 of it (IPP-01, IPP-02). Default: 10.244.0.0/16; l2bridge: 10.244.0.0/14."""
     services: NotRequired[str]
-    """Service range (IPP-01)."""
+    """Range of the cluster IPs of Services (IPP-01)."""
     nodes: NotRequired[str]
-    """Range of the cloud network; machines get fixed addresses in it. Default: 10.20.0.0/16, in l2bridge a /22."""
+    """Range of the cloud network, with the machines' addresses. Default: 10.20.0.0/16; l2bridge: 10.20.0.0/22."""
     dns: NotRequired[str]
-    """Cluster DNS service address. Default: the tenth address of the service range (IPP-06)."""
+    """Cluster IP of the DNS Service. Default: the tenth address of `services` (IPP-06)."""
     domain: NotRequired[str]
-    """DNS domain of the cluster."""
+    """DNS domain of Services and pods."""
     vni: NotRequired[int]
-    """VXLAN network identifier; Windows takes 4096 and up (FLN-02)."""
+    """VXLAN network identifier, 4096 to 65535 (smaller ones do not work on Windows, FLN-02)."""
     port: NotRequired[int]
-    """VXLAN UDP port; Windows takes 4789 only (FLN-02)."""
+    """UDP port of VXLAN, 4789 (Windows has no other, FLN-02)."""
     zones: NotRequired[int]
-    """How many availability zones. Default: 1 with one control-plane machine, else 3."""
+    """Number of availability zones. Default: 1 with one control-plane machine, else 3."""
     zone_names: NotRequired[list[str]]
-    """Names of these zones. Default: the first of the region, looked up once, then kept."""
+    """Names of the availability zones. Default: the first of the region, looked up at the first `up`, then kept."""
     egress: NotRequired[Egress]
-    """nat: machines have no public address; public: each machine has one, and there is no NAT gateway to pay."""
+    """How machines reach the internet: nat (through NAT) or public (each has a public address; no NAT to pay)."""
     nat_gateways: NotRequired[NatGateways]
-    """single or zonal (one a zone). Default: zonal with three control-plane machines behind NAT, else single."""
+    """One NAT gateway (single) or one per zone (zonal). Default: zonal if control_plane.count is 3, else single."""
     outside: NotRequired[list[str]]
-    """Ranges the cluster must reach and so may not overlap (peered networks, offices)."""
+    """Ranges of other networks that the cluster talks to (peered networks, offices); it must not overlap them."""
     neighbour_pods: NotRequired[list[str]]
-    """Pod ranges of other clusters on the same network; they may overlap only in overlay mode (IPP-05)."""
+    """Pod ranges of other clusters on the same network; `pods` may overlap them in mode overlay only (IPP-05)."""
     route_limit: NotRequired[int]
-    """Most routes in one route table of this account, for l2bridge. Default by cloud: AWS 500."""
+    """Quota of routes in one route table of your account, for l2bridge. Default: AWS 500, Azure 400, GCP 250."""
     existing: NotRequired[ExistingNetworkArgs]
-    """Use a network that exists instead of making one."""
+    """An existing network to build in, instead of a new one."""
 
 
 class ApiArgs(TypedDict):
     """Access to the Kubernetes API."""
 
     access: NotRequired[ApiAccess]
-    """private: only from the cluster's network; public: also through a load balancer, from `allow` only."""
+    """Who reaches the API: private (the cluster's network) or public (also the ranges in `allow`)."""
     allow: NotRequired[list[str]]
-    """Ranges that may reach a public API, and on Azure the stores, which the program fills."""
+    """Ranges that may reach a public API; on Azure also the storage account and key vault, so list your own."""
 
 
 class ReserveArgs(TypedDict):
-    """Resources kept from pods."""
+    """Resources that pods cannot use."""
 
     cpu: NotRequired[str]
     """CPU as a Kubernetes quantity, e.g. 500m."""
@@ -90,230 +90,230 @@ class KubeletArgs(TypedDict):
     """The kubelet of a pool's or the control plane's machines."""
 
     system_reserved: NotRequired[ReserveArgs]
-    """Kept for the operating system. Windows default: 2Gi, and the larger of 500m and a tenth of the cores."""
+    """Reserved for the operating system. Default on Windows: 2Gi, and a tenth of the cores (at least 500m)."""
     kube_reserved: NotRequired[ReserveArgs]
-    """Kept for Kubernetes' own processes."""
+    """Reserved for kubelet and container runtime. Default of Linux pools: by size and max_pods, as GKE and EKS do."""
     eviction_hard: NotRequired[dict[str, str]]
-    """Hard eviction thresholds by signal, e.g. memory.available: 500Mi. On Windows they only lower NodeAllocatable."""
+    """Hard eviction thresholds by signal, e.g. memory.available: 500Mi; signals left out keep the kubelet's default."""
     accept_low_reserve: NotRequired[bool]
-    """Allow a Windows pool to reserve less than 2Gi of memory for the system (RES-01)."""
+    """Allow system_reserved.memory below 2Gi on Windows (RES-01)."""
     priority_class: NotRequired[PriorityClass]
-    """Windows only: priority class of the kubelet's process. Windows default: ABOVE_NORMAL_PRIORITY_CLASS."""
+    """Priority class of the kubelet's process; Windows only. Default there: ABOVE_NORMAL_PRIORITY_CLASS."""
     verbosity: NotRequired[int]
-    """Log level of the kubelet (--v)."""
+    """Log level of the kubelet (--v), 0 to 10."""
     config: NotRequired[dict[str, Any]]
-    """KubeletConfiguration fields, merged last over what Mullion renders."""
+    """Fields of KubeletConfiguration; they override those that Mullion writes."""
 
 
 class KubeProxyArgs(TypedDict):
     """The kube-proxy of a pool's or the control plane's machines."""
 
     dsr: NotRequired[bool]
-    """Windows only: direct server return; Windows default: true. Off: 64 ports of the node for each Service port."""
+    """Direct server return; Windows only. Default there: true (false takes 64 node ports for each Service port)."""
     config: NotRequired[dict[str, Any]]
-    """KubeProxyConfiguration fields, merged last over what Mullion renders."""
+    """Fields of KubeProxyConfiguration; they override those that Mullion writes."""
 
 
 class ContainerdArgs(TypedDict):
     """containerd of a pool's or the control plane's machines."""
 
     version: NotRequired[str]
-    """containerd's version, e.g. 2.2.7. Default: a version that the Kubernetes minor is tested with."""
+    """Version of containerd, e.g. 2.2.7. Default: the newest that is tested with the Kubernetes minor."""
     mirrors: NotRequired[dict[str, list[str]]]
-    """URLs that are asked before a registry, by the registry's host, e.g. registry.k8s.io; *: before every registry."""
+    """URLs of mirrors, by host of the registry (e.g. registry.k8s.io; * for all). The registry itself is asked last."""
     config: NotRequired[dict[str, Any]]
-    """config.toml as nested tables, merged last over what Mullion renders."""
+    """Nested tables of config.toml; they override those that Mullion writes."""
 
 
 class ControlPlaneArgs(TypedDict):
     """The Linux machines that run the control plane and etcd."""
 
     count: NotRequired[int]
-    """1 or 3."""
+    """Number of control-plane machines: 1 or 3."""
     os: NotRequired[OperatingSystem]
-    """Linux distribution."""
+    """Operating system: a Linux distribution."""
     size: NotRequired[str]
-    """Instance type. Default by cloud: AWS m6i.large."""
+    """Instance type. Default: AWS m6i.large, Azure Standard_D2s_v5, GCP n2-standard-2."""
     disk_gb: NotRequired[int]
-    """Root disk, GiB."""
+    """Size of the root disk, GiB."""
     kubelet: NotRequired[KubeletArgs]
-    """The kubelet of these machines."""
+    """The kubelet of the control-plane machines."""
     kube_proxy: NotRequired[KubeProxyArgs]
-    """The kube-proxy of the Linux machines; one DaemonSet serves them all."""
+    """kube-proxy of all Linux machines, which one DaemonSet runs."""
     containerd: NotRequired[ContainerdArgs]
-    """containerd of these machines."""
+    """containerd of the control-plane machines."""
 
 
 class RolloutArgs(TypedDict):
     """How a pool's machines are replaced."""
 
     max_unavailable: NotRequired[int]
-    """How many of the pool's machines may be missing at once."""
+    """Number of the pool's machines that are replaced at the same time (a wave)."""
     drain: NotRequired[str]
-    """How long evicting pods may take before a machine is deleted. Pods left after it stop the roll."""
+    """Time limit for evicting the pods of one machine, e.g. 90s, 10m, 2h. Pods that remain stop the roll."""
     gate: NotRequired[Gate]
-    """What members must have reached before the next goes. registered: their last phase; ready: also Node Ready."""
+    """What new nodes must reach before the next wave: registered (in the API, services run) or ready (Node Ready)."""
 
 
 class PoolArgs(TypedDict):
-    """Workers that are alike."""
+    """A pool: workers of one operating system, size and configuration."""
 
     os: OperatingSystem
-    """What its machines boot."""
+    """Operating system of the machines; Windows is Server Core."""
     runtime: NotRequired[Runtime]
-    """Container runtime."""
+    """Container runtime: containerd, or docker (Windows only)."""
     count: NotRequired[int]
-    """How many machines."""
+    """Number of machines."""
     size: NotRequired[str]
-    """Instance type. Default by cloud: AWS m6i.large, for Windows m6i.xlarge."""
+    """Instance type. Default on AWS: m6i.large, for Windows m6i.xlarge."""
     disk_gb: NotRequired[int]
-    """Root disk, GiB. Default 50, for Windows 128 (server images and layers are large)."""
+    """Size of the root disk, GiB. Default: 50, for Windows 128 (its images are large)."""
     max_pods: NotRequired[int]
-    """Pods per node; a /24 carries 252 (IPP-04)."""
+    """Maximum number of pods per node; a node's /24 has addresses for 252 (IPP-04)."""
     labels: NotRequired[dict[str, str]]
-    """Node labels. Changing them replaces no machine."""
+    """Labels of the nodes."""
     taints: NotRequired[list[str]]
-    """Registration taints, key=value:Effect. Windows default: os=windows:NoSchedule (SCH-02)."""
+    """Taints of the nodes, key=value:Effect. Default on Windows: os=windows:NoSchedule (SCH-02)."""
     kubelet: NotRequired[KubeletArgs]
     """The kubelet of the pool's machines."""
     kube_proxy: NotRequired[KubeProxyArgs]
-    """The kube-proxy of the pool's Windows machines."""
+    """kube-proxy of the pool's machines; Windows only (control_plane.kube_proxy is for Linux)."""
     containerd: NotRequired[ContainerdArgs]
     """containerd of the pool's machines."""
     rollout: NotRequired[RolloutArgs]
-    """How its machines are replaced."""
+    """How the pool's machines are replaced."""
     slot: NotRequired[int]
-    """Which block of node addresses the pool starts at. Default: from its name; needed only when two pools meet."""
+    """Number of the pool's block of node addresses. Default: from its name; set it if pools overlap."""
     spot: NotRequired[bool]
-    """Buy spare capacity that the cloud may take back."""
+    """Use spot capacity, which the cloud may take back."""
 
 
 class KubeadmArgs(TypedDict):
     """kubeadm on all Linux machines."""
 
     ignore_preflight: NotRequired[list[str]]
-    """Preflight checks that kubeadm only warns about, by kubeadm's own names."""
+    """Names of preflight checks that are warnings instead of errors (--ignore-preflight-errors)."""
     config: NotRequired[dict[str, dict[str, Any]]]
-    """Fields by document kind (ClusterConfiguration, InitConfiguration, JoinConfiguration), merged last."""
+    """Fields of ClusterConfiguration, InitConfiguration and JoinConfiguration; they override those of Mullion."""
 
 
 class AddonsArgs(TypedDict):
-    """Add-ons beside those that every cluster has."""
+    """Optional add-ons."""
 
     metrics_server: NotRequired[bool]
-    """metrics-server: what kubectl top and autoscalers read. It trusts kubelets by the cluster's own authority."""
+    """Install metrics-server, which `kubectl top` and autoscalers read."""
 
 
 class RotationArgs(TypedDict):
-    """Generation of what is made or looked up once: raise one number to have that item made anew."""
+    """Generations of keys, certificates and images: raise a number by one to renew that item."""
 
     certificate_authorities: NotRequired[int]
-    """Cluster, front-proxy and etcd CA. Only by the two-bundle procedure."""
+    """Certificate authorities of cluster, front proxy and etcd; only 0 is accepted (procedure: docs/pki.md)."""
     service_account: NotRequired[int]
-    """Keys that sign service-account tokens: each raise adds one and drops the one before the last."""
+    """Keys that sign service-account tokens; tokens of the key before the newest stay valid until the next raise."""
     encryption: NotRequired[int]
-    """Keys of Secrets at rest: each raise puts a new key first and keeps the older ones."""
+    """Keys that encrypt Secrets in etcd; a raise encrypts all Secrets with a new key and keeps older keys."""
     desired_state: NotRequired[int]
-    """Key that authenticates the desired-state pointer."""
+    """Key that signs the desired-state pointer, which tells control planes their version."""
     administrator: NotRequired[int]
-    """The administrator's certificate."""
+    """Certificate of the administrator, in the kubeconfig."""
     images: NotRequired[int]
-    """Machine images: looked up anew, and every pool whose image is another one then is rolled."""
+    """Machine images; a raise looks up the newest and replaces the machines of pools whose image changed."""
 
 
 class ProxyArgs(TypedDict):
-    """The web proxy that machines must use, for all but the cloud's own services."""
+    """The web proxy of the machines; they reach the cloud's own services without it."""
 
     http: NotRequired[str]
-    """http://HOST:PORT for what is fetched by http."""
+    """Proxy for http URLs, as http://HOST:PORT."""
     https: NotRequired[str]
-    """http://HOST:PORT for what is fetched by https."""
+    """Proxy for https URLs, as http://HOST:PORT."""
     no_proxy: NotRequired[list[str]]
-    """Hosts and ranges reached directly, beside those Mullion adds."""
+    """Hosts, domains and ranges reached without the proxy, added to those of the cluster and the cloud."""
 
 
 class ArtifactEntryArgs(TypedDict):
     """One file that machines download, always for amd64."""
 
     name: str
-    """What it is, e.g. kubernetes-node."""
+    """Name of the program, e.g. kubernetes-node."""
     version: str
-    """Its version, e.g. 1.37.1."""
+    """Version of the program, e.g. 1.37.1."""
     os: System
-    """linux or windows."""
+    """Operating system of the program: linux or windows."""
     url: str
-    """Where it is, whole."""
+    """Complete URL, without user and query."""
     sha256: NotRequired[str]
-    """Its sha256, in lower-case hexadecimal digits. One of sha256, sha512 and digest is needed."""
+    """SHA-256, 64 hexadecimal digits in lower case. Write exactly one of sha256, sha512 and digest."""
     sha512: NotRequired[str]
-    """Its sha512, in lower-case hexadecimal digits."""
+    """SHA-512, 128 hexadecimal digits in lower case."""
     digest: NotRequired[str]
-    """unknown: nobody published a digest; `plan` works with it, `up` refuses."""
+    """Write unknown if no digest is published: `plan` warns, `up` refuses."""
     size: NotRequired[int]
-    """Bytes, where known."""
+    """Size of the file, bytes."""
     source: NotRequired[str]
-    """Where the digest was read."""
+    """Origin of the digest, e.g. the URL of a checksum file."""
 
 
 class ArtifactsArgs(TypedDict):
-    """Where downloads come from, and what they must be."""
+    """Addresses and digests of the files that machines download."""
 
     file: NotRequired[str]
-    """JSON file of entries, from the folder of Pulumi.yaml on; read with the stack, it becomes part of `entries`."""
+    """Path of a JSON file with more `entries`, relative to Pulumi.yaml; `mullion pin` writes one."""
     entries: NotRequired[list[ArtifactEntryArgs]]
-    """Entries that add to the built-in ones, or take the place of those with the same name, version and os."""
+    """Files beside those of the catalogue; an entry replaces the catalogue's of the same name, version and os."""
     mirror: NotRequired[str]
-    """Base URL of a mirror: every https://host/path is fetched from <mirror>/host/path, with the same digest."""
+    """Base URL of a mirror: https://HOST/PATH is downloaded from MIRROR/HOST/PATH; digests stay the same."""
 
 
 class ClusterArgs(TypedDict):
     """One cluster."""
 
     cloud: Cloud
-    """aws, azure or gcp."""
+    """The cloud: aws, azure or gcp."""
     kubernetes: str
-    """Kubernetes version with its patch, e.g. "1.37.0"; quote it."""
+    """Kubernetes version with its patch, in quotes, e.g. "1.37.0"."""
     network: NotRequired[NetworkArgs]
-    """Ranges, mode and the way out."""
+    """Address ranges, network mode, zones and egress."""
     api: NotRequired[ApiArgs]
     """Access to the Kubernetes API."""
     control_plane: NotRequired[ControlPlaneArgs]
     """The Linux machines that run the control plane."""
     pools: NotRequired[dict[str, PoolArgs]]
-    """Workers by pool name."""
+    """Pools of workers, by name."""
     kubeadm: NotRequired[KubeadmArgs]
     """kubeadm on all Linux machines."""
     addons: NotRequired[AddonsArgs]
-    """Add-ons beside those that every cluster has."""
+    """Optional add-ons."""
     images: NotRequired[dict[str, str]]
-    """Pinned image ids by operating system. Default: looked up once, then kept."""
+    """Ids of machine images, by operating system. Default: looked up at the first `up`, then kept."""
     owner: NotRequired[str]
-    """Who to ask about the cluster; a tag on every resource."""
+    """Person or team responsible for the cluster; a tag on every resource."""
     tags: NotRequired[dict[str, str]]
-    """Tags on every resource that takes tags."""
+    """Tags (on GCP labels) of every resource that can have them."""
     protect: NotRequired[bool]
-    """Refuse to delete the cluster."""
+    """Refuse `down` and the deletion of the cluster."""
     expires: NotRequired[str]
-    """A tag for other tools, deletes nothing: 8h, 3d or "2027-12-24T18:00:00Z". `down` then deletes snapshots too."""
+    """End of a temporary cluster, as a tag: 8h, 3d or "2027-12-24T18:00:00Z". `down` then also deletes snapshots."""
     rotation: NotRequired[RotationArgs]
-    """Generations of the generated secrets."""
+    """Generations of keys, certificates and images: raise a number by one to renew that item."""
     cloud_controller: NotRequired[CloudController]
-    """none, or external."""
+    """Cloud controller manager that initialises nodes: none or external."""
     registry_credentials: NotRequired[list[str]]
-    """Registries whose credential provider nodes get: ecr, acr, gar."""
+    """Cloud registries that nodes pull from with their own identity: ecr, acr, gar."""
     access: NotRequired[MachineAccess]
-    """none, or session (Session Manager, Bastion, IAP)."""
+    """Access to a machine's shell: none, or session (Session Manager, Bastion, IAP)."""
     proxy: NotRequired[ProxyArgs]
     """The web proxy that machines must use."""
     trusted_cas: NotRequired[list[str]]
-    """PEM certificates that machines trust besides the system's."""
+    """Certificate authorities (PEM) that machines trust in addition to the system's."""
     artifacts: NotRequired[ArtifactsArgs]
-    """Where downloads come from, and what they must be."""
+    """Addresses and digests of the files that machines download."""
     encryption_key: NotRequired[str]
-    """Id of the cloud key that encrypts disks, buckets and secrets. Default: the cloud's own."""
+    """Id of the key that encrypts disks, buckets and secrets. Default: the cloud's own key."""
     csi: NotRequired[list[str]]
     """Storage drivers to install: ebs, efs, azuredisk, azurefile, pd, smb."""
     gmsa: NotRequired[bool]
     """Group managed service accounts for Windows pods."""
     acknowledge: NotRequired[dict[str, str]]
-    """Warnings accepted, by check id, each with a reason."""
+    """Reasons for accepting warnings, by the id of the check."""

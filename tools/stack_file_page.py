@@ -86,6 +86,8 @@ DERIVED = {
     "pools.NAME.slot": "from the pool's name",
     "pools.NAME.kubelet.system_reserved.memory": "none, Windows 2Gi",
     "pools.NAME.kubelet.system_reserved.cpu": "none, Windows the larger of 500m and a tenth of the cores",
+    "pools.NAME.kubelet.kube_reserved.cpu": "none, Linux by size",
+    "pools.NAME.kubelet.kube_reserved.memory": "none, Linux by size and max_pods",
     "pools.NAME.kubelet.priority_class": f"none, Windows {PRIORITY_CLASS}",
     "pools.NAME.kube_proxy.dsr": "`false`, Windows `true`",
     "control_plane.containerd.version": "the newest tested with the Kubernetes minor",

@@ -16,10 +16,10 @@ WIDEST = 8
 """Shortest prefix length of a range that can be one organisation's."""
 
 DOCUMENTATION = tuple(map(IPv4Network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")))
-"""Ranges for examples, which nobody has (RFC 5737)."""
+"""Ranges for documentation, which no client has (RFC 5737)."""
 
 EXAMPLE_RANGE = "allow-example"
-"""Id of the check that finds ranges for examples: in a real account `mullion up` refuses them."""
+"""Id of the check that finds ranges for documentation; `mullion up` in a real account refuses them."""
 
 MOST_RANGES = 50
 """Ranges in api.allow: an AWS security group takes 60 inbound rules by default, and Mullion adds some."""
@@ -89,7 +89,7 @@ CHECKS = (
         "api.access api.allow",
         _no_allow,
         "the API is public, but api.allow is empty, so nobody can reach it",
-        "list the ranges that people and systems use the API from, such as allow: [203.0.113.0/24]",
+        "list the ranges of the clients of the API, such as allow: [203.0.113.0/24]",
     ),
     error(
         "allow-on-private",
@@ -135,13 +135,13 @@ CHECKS = (
         "api.allow",
         _not_routable,
         "{value} is a private range, and the public load balancer sees only public addresses",
-        "list the public address that this network has on the internet; {nodes} uses the private endpoint",
+        "list the public address of that network; clients in {nodes} use the private endpoint",
     ),
     warning(
         EXAMPLE_RANGE,
         "api.allow",
         _example,
-        "{value} is a range for examples (RFC 5737), which no machine has; a real account lets nobody in by it",
-        "list the public addresses that people and this machine have",
+        "{value} is a range for documentation (RFC 5737) that no client has",
+        "list the public addresses of the clients and of this machine",
     ),
 )

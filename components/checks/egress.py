@@ -27,7 +27,7 @@ def _empty(subject: Subject) -> Iterator[Finding]:
 
 
 def _is_address(text: str) -> bool:
-    """Return whether a text is http://HOST:PORT, with or without a user, and nothing after it."""
+    """Return whether a text is http://HOST:PORT, with or without a user, and without a path."""
     if not text.isprintable() or " " in text:  # urlsplit() leaves out line breaks, which would begin a new setting
         return False
     try:
@@ -115,35 +115,35 @@ _ROWS: tuple[tuple[str, str, Rule, str, str], ...] = (
         "proxy-address",
         "proxy.http proxy.https",
         _wrong_address,
-        "this is not the address of a proxy, which has the scheme http, a host and a port, and nothing after them",
+        "this is not the address of a proxy: http, host and port, without a path",
         "write http://HOST:PORT, also for the proxy of https URLs",
     ),
     (
         "proxy-password",
         "proxy.http proxy.https",
         _password,
-        "the address holds a user or password, which would be readable in plans, bundles and service files",
-        "let the proxy recognise the machines by their address, and write http://HOST:PORT",
+        "the address contains a user or password, which would be readable in plans, bundles and service files",
+        "configure the proxy to admit the machines by their addresses, and write http://HOST:PORT",
     ),
     (
         "proxy-direct",
         "proxy.no_proxy",
         _wrong_direct,
-        "{value} is not a host, a .suffix, an address or a range, the forms that all programs understand",
+        "{value} is not a host, a .suffix, an address or a range; not all programs understand other forms",
         "write example.com (with subdomains), .example.com (only subdomains), 10.1.2.3 or 10.0.0.0/8; no * and no port",
     ),
     (
         "trusted-ca-key",
         "trusted_cas",
         _key,
-        "the text holds a private key",
+        "the text contains a private key",
         "write only the certificate, and replace the key: everybody who reads the stack file has seen it",
     ),
     (
         "trusted-ca-unreadable",
         "trusted_cas",
         _unreadable,
-        "the text is not X.509 certificates in PEM",
+        "the text has no readable X.509 certificate in PEM",
         "write the text from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----",
     ),
     (

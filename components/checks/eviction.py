@@ -102,7 +102,7 @@ CHECKS = (
         _windows_eviction,
         "on Windows memory.available only lowers the memory that pods can request: the kubelet evicts no pod and"
         " never sets MemoryPressure",
-        "give every Windows pod a memory limit, and accept this warning",
+        "give every Windows pod a memory limit, and acknowledge this warning",
         "RES-05",
     ),
     warning(

@@ -164,7 +164,7 @@ CHECKS = (
         "expires-soon",
         "expires",
         _short_life,
-        "{value} is too short: Windows nodes need about 15 minutes to become Ready",
+        "{value} is too short: Windows nodes take about 15 minutes to become Ready",
         "write 1h or more",
     ),
     error(
@@ -178,7 +178,7 @@ CHECKS = (
         "owner-missing",
         "owner protect",
         _no_owner,
-        "the cluster is protected, but has no owner to ask about it",
+        "the cluster is protected, but has no owner",
         "write owner: and a team or an e-mail address",
     ),
     error(

@@ -149,7 +149,7 @@ CHECKS = (
         "<machines>.size cloud",
         _unknown,
         "{value!r} is not in the table of instance types, so CPU, memory and architecture are not checked",
-        "write a type such as {example}, or accept that reserves are not checked",
+        "write a type such as {example}, or acknowledge this warning",
         "RES-06",
     ),
     error(
@@ -194,7 +194,7 @@ CHECKS = (
         "windows-disk-small",
         "<machines>.disk_gb <machines>.os",
         _windows_disk(WINDOWS_DISK_SMALLEST, WINDOWS_DISK_SAFE),
-        "{value} GiB fill up soon: the image takes 30 GiB, and each container base image several more",
+        "{value} GiB may be too little: the image takes 30 GiB, and each container base image several more",
         "write at least {least}; the default is 128",
     ),
     error(
@@ -226,7 +226,7 @@ CHECKS = (
         "rotation.images cloud",
         _never_looked_up,
         "on Azure this has no effect: Mullion looks up no image, and each new machine gets the newest",
-        "remove it, and pin a version in images or roll the pool",
+        "remove it; pin a version in images, or roll the pool",
     ),
     error(
         "image-shared",

@@ -61,8 +61,7 @@ CHECKS = (
         "pool-name-form",
         "pools.<key>",
         _form,
-        "{value!r} cannot begin machine names, which are lower-case letters, digits and hyphens, starting with a"
-        " letter",
+        "{value!r} cannot begin machine names: these have lower-case letters, digits and hyphens, first a letter",
         "rename the pool, for example to {fixed}",
         "SRV-12",
     ),

@@ -157,7 +157,7 @@ CHECKS = (
         "vni-out-of-range",
         "network.vni network.mode",
         _vni,
-        "Windows does not take the VNI {value}: it must be {low} or more, and fit in the 16 bits that flannel stores",
+        "{value} is not a VNI for Windows, which needs {low} or more; flannel stores 16 bits",
         "write {low} to {high}; the default is {low}",
         "FLN-02",
     ),
@@ -174,7 +174,7 @@ CHECKS = (
         "pools.<pool>.os network.mode",
         _probes,
         "in mode overlay the host of {os} cannot reach its own pods: http, tcp and grpc probes fail, so pods restart",
-        "write windows-2022 or newer, or mode: l2bridge; or give every pod exec probes only, and accept it",
+        "write windows-2022 or newer, or mode: l2bridge; or give pods exec probes only, and acknowledge this warning",
         "NET-09",
     ),
     error(
@@ -263,13 +263,13 @@ CHECKS = (
         "network.nat_gateways network.egress network.zones cloud",
         _single_nat,
         "one NAT gateway serves {zones} zones: if its zone fails, machines in the other zones lose the internet",
-        "write nat_gateways: zonal, or accept it to save its price",
+        "write nat_gateways: zonal, or acknowledge this warning to pay for one gateway only",
     ),
     warning(
         "public-machines-private-api",
         "network.egress api.access",
         _public_machines,
         "the API is private, but every machine has a public address",
-        "write egress: nat, or accept it: security groups let nothing in from the internet",
+        "write egress: nat, or acknowledge this warning: security groups admit nothing from the internet",
     ),
 )

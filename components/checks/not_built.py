@@ -1,4 +1,4 @@
-"""Options that the spec has, but Mullion does not build yet."""
+"""Options of the spec that Mullion does not build yet."""
 
 from collections.abc import Callable, Iterator
 
@@ -34,7 +34,7 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
         "registry-credentials",
         "registry_credentials",
         lambda s: bool(set(s.registry_credentials) - s.cloud.facts.registries),
-        "this credential provider",
+        "the credential provider of one of these registries",
         "write registry_credentials: [ecr] on AWS, or remove the list and use imagePullSecrets",
         "",
     ),
@@ -42,7 +42,7 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
         "session-access",
         "access",
         lambda s: s.access is MachineAccess.SESSION,
-        "access to machines by sessions",
+        "access to a shell on machines",
         "write access: none",
         "",
     ),
@@ -67,7 +67,7 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
         "authority-rotation",
         "rotation.certificate_authorities",
         lambda s: s.rotation.certificate_authorities > 0,
-        "rotating certificate authorities (without a time in which nodes trust both, it cuts off every node)",
+        "rotating certificate authorities (nodes do not trust the new one, so all would be cut off)",
         "write 0",
         "",
     ),
@@ -75,7 +75,7 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
 """Id, path, whether a spec uses the option, its name in the message, what to do, requirements."""
 
 POOL: tuple[tuple[str, str, _PoolUsed, str, str, str], ...] = (
-    ("spot", "spot", lambda p: p.spot, "spare capacity (spot)", "write spot: false", ""),
+    ("spot", "spot", lambda p: p.spot, "spot capacity", "write spot: false", ""),
 )
 """Rows for options of a pool."""
 

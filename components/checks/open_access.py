@@ -1,4 +1,4 @@
-"""Values in users' configuration that let people in without a proof of who they are, or without the right to it."""
+"""Values in users' configuration that switch off authentication, authorization or TLS."""
 
 from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_address
@@ -43,7 +43,7 @@ def is_loopback(host: str) -> bool:
 API_SERVER: dict[str, tuple[Judge, str]] = {
     "authorization-mode": (
         lambda value: not {"Node", "RBAC"} <= _listed(value) or "AlwaysAllow" in _listed(value),
-        "nodes and people would get rights that nobody granted; keep Node and RBAC, and no AlwaysAllow",
+        "clients would get rights that no role grants them; keep Node and RBAC, without AlwaysAllow",
     ),
     "disable-admission-plugins": (
         lambda value: "NodeRestriction" in _listed(value),
@@ -53,36 +53,36 @@ API_SERVER: dict[str, tuple[Judge, str]] = {
         lambda value: "NodeRestriction" not in _listed(value),
         "a kubelet could change other nodes and their pods; list NodeRestriction too, because kubeadm's is replaced",
     ),
-    "token-auth-file": (_any, "tokens in a file never expire, and whoever reads the file is let in; use certificates"),
+    "token-auth-file": (_any, "tokens in a file never expire; use certificates"),
     "anonymous-auth": (
         _is("false"),
         "kubeadm's probes call the API server without a certificate, so the kubelet would restart it for ever",
     ),
-    "insecure-port": (lambda value: value != "0", "it lets everybody in, without TLS"),
-    "insecure-bind-address": (_any, "it lets everybody in, without TLS"),
+    "insecure-port": (lambda value: value != "0", "the API server would answer everybody, without TLS"),
+    "insecure-bind-address": (_any, "the API server would answer everybody, without TLS"),
     "service-account-lookup": (_is("false"), "tokens of deleted service accounts would stay valid"),
 }
 """Flags of the API server: which values open it, and why (CIS Kubernetes Benchmark, 1.2)."""
 
 ETCD: dict[str, tuple[Judge, str]] = {
-    "client-cert-auth": (_is("false"), "whoever reaches etcd could read and change everything, secrets included"),
-    "peer-client-cert-auth": (_is("false"), "whoever reaches etcd could become a member of it"),
-    "auto-tls": (_is("true"), "its certificates would prove nothing"),
-    "peer-auto-tls": (_is("true"), "its certificates would prove nothing"),
-    "listen-client-urls": (in_clear, "etcd would speak plain http on the network"),
-    "listen-peer-urls": (in_clear, "etcd would speak plain http on the network"),
+    "client-cert-auth": (_is("false"), "everybody who can connect could read and change all objects, Secrets included"),
+    "peer-client-cert-auth": (_is("false"), "everybody who can connect could join as a member"),
+    "auto-tls": (_is("true"), "etcd would use self-signed certificates"),
+    "peer-auto-tls": (_is("true"), "etcd would use self-signed certificates"),
+    "listen-client-urls": (in_clear, "etcd would use http without TLS"),
+    "listen-peer-urls": (in_clear, "etcd would use http without TLS"),
 }
 """Flags of etcd: which values open it, and why (CIS Kubernetes Benchmark, 2)."""
 
 KUBELET: tuple[tuple[Path, Callable[[Any], bool], str], ...] = (
-    (("readOnlyPort",), bool, "everybody who reaches the node reads its pods"),
-    (("authentication", "anonymous", "enabled"), bool, "the kubelet answers without a proof of who asks"),
-    (("authentication", "webhook", "enabled"), lambda value: value is False, "the kubelet cannot check tokens"),
-    (("authorization", "mode"), lambda value: value == "AlwaysAllow", "everybody may run programs in all pods"),
+    (("readOnlyPort",), bool, "everybody who can connect to the node could read its pods"),
+    (("authentication", "anonymous", "enabled"), bool, "the kubelet would answer requests without authentication"),
+    (("authentication", "webhook", "enabled"), lambda value: value is False, "the kubelet could not verify tokens"),
+    (("authorization", "mode"), lambda value: value == "AlwaysAllow", "every client could run programs in all pods"),
     (
         ("staticPodURL",),
         lambda value: not str(value).startswith("https://"),
-        "whoever is on the network between can run pods as root; write https",
+        "an attacker on the network path could run pods as root; write https",
     ),
 )
 """Fields of the kubelet: which values open it, and why (CIS Kubernetes Benchmark, 4.2)."""
@@ -126,29 +126,29 @@ def _mirrors(subject: Subject) -> Iterator[Finding]:
 
 
 UNENCRYPTED = "mirror-unencrypted"
-"""Id of the warning about registries that prove nothing; it stops `up` unless it is acknowledged."""
+"""Id of the warning about registries without TLS; it stops `up` unless it is acknowledged."""
 
 CHECKS = (
     error(
         "argument-opens-cluster",
         "kubeadm.config",
         _arguments,
-        "{program} with --{name}={value}: {why}",
+        "--{name}={value} of {program} is not safe: {why}",
         "remove it",
     ),
     error(
         "kubelet-config-open",
         "<machines>.kubelet.config",
         _kubelet,
-        "{name}: {value}: {why}",
+        "{name}: {value} is not safe: {why}",
         "remove it",
     ),
     warning(
         UNENCRYPTED,
         "<machines>.containerd.mirrors <machines>.containerd.config",
         _mirrors,
-        "images come from {value}, so whoever is on the network between decides what runs on the machines; `up` stops"
-        " unless this is acknowledged",
-        "give the mirror a certificate (trusted_cas has its authority) and write https",
+        "images come from {value}, so an attacker on the network path can replace them; `up` stops unless this is"
+        " acknowledged",
+        "give the mirror a certificate, write https, and add its certificate authority to trusted_cas",
     ),
 )

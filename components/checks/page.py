@@ -12,7 +12,7 @@ HEADER = """# Checks
 Written by `make generate` from the tables in `components/checks/` and `components/spec/form.py`.
 
 Mullion checks the whole stack and reports all problems at once, each with its id, its path, what is wrong and what to
-write instead. Errors stop everything. A warning can be accepted by its id, with a reason:
+write instead. Errors stop every command. A warning can be acknowledged by its id, with a reason:
 
 ```yaml
 mullion:cluster:

@@ -20,6 +20,6 @@ CHECKS = (
         "region cloud",
         _unknown,
         "{value!r} is not in the table of the regions of {cloud}",
-        "write {names}, or accept the warning if the region is new",
+        "write {names}, or acknowledge the warning if the region is new",
     ),
 )

@@ -31,7 +31,7 @@ def _memory(reserve: Reserve) -> int:
 
 
 def kube_reserved(group: MachineGroupSpec, size: Size | None) -> dict[str, str]:
-    """Return what the kubelet and the runtime keep, as quantities: what the spec has over the default."""
+    """Return kubeReserved as quantities: the default, overridden by the spec."""
     options = group.options
     in_pool = isinstance(options, Pool) and not group.os.is_windows
     default = node_reserves.kube_reserved(size, group.max_pods, linux_pool=in_pool)

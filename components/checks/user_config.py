@@ -156,7 +156,7 @@ CHECKS = (
             f"{reads} kubernetes",
             _override(documents),
             f"Mullion sets {{name}} of {name}, and this value replaces or extends it",
-            "write the option of the spec, if there is one, or accept it",
+            "write the option of the spec, if there is one, or acknowledge this warning",
             "SRV-08",
         )
         for document, reads, documents, name in DOCUMENTS
@@ -165,7 +165,7 @@ CHECKS = (
         "kubeadm-kind-unknown",
         "kubeadm.config",
         _kinds,
-        "Mullion gives kubeadm no document {kind!r}",
+        "Mullion writes no document {kind!r} for kubeadm",
         "{fix}",
         "CP-02",
     ),

@@ -12,16 +12,16 @@ class Effect(str, Enum):
     """What the next `up` does with a changed option."""
 
     REPLACED = "replaced"
-    """It replaces the machines of the pool, wave by wave; of every pool where the option is not one of a pool. Machines
-    of the control plane are never replaced: the change reaches them in place."""
+    """It replaces the machines of the pool, wave by wave; for an option outside `pools`, those of every pool.
+    Control-plane machines are never replaced: they get the change in place."""
     IN_PLACE = "in place"
-    """It applies the change, and every machine stays."""
+    """It applies the change without replacing a machine."""
     NEXT_MACHINE = "next machine"
-    """It changes no machine that exists; machines made later have the new value."""
+    """It leaves existing machines unchanged; machines made later have the new value."""
     REFUSED = "refused"
-    """It refuses the change before it touches anything: the cluster must be removed and built again."""
+    """It refuses the change and changes nothing: the cluster must be removed and built again."""
     NOT_AVAILABLE = "not available"
-    """Only the default is accepted, in every cluster."""
+    """It refuses every value but the default, also for a new cluster."""
 
 
 EFFECTS: dict[str, Effect] = {
@@ -97,7 +97,7 @@ EFFECTS: dict[str, Effect] = {
 
 NOTES: dict[str, str] = {
     "kubernetes": "The control plane is upgraded first; one minor version at a time.",
-    "control_plane.count": "Write network.zones, whose default depends on it and cannot change.",
+    "control_plane.count": "Write network.zones too: its default depends on the count, and zones cannot change.",
     "control_plane.size": "`mullion replace-control-plane` replaces a machine.",
     "control_plane.os": "`mullion replace-control-plane` replaces a machine.",
     "control_plane.disk_gb": "`mullion replace-control-plane` replaces a machine.",
@@ -105,12 +105,12 @@ NOTES: dict[str, str] = {
     "kubeadm.ignore_preflight": "Only pools of Linux machines are replaced.",
     "network.vni": "Only pools of Windows machines are replaced.",
     "images": "Only pools of that operating system are replaced; control-plane machines made later have the image.",
-    "rotation.images": "Only pools for whose system there is a newer image are replaced.",
+    "rotation.images": "Only pools whose operating system has a newer image are replaced.",
     "artifacts.mirror": "Control-plane machines use the new address at once.",
     "artifacts.entries": "Only pools whose machines download one of the files are replaced.",
     "artifacts.file": "Only pools whose machines download one of the files are replaced.",
 }
-"""By option path: what there is to add."""
+"""By option path: a sentence to add to the effect."""
 
 
 def effect(path: str) -> Effect | None:
@@ -127,7 +127,7 @@ def effect(path: str) -> Effect | None:
 
 
 def note(path: str) -> str:
-    """Return what there is to add about a change of the option, or an empty text."""
+    """Return the sentence to add about a change of the option, or an empty text."""
     return NOTES.get(general_path(path), "")
 
 

@@ -6,7 +6,7 @@ from components.clouds import CLOUDS, CloudFacts
 
 
 class Cloud(str, Enum):
-    """Where the machines run."""
+    """Cloud in which the machines run."""
 
     AWS = "aws"
     AZURE = "azure"
@@ -19,7 +19,7 @@ class Cloud(str, Enum):
 
 
 class OperatingSystem(str, Enum):
-    """What a machine boots. Windows names mean Server Core of that release."""
+    """Operating system of a machine. Windows names mean Server Core of that release."""
 
     UBUNTU_22_04 = "ubuntu-22.04"
     UBUNTU_24_04 = "ubuntu-24.04"
@@ -35,14 +35,14 @@ class OperatingSystem(str, Enum):
 
 
 class System(str, Enum):
-    """What kind of operating system a program is for."""
+    """Family of operating systems that a program is built for."""
 
     LINUX = "linux"
     WINDOWS = "windows"
 
 
 class Runtime(str, Enum):
-    """What runs containers on a node."""
+    """Container runtime of a node."""
 
     CONTAINERD = "containerd"
     DOCKER = "docker"
@@ -66,7 +66,7 @@ class Egress(str, Enum):
 
 
 class NatGateways(str, Enum):
-    """How many NAT gateways the cluster pays for."""
+    """Number of NAT gateways: one, or one per zone."""
 
     SINGLE = "single"
     ZONAL = "zonal"
@@ -98,14 +98,14 @@ class CloudController(str, Enum):
 
 
 class MachineAccess(str, Enum):
-    """How people reach a machine's shell; never an open 22 or 3389."""
+    """Access of people to a machine's shell. Ports 22 and 3389 are never open."""
 
     NONE = "none"
     SESSION = "session"
 
 
 class Gate(str, Enum):
-    """What a replaced worker must reach before the next one is replaced."""
+    """State that new workers must reach before the next wave is replaced."""
 
     REGISTERED = "registered"
     READY = "ready"

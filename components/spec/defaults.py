@@ -33,8 +33,8 @@ SYSTEM_MEMORY = {"windows": "2Gi"}
 def windows_cpu_milli(vcpus: int) -> int:
     """Return CPU reserved for Windows, in thousandths of a core: the larger of 500m and a tenth of the cores (RES-02).
 
-    vcpus: 0 for an instance type that no table has. Because of these types it is no default of the spec: the checks
-    and the kubelet's plan call this function.
+    vcpus: 0 for an instance type that is in no table. Such types have no default in the spec; the checks and the
+    kubelet's plan call this function instead.
     """
     return max(500, vcpus * 100)
 
@@ -50,7 +50,7 @@ HARD_EVICTION = {
     "windows": {"memory.available": "500Mi", "nodefs.available": "10%", "imagefs.available": "15%"},
 }
 """The kubelet's default hard eviction thresholds (1.37, pkg/kubelet/eviction/defaults_{linux,windows}.go). Up to 1.30
-those of Windows had 100Mi, and those of Linux no imagefs.inodesFree."""
+memory.available on Windows was 100Mi, and Linux had no imagefs.inodesFree."""
 
 RANGES: dict[str, dict[str, str]] = {
     "overlay": {"pods": "10.244.0.0/16", "nodes": "10.20.0.0/16"},
@@ -145,7 +145,7 @@ def cluster(data: Any) -> Any:
         return data
     filled = _filled(written, network={}, control_plane={})
     cloud = filled.get("cloud")
-    # an unknown cloud is an error of its own; with any sizes the machines add no further errors
+    # an unknown cloud is reported elsewhere; sizes of any cloud keep the machines from adding more errors
     facts = CLOUDS.get(_value(cloud))
     sizes = SIZES[_value(cloud) if facts else next(iter(SIZES))]
     control_plane, pools, net = (_mapping(filled.get(key)) for key in ("control_plane", "pools", "network"))

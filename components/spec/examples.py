@@ -92,4 +92,4 @@ EXAMPLES: dict[str, str] = {
     "Rotation.images": "1",
     "Rotation.service_account": "1",
 }
-"""By MODEL.OPTION (models.py, options.py); options that hold other options have none."""
+"""By MODEL.OPTION (models.py, options.py). Options that contain other options have no example."""

@@ -7,7 +7,7 @@ from components.spec.report import Problem, Severity
 
 @dataclass(frozen=True)
 class Form:
-    """One error or warning; `wrong` and `fix` are templates."""
+    """One error or warning about the form of a stack file; `wrong` and `fix` are templates."""
 
     id: str
     wrong: str
@@ -21,17 +21,19 @@ class Form:
 
 
 EXAMPLE_PROJECT = "project-example"
-"""Id of the warning about the project that the examples name: in a real account `up` refuses it."""
+"""Id of the warning about the project of the example stacks, which `up` in a real account refuses."""
 
 ROWS = (
     Form("yaml-syntax", "{what}, line {line}", "correct the YAML at that line"),
     Form(
         "yaml-too-large",
-        "with every YAML alias written out the file holds {count} values, more than {limit}",
+        "with its YAML aliases expanded the file has {count} values; the limit is {limit}",
         "remove aliases (*name) that repeat whole blocks",
     ),
     Form(
-        "yaml-too-deep", "brackets or blocks are nested too deep to be read", "remove the nesting; no option needs it"
+        "yaml-too-deep",
+        "brackets or blocks are nested too deep for the YAML reader",
+        "remove the nesting; no option needs it",
     ),
     Form("duplicate-key", "the key {key!r} is written twice, line {line}", "keep one of the two"),
     Form("unknown-config-key", "Mullion has no configuration key {key!r}", "write {nearest}; known keys: {known}"),
@@ -51,29 +53,26 @@ ROWS = (
     ),
     Form(
         EXAMPLE_PROJECT,
-        "{value} is the project of the examples, which is not yours",
+        "{value} is the project id of the example stacks, not yours",
         "write {key}: and the id of your project",
         severity=Severity.WARNING,
     ),
     Form("region-form", "{value} is not the name of a region of {cloud}", "write a region such as {example}"),
     Form(
         "cluster-name",
-        "the stack's name {value!r} cannot name a cluster: names of DNS and buckets contain it, which take only"
-        " lower-case"
-        " letters, digits and hyphens, and have room for 26 characters",
-        "name the stack with at most 26 lower-case letters, digits and hyphens, starting with a letter but not with"
-        " sg-,"
-        " internal-, xn-- or sthree- (reserved by AWS), and not ending with a hyphen",
+        "the stack's name {value!r} cannot name a cluster: DNS names and bucket names contain it",
+        "name the stack with at most 26 lower-case letters, digits and hyphens; it begins with a letter, does not end"
+        " with a hyphen, and does not begin with sg-, internal-, xn-- or sthree- (reserved by AWS)",
     ),
     Form(
         "cluster-name-on-gcp",
         "the stack's name {value!r} contains google or begins with goog, and Google refuses buckets of such names",
-        "name the stack otherwise",
+        "choose a name without google that does not begin with goog",
     ),
     Form(
         "secret-in-spec",
-        "the spec holds an encrypted value (secure:), but its values are written into files that are not secret",
-        "keep the secret in the cloud's secret store and write its name here",
+        "the value is encrypted (secure:), but values of the spec are written into files that are not secret",
+        "remove it: no option takes a secret; keep secrets in the cloud's secret store",
     ),
     Form(
         "key-unquoted", "YAML reads the key {key} as a number, date, truth value or null", 'write it in quotes: "{key}"'
@@ -91,16 +90,16 @@ ROWS = (
     Form(
         "artifact-file-unreadable",
         "{value} cannot be read: {why}",
-        "write the path, from Pulumi.yaml's folder, of a JSON file with a list of entries; `mullion pin` writes one",
+        "write the path of a JSON file with a list of entries, relative to Pulumi.yaml; `mullion pin` writes one",
     ),
     Form(
         "artifact-file-relative",
-        "{value} is a relative path, but there is no Pulumi.yaml to which it is relative",
+        "{value} is relative to Pulumi.yaml, but there is no Pulumi.yaml",
         "write an absolute path, or move the entries to artifacts.entries",
     ),
     Form(
         "host-bits",
-        "{value} is an address, not a range: bits behind its prefix are set",
+        "{value} is an address, not a range: it has bits set after the prefix",
         "write {network}",
         ("IPP-05",),
     ),

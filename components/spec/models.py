@@ -72,49 +72,49 @@ __all__ = [
 
 
 class ExistingNetwork(Model):
-    """A network the user owns, in which the cluster is built."""
+    """A network that you own and in which the cluster is built."""
 
     network: str
-    """Id of the VPC, VNet or VPC network."""
+    """Id of the VPC (AWS), VNet (Azure) or VPC network (GCP)."""
     subnets: list[str]
-    """Ids of the subnets for machines, one a zone."""
+    """Ids of the subnets for machines, one per zone."""
 
 
 class Network(Model):
-    """Ranges, mode and the way out."""
+    """Address ranges, network mode, zones and egress."""
 
     mode: NetworkMode = NetworkMode.OVERLAY
-    """Flannel VXLAN (overlay) or routed (l2bridge)."""
+    """How pods reach pods of other nodes: overlay (flannel VXLAN) or l2bridge (routes of the cloud)."""
     pods: IPv4Network
-    """Pod range; each node gets a /24 of it (IPP-01, IPP-02). Default: 10.244.0.0/16, in l2bridge 10.244.0.0/14."""
+    """Range of pods; each node gets a /24 of it (IPP-01, IPP-02). Default: 10.244.0.0/16; l2bridge: 10.244.0.0/14."""
     services: IPv4Network = IPv4Network("10.96.0.0/12")
-    """Service range (IPP-01)."""
+    """Range of the cluster IPs of Services (IPP-01)."""
     nodes: IPv4Network
-    """Range of the cloud network; machines get fixed addresses in it. Default: 10.20.0.0/16, in l2bridge a /22."""
+    """Range of the cloud network, with the machines' addresses. Default: 10.20.0.0/16; l2bridge: 10.20.0.0/22."""
     dns: IPv4Address
-    """Cluster DNS service address. Default: the tenth address of the service range (IPP-06)."""
+    """Cluster IP of the DNS Service. Default: the tenth address of `services` (IPP-06)."""
     domain: str = "cluster.local"
-    """DNS domain of the cluster."""
+    """DNS domain of Services and pods."""
     vni: int = 4096
-    """VXLAN network identifier; Windows takes 4096 and up (FLN-02)."""
+    """VXLAN network identifier, 4096 to 65535 (smaller ones do not work on Windows, FLN-02)."""
     port: int = 4789
-    """VXLAN UDP port; Windows takes 4789 only (FLN-02)."""
+    """UDP port of VXLAN, 4789 (Windows has no other, FLN-02)."""
     zones: Annotated[int, Field(ge=1, le=3)]
-    """How many availability zones. Default: 1 with one control-plane machine, else 3."""
+    """Number of availability zones. Default: 1 with one control-plane machine, else 3."""
     zone_names: list[str] = []
-    """Names of these zones. Default: the first of the region, looked up once, then kept."""
+    """Names of the availability zones. Default: the first of the region, looked up at the first `up`, then kept."""
     egress: Egress = Egress.NAT
-    """nat: machines have no public address; public: each machine has one, and there is no NAT gateway to pay."""
+    """How machines reach the internet: nat (through NAT) or public (each has a public address; no NAT to pay)."""
     nat_gateways: NatGateways
-    """single or zonal (one a zone). Default: zonal with three control-plane machines behind NAT, else single."""
+    """One NAT gateway (single) or one per zone (zonal). Default: zonal if control_plane.count is 3, else single."""
     outside: list[IPv4Network] = []
-    """Ranges the cluster must reach and so may not overlap (peered networks, offices)."""
+    """Ranges of other networks that the cluster talks to (peered networks, offices); it must not overlap them."""
     neighbour_pods: list[IPv4Network] = []
-    """Pod ranges of other clusters on the same network; they may overlap only in overlay mode (IPP-05)."""
+    """Pod ranges of other clusters on the same network; `pods` may overlap them in mode overlay only (IPP-05)."""
     route_limit: Annotated[int, Field(ge=1)] | None = None
-    """Most routes in one route table of this account, for l2bridge. Default by cloud: AWS 500."""
+    """Quota of routes in one route table of your account, for l2bridge. Default: AWS 500, Azure 400, GCP 250."""
     existing: ExistingNetwork | None = None
-    """Use a network that exists instead of making one."""
+    """An existing network to build in, instead of a new one."""
 
     @model_validator(mode="before")
     @classmethod
@@ -126,9 +126,9 @@ class Api(Model):
     """Access to the Kubernetes API."""
 
     access: ApiAccess = ApiAccess.PRIVATE
-    """private: only from the cluster's network; public: also through a load balancer, from `allow` only."""
+    """Who reaches the API: private (the cluster's network) or public (also the ranges in `allow`)."""
     allow: list[IPv4Network] = []
-    """Ranges that may reach a public API, and on Azure the stores, which the program fills."""
+    """Ranges that may reach a public API; on Azure also the storage account and key vault, so list your own."""
 
 
 InstanceType = Annotated[str, Field(min_length=1)]
@@ -139,52 +139,52 @@ class ControlPlane(Model):
     """The Linux machines that run the control plane and etcd."""
 
     count: Annotated[int, Field(le=5000, json_schema_extra={"enum": [1, 3]})] = 1
-    """1 or 3."""
+    """Number of control-plane machines: 1 or 3."""
     os: OperatingSystem = OperatingSystem.UBUNTU_24_04
-    """Linux distribution."""
+    """Operating system: a Linux distribution."""
     size: InstanceType
-    """Instance type. Default by cloud: AWS m6i.large."""
+    """Instance type. Default: AWS m6i.large, Azure Standard_D2s_v5, GCP n2-standard-2."""
     disk_gb: DiskGb = 50
-    """Root disk, GiB."""
+    """Size of the root disk, GiB."""
     kubelet: Kubelet = Kubelet()
-    """The kubelet of these machines."""
+    """The kubelet of the control-plane machines."""
     kube_proxy: KubeProxy = KubeProxy()
-    """The kube-proxy of the Linux machines; one DaemonSet serves them all."""
+    """kube-proxy of all Linux machines, which one DaemonSet runs."""
     containerd: Containerd = Containerd()
-    """containerd of these machines."""
+    """containerd of the control-plane machines."""
 
 
 class Pool(Model):
-    """Workers that are alike."""
+    """A pool: workers of one operating system, size and configuration."""
 
     os: OperatingSystem
-    """What its machines boot."""
+    """Operating system of the machines; Windows is Server Core."""
     runtime: Runtime = Runtime.CONTAINERD
-    """Container runtime."""
+    """Container runtime: containerd, or docker (Windows only)."""
     count: Annotated[int, Field(ge=0, le=5000)] = 1
-    """How many machines."""
+    """Number of machines."""
     size: InstanceType
-    """Instance type. Default by cloud: AWS m6i.large, for Windows m6i.xlarge."""
+    """Instance type. Default on AWS: m6i.large, for Windows m6i.xlarge."""
     disk_gb: DiskGb
-    """Root disk, GiB. Default 50, for Windows 128 (server images and layers are large)."""
+    """Size of the root disk, GiB. Default: 50, for Windows 128 (its images are large)."""
     max_pods: Annotated[int, Field(ge=1, le=1000)] = 110
-    """Pods per node; a /24 carries 252 (IPP-04)."""
+    """Maximum number of pods per node; a node's /24 has addresses for 252 (IPP-04)."""
     labels: dict[str, str] = {}
-    """Node labels. Changing them replaces no machine."""
+    """Labels of the nodes."""
     taints: list[str]
-    """Registration taints, key=value:Effect. Windows default: os=windows:NoSchedule (SCH-02)."""
+    """Taints of the nodes, key=value:Effect. Default on Windows: os=windows:NoSchedule (SCH-02)."""
     kubelet: Kubelet = Kubelet()
     """The kubelet of the pool's machines."""
     kube_proxy: KubeProxy = KubeProxy()
-    """The kube-proxy of the pool's Windows machines."""
+    """kube-proxy of the pool's machines; Windows only (control_plane.kube_proxy is for Linux)."""
     containerd: Containerd = Containerd()
     """containerd of the pool's machines."""
     rollout: Rollout = Rollout()
-    """How its machines are replaced."""
+    """How the pool's machines are replaced."""
     slot: Annotated[int, Field(ge=0)] | None = None
-    """Which block of node addresses the pool starts at. Default: from its name; needed only when two pools meet."""
+    """Number of the pool's block of node addresses. Default: from its name; set it if pools overlap."""
     spot: bool = False
-    """Buy spare capacity that the cloud may take back."""
+    """Use spot capacity, which the cloud may take back."""
 
     @model_validator(mode="before")
     @classmethod
@@ -193,84 +193,84 @@ class Pool(Model):
 
 
 class Proxy(Model):
-    """The web proxy that machines must use, for all but the cloud's own services."""
+    """The web proxy of the machines; they reach the cloud's own services without it."""
 
     http: str | None = None
-    """http://HOST:PORT for what is fetched by http."""
+    """Proxy for http URLs, as http://HOST:PORT."""
     https: str | None = None
-    """http://HOST:PORT for what is fetched by https."""
+    """Proxy for https URLs, as http://HOST:PORT."""
     no_proxy: list[str] = []
-    """Hosts and ranges reached directly, beside those Mullion adds."""
+    """Hosts, domains and ranges reached without the proxy, added to those of the cluster and the cloud."""
 
 
 class Rotation(Model):
-    """Generation of what is made or looked up once: raise one number to have that item made anew."""
+    """Generations of keys, certificates and images: raise a number by one to renew that item."""
 
     certificate_authorities: Annotated[int, Field(ge=0)] = 0
-    """Cluster, front-proxy and etcd CA. Only by the two-bundle procedure."""
+    """Certificate authorities of cluster, front proxy and etcd; only 0 is accepted (procedure: docs/pki.md)."""
     service_account: Annotated[int, Field(ge=0)] = 0
-    """Keys that sign service-account tokens: each raise adds one and drops the one before the last."""
+    """Keys that sign service-account tokens; tokens of the key before the newest stay valid until the next raise."""
     encryption: Annotated[int, Field(ge=0)] = 0
-    """Keys of Secrets at rest: each raise puts a new key first and keeps the older ones."""
+    """Keys that encrypt Secrets in etcd; a raise encrypts all Secrets with a new key and keeps older keys."""
     desired_state: Annotated[int, Field(ge=0)] = 0
-    """Key that authenticates the desired-state pointer."""
+    """Key that signs the desired-state pointer, which tells control planes their version."""
     administrator: Annotated[int, Field(ge=0)] = 0
-    """The administrator's certificate."""
+    """Certificate of the administrator, in the kubeconfig."""
     images: Annotated[int, Field(ge=0)] = 0
-    """Machine images: looked up anew, and every pool whose image is another one then is rolled."""
+    """Machine images; a raise looks up the newest and replaces the machines of pools whose image changed."""
 
 
 class ClusterSpec(Model):
     """One cluster."""
 
     cloud: Cloud
-    """aws, azure or gcp."""
+    """The cloud: aws, azure or gcp."""
     kubernetes: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")]
-    """Kubernetes version with its patch, e.g. "1.37.0"; quote it."""
+    """Kubernetes version with its patch, in quotes, e.g. "1.37.0"."""
     network: Network
-    """Ranges, mode and the way out."""
+    """Address ranges, network mode, zones and egress."""
     api: Api = Api()
     """Access to the Kubernetes API."""
     control_plane: ControlPlane
     """The Linux machines that run the control plane."""
     pools: dict[str, Pool] = {}
-    """Workers by pool name."""
+    """Pools of workers, by name."""
     kubeadm: Kubeadm = Kubeadm()
     """kubeadm on all Linux machines."""
     addons: Addons = Addons()
-    """Add-ons beside those that every cluster has."""
+    """Optional add-ons."""
     images: dict[OperatingSystem, str] = {}
-    """Pinned image ids by operating system. Default: looked up once, then kept."""
+    """Ids of machine images, by operating system. Default: looked up at the first `up`, then kept."""
     owner: str | None = None
-    """Who to ask about the cluster; a tag on every resource."""
+    """Person or team responsible for the cluster; a tag on every resource."""
     tags: dict[str, str] = {}
-    """Tags on every resource that takes tags."""
+    """Tags (on GCP labels) of every resource that can have them."""
     protect: bool = False
-    """Refuse to delete the cluster."""
+    """Refuse `down` and the deletion of the cluster."""
     expires: str | None = None
-    """A tag for other tools, deletes nothing: 8h, 3d or "2027-12-24T18:00:00Z". `down` then deletes snapshots too."""
+    """End of a temporary cluster, as a tag: 8h, 3d or "2027-12-24T18:00:00Z". `down` then also deletes snapshots."""
     rotation: Rotation = Rotation()
-    """Generations of the generated secrets."""
+    """Generations of keys, certificates and images: raise a number by one to renew that item."""
     cloud_controller: CloudController = CloudController.NONE
-    """none, or external."""
+    """Cloud controller manager that initialises nodes: none or external."""
     registry_credentials: list[str] = []
-    """Registries whose credential provider nodes get: ecr, acr, gar."""
+    """Cloud registries that nodes pull from with their own identity: ecr, acr, gar."""
     access: MachineAccess = MachineAccess.NONE
-    """none, or session (Session Manager, Bastion, IAP)."""
+    """Access to a machine's shell: none, or session (Session Manager, Bastion, IAP)."""
     proxy: Proxy | None = None
     """The web proxy that machines must use."""
     trusted_cas: list[str] = []
-    """PEM certificates that machines trust besides the system's."""
+    """Certificate authorities (PEM) that machines trust in addition to the system's."""
     artifacts: Artifacts = Artifacts()
-    """Where downloads come from, and what they must be."""
+    """Addresses and digests of the files that machines download."""
     encryption_key: str | None = None
-    """Id of the cloud key that encrypts disks, buckets and secrets. Default: the cloud's own."""
+    """Id of the key that encrypts disks, buckets and secrets. Default: the cloud's own key."""
     csi: list[str] = []
     """Storage drivers to install: ebs, efs, azuredisk, azurefile, pd, smb."""
     gmsa: bool = False
     """Group managed service accounts for Windows pods."""
     acknowledge: dict[str, str] = {}
-    """Warnings accepted, by check id, each with a reason."""
+    """Reasons for accepting warnings, by the id of the check."""
 
     @model_validator(mode="before")
     @classmethod

@@ -16,7 +16,7 @@ class Model(BaseModel):
 
 
 def _form(form: re.Pattern[str]) -> Any:
-    """Return the form for the JSON schema; the validator beside it words the error."""
+    """Return the pattern for the JSON schema; the validator beside it writes the error message."""
     return Field(json_schema_extra={"pattern": f"^({form.pattern})$"})
 
 
@@ -38,7 +38,7 @@ Address = Annotated[str, AfterValidator(_address)]
 
 
 class Reserve(Model):
-    """Resources kept from pods."""
+    """Resources that pods cannot use."""
 
     cpu: Cpu | None = None
     """CPU as a Kubernetes quantity, e.g. 500m."""
@@ -52,66 +52,66 @@ class Kubelet(Model):
     """The kubelet of a pool's or the control plane's machines."""
 
     system_reserved: Reserve = Reserve()
-    """Kept for the operating system. Windows default: 2Gi, and the larger of 500m and a tenth of the cores."""
+    """Reserved for the operating system. Default on Windows: 2Gi, and a tenth of the cores (at least 500m)."""
     kube_reserved: Reserve = Reserve()
-    """Kept for Kubernetes' own processes."""
+    """Reserved for kubelet and container runtime. Default of Linux pools: by size and max_pods, as GKE and EKS do."""
     eviction_hard: dict[str, str] = {}
-    """Hard eviction thresholds by signal, e.g. memory.available: 500Mi. On Windows they only lower NodeAllocatable."""
+    """Hard eviction thresholds by signal, e.g. memory.available: 500Mi; signals left out keep the kubelet's default."""
     accept_low_reserve: bool = False
-    """Allow a Windows pool to reserve less than 2Gi of memory for the system (RES-01)."""
+    """Allow system_reserved.memory below 2Gi on Windows (RES-01)."""
     priority_class: PriorityClass | None = None
-    """Windows only: priority class of the kubelet's process. Windows default: ABOVE_NORMAL_PRIORITY_CLASS."""
+    """Priority class of the kubelet's process; Windows only. Default there: ABOVE_NORMAL_PRIORITY_CLASS."""
     verbosity: Annotated[int, Field(ge=0, le=10)] = 2
-    """Log level of the kubelet (--v)."""
+    """Log level of the kubelet (--v), 0 to 10."""
     config: dict[str, Any] = {}
-    """KubeletConfiguration fields, merged last over what Mullion renders."""
+    """Fields of KubeletConfiguration; they override those that Mullion writes."""
 
 
 class KubeProxy(Model):
     """The kube-proxy of a pool's or the control plane's machines."""
 
     dsr: bool = False
-    """Windows only: direct server return; Windows default: true. Off: 64 ports of the node for each Service port."""
+    """Direct server return; Windows only. Default there: true (false takes 64 node ports for each Service port)."""
     config: dict[str, Any] = {}
-    """KubeProxyConfiguration fields, merged last over what Mullion renders."""
+    """Fields of KubeProxyConfiguration; they override those that Mullion writes."""
 
 
 class Containerd(Model):
     """containerd of a pool's or the control plane's machines."""
 
     version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")] | None = None
-    """containerd's version, e.g. 2.2.7. Default: a version that the Kubernetes minor is tested with."""
+    """Version of containerd, e.g. 2.2.7. Default: the newest that is tested with the Kubernetes minor."""
     mirrors: dict[Annotated[str, Field(pattern=r"^(\*|[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d+)?)$")], list[Address]] = {}
-    """URLs that are asked before a registry, by the registry's host, e.g. registry.k8s.io; *: before every registry."""
+    """URLs of mirrors, by host of the registry (e.g. registry.k8s.io; * for all). The registry itself is asked last."""
     config: dict[str, Any] = {}
-    """config.toml as nested tables, merged last over what Mullion renders."""
+    """Nested tables of config.toml; they override those that Mullion writes."""
 
 
 class Kubeadm(Model):
     """kubeadm on all Linux machines."""
 
     ignore_preflight: list[str] = []
-    """Preflight checks that kubeadm only warns about, by kubeadm's own names."""
+    """Names of preflight checks that are warnings instead of errors (--ignore-preflight-errors)."""
     config: dict[str, dict[str, Any]] = {}
-    """Fields by document kind (ClusterConfiguration, InitConfiguration, JoinConfiguration), merged last."""
+    """Fields of ClusterConfiguration, InitConfiguration and JoinConfiguration; they override those of Mullion."""
 
 
 class Addons(Model):
-    """Add-ons beside those that every cluster has."""
+    """Optional add-ons."""
 
     metrics_server: bool = False
-    """metrics-server: what kubectl top and autoscalers read. It trusts kubelets by the cluster's own authority."""
+    """Install metrics-server, which `kubectl top` and autoscalers read."""
 
 
 class Rollout(Model):
     """How a pool's machines are replaced."""
 
     max_unavailable: Annotated[int, Field(ge=1)] = 1
-    """How many of the pool's machines may be missing at once."""
+    """Number of the pool's machines that are replaced at the same time (a wave)."""
     drain: Duration = "10m"
-    """How long evicting pods may take before a machine is deleted. Pods left after it stop the roll."""
+    """Time limit for evicting the pods of one machine, e.g. 90s, 10m, 2h. Pods that remain stop the roll."""
     gate: Gate = Gate.READY
-    """What members must have reached before the next goes. registered: their last phase; ready: also Node Ready."""
+    """What new nodes must reach before the next wave: registered (in the API, services run) or ready (Node Ready)."""
 
 
 _SHA256, _SHA512 = re.compile("[0-9a-f]{64}"), re.compile("[0-9a-f]{128}")
@@ -141,23 +141,23 @@ class ArtifactEntry(Model):
     """One file that machines download, always for amd64."""
 
     name: Annotated[str, Field(min_length=1)]
-    """What it is, e.g. kubernetes-node."""
+    """Name of the program, e.g. kubernetes-node."""
     version: Annotated[str, Field(min_length=1)]
-    """Its version, e.g. 1.37.1."""
+    """Version of the program, e.g. 1.37.1."""
     os: System
-    """linux or windows."""
+    """Operating system of the program: linux or windows."""
     url: Address
-    """Where it is, whole."""
+    """Complete URL, without user and query."""
     sha256: Sha256 | None = None
-    """Its sha256, in lower-case hexadecimal digits. One of sha256, sha512 and digest is needed."""
+    """SHA-256, 64 hexadecimal digits in lower case. Write exactly one of sha256, sha512 and digest."""
     sha512: Sha512 | None = None
-    """Its sha512, in lower-case hexadecimal digits."""
+    """SHA-512, 128 hexadecimal digits in lower case."""
     digest: Unknown | None = None
-    """unknown: nobody published a digest; `plan` works with it, `up` refuses."""
+    """Write unknown if no digest is published: `plan` warns, `up` refuses."""
     size: Annotated[int, Field(ge=1)] | None = None
-    """Bytes, where known."""
+    """Size of the file, bytes."""
     source: str = "the stack's own entry"
-    """Where the digest was read."""
+    """Origin of the digest, e.g. the URL of a checksum file."""
 
     @model_validator(mode="after")
     def _one_digest(self) -> "ArtifactEntry":
@@ -169,11 +169,11 @@ class ArtifactEntry(Model):
 
 
 class Artifacts(Model):
-    """Where downloads come from, and what they must be."""
+    """Addresses and digests of the files that machines download."""
 
     file: Annotated[str, Field(min_length=1)] | None = None
-    """JSON file of entries, from the folder of Pulumi.yaml on; read with the stack, it becomes part of `entries`."""
+    """Path of a JSON file with more `entries`, relative to Pulumi.yaml; `mullion pin` writes one."""
     entries: list[ArtifactEntry] = []
-    """Entries that add to the built-in ones, or take the place of those with the same name, version and os."""
+    """Files beside those of the catalogue; an entry replaces the catalogue's of the same name, version and os."""
     mirror: Address | None = None
-    """Base URL of a mirror: every https://host/path is fetched from <mirror>/host/path, with the same digest."""
+    """Base URL of a mirror: https://HOST/PATH is downloaded from MIRROR/HOST/PATH; digests stay the same."""

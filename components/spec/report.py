@@ -16,8 +16,8 @@ class Severity(str, Enum):
 class Problem:
     """An error or a warning at one place of a stack.
 
-    path: from `mullion:cluster` down (`pools.web.kubelet.system_reserved.memory`), or a key of the stack file
-    (`aws:region`). acknowledged: of a warning, the reason that the stack gives for accepting it.
+    path: below `mullion:cluster` (`pools.web.kubelet.system_reserved.memory`), or a key of the stack file
+    (`aws:region`). acknowledged: the reason in the stack for accepting this warning.
     """
 
     id: str
@@ -37,10 +37,10 @@ class SpecError(Exception):
     def __init__(self, source: str, problems: Iterable[Problem]) -> None:
         """source: name of the stack or file, for the first line of the message."""
         self.source = source
-        self.problems = tuple(sorted(problems, key=lambda each: each.severity is Severity.WARNING))
+        self.problems = tuple(sorted(problems, key=lambda problem: problem.severity is Severity.WARNING))
         super().__init__(source, self.problems)
 
     def __str__(self) -> str:
-        errors = [each for each in self.problems if each.severity is Severity.ERROR]
+        errors = [problem for problem in self.problems if problem.severity is Severity.ERROR]
         count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
-        return "\n".join([f"{self.source}: {count}", *(f"  {each}" for each in errors)])
+        return "\n".join([f"{self.source}: {count}", *(f"  {error}" for error in errors)])

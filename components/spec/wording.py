@@ -1,4 +1,4 @@
-"""Values in messages, as YAML of at most one line and without secrets; and the known word nearest to another."""
+"""Text for messages: values as YAML on one line and without secrets, and the known word nearest to a typing mistake."""
 
 import json
 import math
@@ -62,11 +62,11 @@ READABLE = 40
 def nearest(word: str, known: Sequence[str], cutoff: float = 0.6) -> str | None:
     """Return the known word most like this one, or None. Ignores case.
 
-    Words with equally many, but other digits are not alike: windows-1803 is no misspelling of windows-2019.
+    Words with the same number of digits must have the same digits: windows-1803 is no misspelling of windows-2019.
     """
     digits = _digits(word)
-    alike = [each for each in known if _digits(each) == digits or len(_digits(each)) != len(digits)]
-    lower = {each.lower(): each for each in alike}
+    alike = [other for other in known if _digits(other) == digits or len(_digits(other)) != len(digits)]
+    lower = {other.lower(): other for other in alike}
     close = get_close_matches(word.lower(), lower, n=1, cutoff=cutoff)
     return lower[close[0]] if close else None
 

@@ -37,7 +37,7 @@ def test_authorization_cannot_be_switched_off() -> None:
     Refused by: check argument-opens-cluster.
     """
     for value in ("AlwaysAllow", "Node,RBAC,AlwaysAllow", "RBAC", "Webhook"):
-        assert "rights that nobody granted" in refusal(api_server(("authorization-mode", value)))
+        assert "rights that no role grants" in refusal(api_server(("authorization-mode", value)))
 
 
 def test_node_restriction_cannot_be_switched_off() -> None:
@@ -55,7 +55,7 @@ def test_a_second_of_two_flags_of_one_name_is_judged_too() -> None:
     Refused by: check argument-opens-cluster.
     """
     said = refusal(api_server(("authorization-mode", "Node,RBAC"), ("authorization-mode", "AlwaysAllow")))
-    assert "extraArgs.1: kube-apiserver with --authorization-mode='AlwaysAllow'" in said
+    assert "extraArgs.1: --authorization-mode='AlwaysAllow'" in said
 
 
 def test_a_file_of_tokens_is_no_way_in() -> None:
@@ -105,9 +105,8 @@ def test_static_pods_do_not_come_over_plain_http() -> None:
 
     Refused by: check kubelet-config-open.
     """
-    assert "whoever is on the network between" in refusal(
-        kubelet(config={"staticPodURL": "http://198.51.100.7/pod.yaml"})
-    )
+    refused = refusal(kubelet(config={"staticPodURL": "http://198.51.100.7/pod.yaml"}))
+    assert "an attacker on the network path could run pods as root" in refused
 
 
 def test_images_do_not_come_over_plain_http() -> None:
@@ -120,7 +119,7 @@ def test_images_do_not_come_over_plain_http() -> None:
         "tls": {"insecure_skip_verify": True}}}}}}}}  # fmt: skip
     for group in (plane, web):
         for containerd in (mirrors, settings):
-            assert "decides what runs on the machines" in refusal(group(containerd=containerd))
+            assert "so an attacker on the network path can replace them" in refusal(group(containerd=containerd))
 
 
 def test_an_api_open_to_the_internet_needs_a_reason() -> None:

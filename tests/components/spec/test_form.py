@@ -68,7 +68,7 @@ FORM_CASES: tuple[tuple[str, Any, str, str], ...] = (
     ("wrong-value", {"cloud": "asw"}, "cloud", "one of aws"),
     ("wrong-value", kubelet(system_reserved={"memory": "2GB"}), "pools.web.kubelet.system_reserved.memory", "2Gi"),
     ("wrong-value", web(disk_gb=19), "pools.web.disk_gb", "a whole number from 20 to 16384"),
-    ("wrong-value", web(count=5001), "pools.web.count", "a whole number from 0 to 5000 (How many machines)"),
+    ("wrong-value", web(count=5001), "pools.web.count", "a whole number from 0 to 5000 (Number of machines)"),
     ("wrong-value", net(pods="10.0.0.0/33"), "network.pods", "10.20.0.0/16"),
     ("wrong-value", net(dns="10.0.0"), "network.dns", "10.96.0.10"),
     ("wrong-value", web(rollout={"drain": "10 min"}), "pools.web.rollout.drain", "90s, 10m"),

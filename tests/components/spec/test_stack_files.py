@@ -67,8 +67,8 @@ FILES = (
     ("config: 3\n", "wrong-type", "config", "3"),
     ("config: " + "[" * 3000, "yaml-too-deep", "Pulumi.x.yaml", "nested"),
     ("config: " + "{a: " * 900, "yaml-too-deep", "Pulumi.x.yaml", "nested"),
-    (_laughs("[{0}]"), "yaml-too-large", "Pulumi.x.yaml", "more than 100000"),
-    (_laughs("{{<<: [{0}]}}"), "yaml-too-large", "Pulumi.x.yaml", "more than 100000"),
+    (_laughs("[{0}]"), "yaml-too-large", "Pulumi.x.yaml", "the limit is 100000"),
+    (_laughs("{{<<: [{0}]}}"), "yaml-too-large", "Pulumi.x.yaml", "the limit is 100000"),
 )
 
 

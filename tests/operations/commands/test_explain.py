@@ -57,7 +57,7 @@ def test_a_group_shows_its_options_with_default_and_change(mullion: Run) -> None
         ("pools.web.kubelet.system_reserved.cpu", ("500m", "CPU quantity")),
         ("artifacts.entries.0.url", ("- url: https://",)),
         ("artifacts.entries[0].url", ("- url: https://",)),
-        ("pools.web", ("Workers that are alike",)),
+        ("pools.web", ("A pool: workers of one operating system",)),
     ],
 )
 def test_the_page_of_an_option(path: str, shown: tuple[str, ...], mullion: Run) -> None:

@@ -1,4 +1,4 @@
-"""Values that let people in without a proof of who they are."""
+"""Cases: values that switch off authentication, authorization or TLS."""
 
 from tests.components.spec.documents import Case, kubelet, plane, web
 
