@@ -61,6 +61,17 @@ def render(
     rendering.render(stack, output, force=force, image=image)
 
 
+@command(INSPECT, "mullion sbom aws-prod", "mullion sbom aws-prod -o aws-prod.cdx.json")
+def sbom(
+    stack: StackName,
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="File to write.")] = None,
+) -> None:
+    """Write what the machines of a stack run, with digests, as a CycloneDX bill of materials."""
+    from operations.commands import sbom as billing
+
+    billing.sbom(stack, output)
+
+
 @command(INSPECT, "mullion drift aws-prod", "mullion drift aws-prod --json")
 def drift(stack: StackName, as_json: AsJson = False) -> None:
     """List what was changed or removed by hand in the cloud. Changes nothing; exits with 5 on a difference."""

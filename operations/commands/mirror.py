@@ -4,10 +4,8 @@ The layout is that of `artifacts: {mirror: URL}`: <mirror>/<host>/<path> for htt
 """
 
 import base64
-import json
 import netrc
 import os
-import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +14,7 @@ from urllib.parse import urlsplit
 from components.catalogue.artifacts import Artifact, mirrored
 from components.node.downloads import needed
 from components.plan import plan_cluster
+from components.plan.images import started_images
 from components.stack_files.stack import Stack
 from operations.console.exits import Exit, Stop
 from operations.downloads import fetch
@@ -25,8 +24,6 @@ from operations.stacks import stack_files
 
 AT_ONCE = 4
 IMAGES = "images.txt"
-_IMAGE = re.compile(r'"image": "([^"]+)"')
-"""Matches a container image in a manifest of a node plan."""
 
 Put = Callable[[Artifact, Heard], bool]
 """Stores an artifact in the mirror; True if it was copied. Raises as fetch.fetch does."""
@@ -72,15 +69,9 @@ def originals(stack: Stack) -> tuple[Artifact, ...]:
 
 def images(stack: Stack) -> list[str]:
     """Return the container images in the node plans and of the control plane, sorted."""
-    from components import releases
-
-    version = stack.spec.kubernetes
-    found = set(releases.control_plane_images(version))
-    plan = plan_cluster(stack.name, stack.spec)
-    for group in (plan.control_plane, *plan.pools):
-        found |= set(_IMAGE.findall(json.dumps(group.node_plan.document())))
-        found.add(releases.pause_image(version, group.os.value))
-    return sorted(found)
+    planned = plan_cluster(stack.name, stack.spec)
+    groups = (planned.control_plane, *planned.pools)
+    return sorted({image for group in groups for image in started_images(planned, group)})
 
 
 def _each(wanted: list[Artifact], put: Put) -> Iterator[tuple[Artifact, bool | Exception]]:

@@ -22,7 +22,7 @@ COMMANDS = {
     *("plan", "explain", "render", "doctor", "drift"),
     *("new", "preview", "up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
     *("replace-control-plane", "restore"),
-    *("pin", "mirror", "versions"),
+    *("pin", "mirror", "versions", "sbom"),
     *("outputs", "kubeconfig", "logs", "verify", "first-contact"),
 }
 

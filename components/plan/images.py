@@ -1,0 +1,22 @@
+"""Container images that the machines of a cluster start."""
+
+import json
+import re
+
+from components import releases
+from components.plan.model import ClusterPlan, MachineGroup
+
+_IMAGE = re.compile(r'"image": "([^"]+)"')
+"""Matches a container image in a manifest of a node plan."""
+
+
+def started_images(planned: ClusterPlan, group: MachineGroup) -> list[str]:
+    """Return the container images of the control plane, or of a pool, as references, sorted.
+
+    Images of add-ons belong to the control plane, which deploys them.
+    """
+    version = planned.spec.kubernetes
+    found = {releases.pause_image(version, group.os.value), *_IMAGE.findall(json.dumps(group.node_plan.document()))}
+    if group.is_control_plane:
+        found |= set(releases.control_plane_images(version))
+    return sorted(found)
