@@ -26,7 +26,7 @@ GIVE_UP_SECONDS = 3600
 
 
 _STAMPED_TOO = {"kube-apiserver": ("k8s.io/client-go/pkg/version",)}
-"""Further packages with version variables: its aggregator answers /version with this one up to some minor
+"""Further packages with version variables: in older minors kube-apiserver's aggregator answers /version with these
 (kube-aggregator v0.24 pkg/apiserver/apiserver.go)."""
 
 
@@ -53,18 +53,18 @@ def is_built(program: Program) -> bool:
 def build(program: Program, announce: Announce) -> Path:
     """Build the program unless it is built; return its path. Raises NotBuilt."""
     target = place(program)
-    if is_built(program):  # without the lock, which another build holds for minutes
+    if is_built(program):  # before taking the lock, which another build may hold for minutes
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with _build_lock(announce):
         if is_built(program):
             return target
-        for stale in folder().glob("building-*"):  # left by a killed build; this process holds the lock
+        for stale in folder().glob("building-*"):  # folders of killed builds: only the holder of the lock builds
             shutil.rmtree(stale, ignore_errors=True)
         began = time.monotonic()
         announce(f"mullion: building {program.name} {program.version} for {program.os}")
         with tempfile.TemporaryDirectory(prefix="building-", dir=folder(), ignore_cleanup_errors=True) as scratch:
-            # not beside the sources: a folder there has the program's name
+            # not beside the sources, where a folder may have the program's name
             product = Path(scratch) / "product" / program.file_name
             _compile(program, Path(scratch), product, announce)
             product.replace(target)
@@ -79,7 +79,7 @@ def _stamp(program: Program) -> Path:
 
 
 def _recipe(program: Program) -> str:
-    """Return package, flags and own sources as text; a program with another recipe is rebuilt."""
+    """Return package, flags and sources in lab/ as text; a program whose recipe changed is rebuilt."""
     own = [file.read_text() for file in sorted((modules.HERE / program.package).glob("*.go"))]
     return json.dumps({"package": program.package, "flags": _flags(program), "own": own})
 
@@ -99,7 +99,7 @@ def _flags(program: Program) -> list[str]:
 
 def _compile(program: Program, scratch: Path, product: Path, announce: Announce) -> None:
     """Compile a program. Raises NotBuilt."""
-    # CGO_ENABLED: without a C compiler. GOWORK: a go.work of a folder above must not change the build
+    # CGO_ENABLED=0: no C compiler needed. GOWORK=off: a go.work in a folder above would change the build
     environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "", "GOTMPDIR": str(scratch)}
     target = {"GOOS": program.os, "GOARCH": "amd64"}
     try:
@@ -129,7 +129,7 @@ def _end(text: str | None) -> str:
 
 @contextmanager
 def _build_lock(announce: Announce) -> Iterator[None]:
-    """Hold the lock of builds: two at a time need too much memory. The kernel frees the lock of a dead process."""
+    """Hold the build lock: two builds at a time need too much memory. The kernel frees the lock of a dead process."""
     folder().mkdir(parents=True, exist_ok=True)
     with (folder() / "lock").open("w") as lock:
         try:

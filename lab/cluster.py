@@ -21,12 +21,12 @@ from lab.programs import NOT_BUILT, STAND_IN, WITHOUT_RUNTIME, Program, cluster_
 HERE = Path(__file__).parent
 
 PACKED: dict[str, Callable[[str, Path], list[dict[str, Any]]]] = {"linux": archives.pack, "windows": windows.pack}
-"""By operating system: writes the downloads of its machines into a mirror, and returns their entries."""
+"""By operating system: a function that writes the downloads of its machines into a mirror and returns their entries."""
 LINUX = ("linux",)
 SYSTEMS = tuple(PACKED)
 
 BEFORE: dict[str, tuple[str, ...]] = {"1.37.1": ("1.35.4", "1.36.3")}
-"""Versions that an upgrade to this version passes, one minor at a time; built for Linux machines only."""
+"""Version -> versions on the way of an upgrade to it, one minor at a time; built for Linux machines only."""
 
 IMITATED = {
     "Windows": "PowerShell and other programs run under Wine; modules of Windows (network, HNS, features, tasks, "
@@ -50,7 +50,7 @@ def is_built(kubernetes: str, systems: Collection[str] = SYSTEMS) -> bool:
     """Return whether archives, images and programs for machines of these systems are built from current sources."""
     file = folder(kubernetes) / "stamp"
     stamp = file.read_text("ascii") if file.is_file() else ""
-    # a cluster for all systems serves fewer too
+    # files of a cluster for all systems also serve a cluster for some
     return any(
         stamp == _stamp(kubernetes, systems_of_stamp) and all(map(build.is_built, needed(kubernetes, systems_of_stamp)))
         for systems_of_stamp in (SYSTEMS, systems)
@@ -92,7 +92,7 @@ def make(kubernetes: str, systems: Collection[str] = SYSTEMS) -> Path:
 
 
 def needed(kubernetes: str, systems: Collection[str] = SYSTEMS) -> tuple[Program, ...]:
-    """Return the programs of a version's cluster without repetition, in the order in which to build them."""
+    """Return the programs of a version's cluster, each once, in build order."""
     minor = releases.minor(kubernetes)
     real = (
         program
@@ -101,7 +101,7 @@ def needed(kubernetes: str, systems: Collection[str] = SYSTEMS) -> tuple[Program
     )
     by_system = {"linux": cluster_programs(kubernetes), "windows": (*cluster_programs(kubernetes), *real, STAND_IN)}
     chosen = (program for system in systems for program in by_system[system] if program.os == system)
-    # the container runtime of kubelets on Windows runs on this host, beside the machine
+    # the container runtime of Windows kubelets runs on this host, not on the Windows machine
     return tuple(dict.fromkeys((*chosen, *((WITHOUT_RUNTIME,) if "windows" in systems else ()))))
 
 

@@ -52,7 +52,7 @@ def find_go(scratch: Path, announce: Announce) -> Path:
 
 
 def _go_version(go: str) -> tuple[int, int]:
-    # GOTOOLCHAIN=local: the installed version, not the one that a go.mod in this folder would select
+    # GOTOOLCHAIN=local: print the installed version, not the one that a go.mod in this folder selects
     environment = {**os.environ, "GOTOOLCHAIN": "local"}
     try:
         done = subprocess.run([go, "version"], check=False, env=environment, capture_output=True, text=True, timeout=60)
@@ -64,8 +64,8 @@ def _go_version(go: str) -> tuple[int, int]:
 
 def run(command: list[str | Path], folder: Path, log: Path, announce: Announce) -> None:
     """Run a command with a progress line every STEP_SECONDS. Raises GoError if it fails."""
-    # CGO_ENABLED: without a C compiler. GOWORK: a go.work above the clone must not change the build. GOTMPDIR: files of
-    # a killed build stay in the scratch folder
+    # CGO_ENABLED=0: no C compiler needed. GOWORK=off: a go.work above the clone would change the build. GOTMPDIR: files
+    # of a killed build stay in the scratch folder
     environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOTMPDIR": str(log.parent)}
     began = time.monotonic()
     with log.open("wb") as out:
@@ -82,7 +82,7 @@ def run(command: list[str | Path], folder: Path, log: Path, announce: Announce) 
                 break
             announce(f"mullion:   {time.monotonic() - began:.0f} s, {_tail(log, 1) or 'started'}")
     finally:
-        if process.poll() is None:  # this process is being stopped
+        if process.poll() is None:  # an exception: this process is being stopped
             process.kill()
             process.wait()
     if code != 0:

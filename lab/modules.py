@@ -1,7 +1,7 @@
-"""The Go module in which a program is built: the publisher's go.mod, so that all dependencies have its versions.
+"""The Go module in which a program is built: the publisher's go.mod, which fixes the versions of dependencies.
 
-Go ignores `replace` of required modules. Kubernetes replaces its staging modules by folders of its repository; the
-proxies have them as separate modules (v0.N.P).
+Go ignores `replace` lines of required modules. Kubernetes replaces its staging modules with folders of its repository;
+Go module proxies have them as separate modules (v0.N.P).
 """
 
 import json
@@ -23,7 +23,7 @@ NEWER = {
 
 
 def lay_out(program: Program, folder: Path, go: Path, environment: Mapping[str, str]) -> None:
-    """Write go.mod and go.sum into the folder, and the sources if the program's are in lab/.
+    """Write go.mod and go.sum into the folder; also the sources of a program of lab/.
 
     Raises subprocess.CalledProcessError with Go's message if the module cannot be downloaded.
     """
@@ -55,6 +55,6 @@ def _requiring(program: Program, text: str) -> str:
         text = re.sub(r"(k8s\.io/\S+) => \./staging/src/\S+", rf"\1 => \1 {staging}", text)
     for old, new in NEWER.items():
         text = text.replace(old, new)
-    # modules of the publisher's repository are also published separately
+    # modules in subfolders of the publisher's repository are also published as modules of their own
     text = re.sub(r"^.*=> \.\.?/.*\n", "", text, flags=re.MULTILINE)
     return f"{text}\nrequire {program.module} v{program.version}\n"

@@ -13,16 +13,16 @@ CRI_TOOLS = "sigs.k8s.io/cri-tools"
 CRI_API = "k8s.io/cri-api"
 
 CNI_CHECK = "cnicheck"
-"""Program in this folder that reads CNI files as container runtimes and plugins do."""
+"""Program of lab/ that reads CNI files as container runtimes and CNI plug-ins do."""
 
 STANDINS = "standins"
-"""Program in this folder that stands in for programs that cannot run under Wine, under their names."""
+"""Program of lab/ with the stand-ins for programs that cannot run under Wine; its file name chooses one."""
 
 NOT_READY = "crinotready"
-"""Program in this folder: a container runtime that is never ready."""
+"""Program of lab/: a container runtime that never becomes ready."""
 
 CRICTL = "1.36.0"
-"""The only version of cri-tools that can be built; it speaks CRI v1, as each containerd here does."""
+"""The only version of cri-tools that can be built; it uses CRI v1, as all containerd versions here do."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +74,17 @@ _CNI_OF_CLUSTERS = (
     ("loopback", f"{CNI_PLUGINS}/plugins/main/loopback"),
     ("host-local", f"{CNI_PLUGINS}/plugins/ipam/host-local"),
     ("portmap", f"{CNI_PLUGINS}/plugins/meta/portmap"),
-    # stand-ins in this folder: the originals are in no proxy, or written in C
+    # stand-ins of lab/: no Go module proxy has the originals, or they are written in C
     ("flannel", "flannel"),
     ("flanneld", "flanneld"),
     ("pause", "pause"),
 )
 
 KUBELETS = Program("kwok", "linux", "sigs.k8s.io/kwok", "0.8.0", "sigs.k8s.io/kwok/cmd/kwok")
-"""Reports Nodes as Ready to an API server of any version, instead of kubelets."""
+"""Kwok, which reports Nodes as Ready in place of kubelets; one version for API servers of all versions."""
 
 FLANNELD = Program("flanneld", "windows", "github.com/flannel-io/flannel", "0.28.10", "github.com/flannel-io/flannel")
-"""flannel's agent; the release that nodes download (releases.FLANNEL, 0.28.9) is in no proxy."""
+"""flannel's daemon; no Go module proxy has the release that nodes download (releases.FLANNEL, 0.28.9)."""
 
 IN_NO_CLUSTER = (CNI_CHECK, KUBELETS.name)
 """Programs for tests that no cluster runs."""
@@ -96,11 +96,11 @@ NOT_BUILT = {
         "its module k8s.io/legacy-cloud-providers is in no proxy",
     ),
 }
-"""Programs that cannot be built, by minor and name, and the reason; tests leave them out."""
+"""Programs that cannot be built, by minor and name, with the reason; tests do without them."""
 
 
 def programs(kubernetes: str) -> tuple[Program, ...]:
-    """Return all programs with which tests judge rendered files and the agent of a Kubernetes version (1.37.1)."""
+    """Return the programs that judge rendered files and the agent of a Kubernetes version (1.37.1)."""
     release = releases.release(kubernetes)
     return (
         *(
@@ -116,7 +116,7 @@ def programs(kubernetes: str) -> tuple[Program, ...]:
 
 
 def cluster_programs(kubernetes: str) -> tuple[Program, ...]:
-    """Return the further programs of real clusters of a Kubernetes version, which are in images or archives."""
+    """Return the further programs of a real cluster of a Kubernetes version: those in images and archives."""
     release = releases.release(kubernetes)
     etcd = release.etcd.partition("-")[0]
     coredns = release.coredns.rpartition(":")[2].removeprefix("v")
@@ -141,7 +141,7 @@ STAND_IN = Program(STANDINS, "windows", "golang.org/x/sys", "0.47.0", STANDINS)
 """One build for all versions of Kubernetes."""
 
 WITHOUT_RUNTIME = Program(NOT_READY, "linux", CRI_API, "0.37.1", NOT_READY)
-"""One build for all versions: CRI v1, for kubelets from 1.23 on, is the same in each version of its module."""
+"""One build for all versions: CRI v1, which kubelets use since 1.23, is the same in all versions of its module."""
 
 
 def joining_programs(kubernetes: str) -> tuple[Program, ...]:

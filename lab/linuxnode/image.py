@@ -18,9 +18,9 @@ MASKED = (
     *("dev-hugepages.mount", "dev-mqueue.mount", "sys-fs-fuse-connections.mount", "systemd-timesyncd.service"),
     *("systemd-udevd.service", "systemd-udev-trigger.service"),
 )
-"""Units that need a kernel of their own."""
+"""Units that cannot work without their own kernel; they are masked."""
 FILES = {
-    # `sysctl --system` fails if it may not write
+    # `sysctl --system` fails if it cannot write a setting
     "usr/lib/sysctl.d/50-pid-max.conf": "",
     "usr/lib/sysctl.d/99-protect-links.conf": "",
     "usr/sbin/modprobe": "#!/bin/sh\nexit 0\n",

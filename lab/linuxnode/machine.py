@@ -21,14 +21,14 @@ SYSCTLS = {
     "fs/inotify/max_user_instances": 8192,
     "fs/inotify/max_user_watches": 524288,
 }
-"""Settings that the machine reads with these values; it cannot reach the host's settings."""
+"""Sysctls with the values that the machine reads; it cannot write the host's."""
 BUILT_IN = {"br_netfilter": "/proc/sys/net/bridge", "overlay": "/proc/self/mountinfo"}
 """Kernel modules that machines load, and a path that exists if this kernel has them built in."""
 DROPPED = "-sys_time,-sys_module,-sys_rawio,-sys_boot"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BOOT_SECONDS = 300
 END_SECONDS = 60
-"""Both far above the usual time, for a busy host."""
+"""Time limits of boot and of the end of processes; far above the usual times, for a busy host."""
 _STARTED: dict[int, "subprocess.Popen[Any]"] = {}
 """Machines that this process booted, which it must wait for, by process id."""
 
@@ -60,7 +60,7 @@ def boot(
     (directory / "upper/etc").mkdir(exist_ok=True)
     name = directory / "upper/etc/hostname"
     if name.exists():
-        hostname = name.read_text().strip()  # the machine may have changed it
+        hostname = name.read_text().strip()  # the name that the machine gave itself
     name.write_text(f"{hostname}\n")
     words = [sys.executable, "-m", "lab.linuxnode", "_spawn", str(directory), netns, hostname]
     with (directory / "boot.log").open("ab") as log:
@@ -139,7 +139,7 @@ def _say(text: str) -> int:
 
 
 def _lives(pid: int) -> bool:
-    """Return whether a process runs; a zombie, whose parent has not waited for it, does not."""
+    """Return whether a process runs; a zombie (ended, but not waited for) does not."""
     try:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2][:3]
     except OSError:
@@ -151,7 +151,7 @@ def _remove(group: Path) -> None:
         try:
             child.rmdir()
         except OSError:
-            continue  # a process in it is still ending
+            continue  # a process in the cgroup has not ended yet
 
 
 def spawn(directory: Path, netns: str, hostname: str) -> None:
@@ -166,7 +166,7 @@ def spawn(directory: Path, netns: str, hostname: str) -> None:
 def _cgroups(name: str) -> list[Path]:
     """Move this process into a new group of each hierarchy, the machine's cgroup root; return the groups."""
     groups: list[Path] = []
-    for line in Path("/proc/self/cgroup").read_text().splitlines():  # read whole: it changes when the process moves
+    for line in Path("/proc/self/cgroup").read_text().splitlines():  # a copy: moving the process changes the file
         _, controllers, path = line.split(":", 2)
         hierarchy = {"": "unified", "name=systemd": "systemd"}.get(controllers, controllers)
         group = Path("/sys/fs/cgroup") / hierarchy / path.strip("/") / name
@@ -206,7 +206,7 @@ def inside(directory: Path, hostname: str) -> None:
     _lay_sysctls(root / "proc/sys", directory / "sysctl")
     _mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", root / "run")
     _mount("-t", "tmpfs", "tmpfs", root / "tmp")
-    for name in ("containerd", "kubelet", "etcd"):  # overlayfs needs a layer that is not an overlay
+    for name in ("containerd", "kubelet", "etcd"):  # not on the overlay: overlayfs refuses an overlay as a layer
         (directory / "var" / name).mkdir(parents=True, exist_ok=True)
         (root / "var/lib" / name).mkdir(parents=True, exist_ok=True)
         _mount("--bind", directory / "var" / name, root / "var/lib" / name)

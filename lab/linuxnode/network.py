@@ -37,7 +37,7 @@ def add(net: str, node: str, address: str) -> None:
 
 
 def port(node: str) -> str:
-    """Return the unique name of a node's port at the bridge, of at most 15 characters."""
+    """Return the unique name of a node's bridge port: at most 15 characters."""
     return f"v{hashlib.sha256(node.encode()).hexdigest()[:12]}"
 
 
@@ -47,7 +47,7 @@ def connect(net: str, node: str, *, connected: bool) -> None:
 
 
 def throttle(net: str, node: str, rate: str) -> None:
-    """Limit a node's rate in each direction (tc's form: 1mbit); empty: no limit."""
+    """Limit a node's rate in each direction, in tc's form (1mbit); an empty text removes the limit."""
     for namespace, device in ((net, port(node)), (f"{net}-{node}", "eth0")):
         shape = ("replace", "dev", device, "root", "tbf", "rate", rate, "burst", "32kbit", "latency", "400ms")
         words = ("tc", "-n", namespace, "qdisc", *(shape if rate else ("del", "dev", device, "root")))
@@ -55,7 +55,7 @@ def throttle(net: str, node: str, rate: str) -> None:
 
 
 def remove(space: str) -> None:
-    """Remove a machine's namespace, and with it its port at the bridge."""
+    """Remove a machine's namespace and its bridge port."""
     run("netns", "del", space)
 
 
