@@ -11,9 +11,9 @@ from sandbox.clouds import CLOUDS as PROVIDERS_OF
 
 HEADER = """# What differs between the clouds
 
-Written by `make generate` from the tables that the program goes by. The rest is the same on each: the same spec, plans,
-bundles and commands; one page a cloud says what it needs: [AWS](aws.md), [Azure](azure.md), [GCP](gcp.md).
-`tests/golden/plans/*.diff` has what differs in the files of each machine.
+Written by `make generate` from the tables that the program uses. Spec, plans, bundles and commands are the same on all
+clouds. Each cloud has a page with permissions, resources and limits: [AWS](aws.md), [Azure](azure.md), [GCP](gcp.md).
+`tests/golden/plans/*.diff` shows the differences between the files of their machines.
 
 """
 
@@ -44,41 +44,47 @@ def _removal(cloud: str) -> str:
 
 
 ROWS: tuple[tuple[str, Callable[[str], str]], ...] = (
-    ("key of the region", lambda cloud: f"`{CLOUDS[cloud].region_key}`"),
+    ("configuration key of the region", lambda cloud: f"`{CLOUDS[cloud].region_key}`"),
     ("Pulumi's provider", lambda cloud: PROVIDERS_OF[cloud].provider),
     ("operating systems whose images are looked up", _systems),
     ("newest image of Windows", _windows),
     ("form of a pinned image", lambda cloud: CLOUDS[cloud].image_words),
     ("default sizes: Linux, Windows", lambda cloud: _code((CLOUDS[cloud].linux_size, CLOUDS[cloud].windows_size))),
-    ("most bytes of user-data", lambda cloud: f"{CLOUDS[cloud].user_data_limit:,}"),
-    ("NAT", lambda cloud: "one of the region" if CLOUDS[cloud].regional_nat else "one, or one a zone"),
+    ("limit of user-data, bytes", lambda cloud: f"{CLOUDS[cloud].user_data_limit:,}"),
+    ("NAT", lambda cloud: "one for the region" if CLOUDS[cloud].regional_nat else "one, or one per zone"),
     (
         "subnets for gateways and balancers",
-        lambda cloud: "yes" if CLOUDS[cloud].edge_subnets else "no, they are the region's",
+        lambda cloud: "yes" if CLOUDS[cloud].edge_subnets else "no, both belong to the region",
     ),
-    ("most routes of a network by default (l2bridge)", lambda cloud: str(CLOUDS[cloud].route_limit)),
+    ("default limit of routes (l2bridge)", lambda cloud: str(CLOUDS[cloud].route_limit)),
     (
-        "health probes come from",
-        lambda cloud: _code(CLOUDS[cloud].probe_ranges).replace("none", "the balancer itself"),
+        "sources of health probes",
+        lambda cloud: _code(CLOUDS[cloud].probe_ranges).replace("none", "the load balancer"),
     ),
     (
         "time server of machines",
         lambda cloud: _code(filter(None, [CLOUDS[cloud].time_server])).replace("none", "the host's clock"),
     ),
-    ("closed to pods", _closed),
-    ("routes that Windows gets back after HNS", lambda cloud: _code(CLOUDS[cloud].metadata_routes)),
-    ("Windows settings of its own", lambda cloud: _code(row[1] for row in CLOUDS[cloud].windows_registry)),
+    ("addresses that pods cannot reach", _closed),
+    ("routes restored on Windows after HNS removes them", lambda cloud: _code(CLOUDS[cloud].metadata_routes)),
+    (
+        "registry values on Windows for this cloud",
+        lambda cloud: _code(row[1] for row in CLOUDS[cloud].windows_registry),
+    ),
     (
         "`registry_credentials`",
         lambda cloud: _code(sorted(CLOUDS[cloud].registries)).replace("none", "refused until built"),
     ),
     (
-        "our tags begin with",
+        "prefix of Mullion's tags",
         lambda cloud: f"`{cloud_tables.CLOUDS[cloud].mark}` in `{cloud_tables.CLOUDS[cloud].tags}`",
     ),
-    ("how a resource is found after a cut", lambda cloud: f"`{cloud_tables.CLOUDS[cloud].search.format(tag='URN')}`"),
-    ("what a machine calls itself", lambda cloud: f"`{cloud_tables.CLOUDS[cloud].instance}`"),
-    ("removes a kept snapshot store", _removal),
+    (
+        "command that finds a resource after an interrupted run",
+        lambda cloud: f"`{cloud_tables.CLOUDS[cloud].search.format(tag='URN')}`",
+    ),
+    ("output with the id that a machine knows itself", lambda cloud: f"`{cloud_tables.CLOUDS[cloud].instance}`"),
+    ("command that removes a kept snapshot store", _removal),
 )
 
 

@@ -13,22 +13,23 @@ HEADER = """# Errors of a machine
 
 Written by `make generate` from `cloud-init/errors.json`, which both executors read.
 
-A run that fails says so in its result (`/var/lib/mullion/result.json`, `C:\\ProgramData\\mullion\\result.json`), on the
-serial console and in its status record: the number, the name, phase, step, and a message without secrets. What may pass
-is tried again with growing waits before it ends the run; everything is tried again at the next boot.
+A failed run writes number, name, phase, step and a message without secrets to its result file
+(`/var/lib/mullion/result.json`, `C:\\ProgramData\\mullion\\result.json`), to the serial console and to its
+status record. Errors that may be temporary are retried with growing waits before they end the run; the next boot
+retries all errors.
 """
 
 STEPS = """## Steps of a Windows node
 
-What each can end with. Besides, every step can: """
+Errors that each step can end with. Every step can also end with: """
 
 GROUPS = {
     1: "The plan and the run",
     2: "Downloads, archives, stores",
     3: "Files",
     4: "Programs, services, checks",
-    5: "Windows, restarts, the network, what a node lacks",
-    9: "Anything else",
+    5: "Windows, restarts, network, missing parts of a node",
+    9: "Other errors",
 }
 
 EVERY_STEP = (

@@ -6,12 +6,12 @@ HEADER = """# Troubleshooting Windows nodes
 
 Written by `make generate` from `tools/troubleshooting_page.py`.
 
-What the Kubernetes documentation lists under troubleshooting for Windows, item by item, and what becomes of it here:
+The problems that the Kubernetes documentation lists for Windows nodes, and what Mullion does about each: it is
 prevented by the plan, repaired at the next boot (the executor tests every step again), or reported with a number of
-[errors.md](errors.md). A test compares the steps, numbers, checks and tests named here with those that exist.
+[errors.md](errors.md). A test checks that the steps, numbers, checks and tests named here exist.
 
-What a machine says stands in its status record and in `C:\\ProgramData\\mullion\\result.json`; `mullion logs STACK
-NODE` fetches its logs. `node.ps1 -Check` on the machine says what differs from its plan and changes nothing.
+A machine's last result is in its status record and in `C:\\ProgramData\\mullion\\result.json`; `mullion logs STACK
+NODE` fetches its logs. `node.ps1 -Check` on the machine shows the differences from its plan and changes nothing.
 
 """
 
@@ -41,7 +41,7 @@ ITEMS: tuple[Item, ...] = (
         "Has the node's set-up finished?",
         "OPS-01",
         "Reported: the status record says `registered` once all services run and the Node object is as planned, `ready`"
-        " once it is Ready; what is missing has its own number.",
+        " once it is Ready; each missing part has its own error number.",
         steps=("kubelet-runs", "flanneld-runs", "kube-proxy-runs", "node-registered", "node-ready"),
         errors=(*_SERVICES, "node-unregistered", "node-not-ready"),
         proofs=(
@@ -50,10 +50,10 @@ ITEMS: tuple[Item, ...] = (
         ),
     ),
     Item(
-        "Do the node's programs run without a window, and again after a crash or a boot?",
+        "Do the node's programs run as services, and again after a crash or a boot?",
         "SRV-03 SRV-04 SRV-05 SRV-06 SRV-07",
-        "Prevented: all are services with dependencies that Windows restarts 10 s after a failure; a service that"
-        " somebody deleted is made again once it is gone.",
+        "Prevented: all are services with dependencies, which Windows restarts 10 s after a failure; a deleted service"
+        " is created again.",
         steps=("containerd", "kubelet", "flanneld", "kube-proxy"),
         errors=("service-failed",),
         proofs=(
@@ -64,8 +64,8 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "Pods have no network: the hypervisor or cloud drops frames with their addresses (MAC spoofing)",
         "NET-05",
-        "Prevented: an overlay needs no address of a pod outside its node; with l2bridge the cloud routes each node's"
-        " range to it, and its address check is off for those machines.",
+        "Prevented: with an overlay no packet has a pod's address outside its node; with l2bridge the cloud routes each"
+        " node's range to it, and does not check source addresses of these machines.",
         proofs=(
             "components/node/test_windows.py::test_net_05_with_l2bridge_windows_has_the_planned_range_and_no_flanneld",
             "sandbox/aws/test_simulated_boot.py::test_net_05_a_machine_whose_pods_would_be_dropped_never_gets_ready",
@@ -74,8 +74,8 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "Pods cannot ping the outside",
         "NET-10 NET-11 SMK-09",
-        "A limit of Windows: only TCP and UDP are translated, so ask with curl. Traffic inside the cluster is never"
-        " translated: the CNI file excepts the ranges of pods and services, with l2bridge also of nodes.",
+        "A limit of Windows: only TCP and UDP are translated, so test with curl. Traffic inside the cluster is never"
+        " translated: the CNI file excepts the ranges of pods and Services, with l2bridge also of nodes.",
         steps=("cni-config",),
         proofs=(
             "components/node/test_windows.py::test_net_09_the_cni_file_is_hcn_v2_with_the_cluster_ranges",
@@ -85,19 +85,20 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "A NodePort or a Service's address does not answer on the Windows node itself",
         "SMK-11",
-        "A limit of Windows Server 2019: use another node, or a pod. Nothing of Mullion asks that way.",
+        "A limit of Windows Server 2019: use another node, or a pod. Mullion itself needs no such connection.",
     ),
     Item(
         "vNICs and HNS endpoints of containers are deleted",
         "SRV-12",
-        "Prevented: kubelet, kube-proxy and flanneld are told one node name, the planned one.",
+        "Prevented: kubelet, kube-proxy and flanneld get the same node name, the planned one.",
         steps=("kubelet", "kube-proxy-config", "flanneld", "hostname"),
         proofs=("components/node/test_windows.py::test_srv_12_kubelet_kube_proxy_and_flanneld_have_one_node_name",),
     ),
     Item(
         "A node that joins again with another pod range has the old network",
         "OPS-04",
-        "Repaired at boot: network, leases, subnet file and source VIP of another range go before flanneld starts.",
+        "Repaired at boot: network, leases, subnet file and source VIP of another range are removed before flanneld"
+        " starts.",
         steps=("pod-range", "stale-network", "source-vip"),
         proofs=(
             "windows_plans/events.py::the pod range changes (OPS-04)",
@@ -105,17 +106,17 @@ ITEMS: tuple[Item, ...] = (
         ),
     ),
     Item(
-        "The kubelet's certificate is over, lost, or another node's",
+        "The kubelet's certificate has expired, is lost, or is another node's",
         "CP-05",
-        "Repaired at boot: the machine reads a fresh token and joins again; with a good certificate there is no token.",
+        "Repaired at boot: the machine reads a new token and joins again; with a valid certificate it reads no token.",
         steps=("bootstrap", "joined", "node-certificate"),
         errors=("secret-unavailable", "node-unregistered"),
         proofs=("windows_plans/events.py::the certificate is lost",),
     ),
     Item(
-        "flanneld waits for its network for ever",
+        "flanneld waits for its network without end",
         "OPS-05",
-        "Repaired: it is started anew, a few times; then reported.",
+        "Repaired: flanneld is restarted a few times; then reported.",
         steps=("overlay-network",),
         errors=("overlay-missing", "adapter-missing"),
         proofs=(
@@ -134,8 +135,8 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "No network adapter is found when a pod starts",
         "OPS-07 SRV-01",
-        "Reported: the node's adapter is found by its address, never by its name, and the virtual one must be there; on"
-        " Docker nodes the NAT network that Docker made for itself goes, for its adapter would pass for it.",
+        "Reported: the node's adapter is found by its address, never by its name, and the virtual adapter must exist."
+        " On Docker nodes Docker's own NAT network is removed, because its adapter could be taken for the virtual one.",
         steps=("node-address", "stale-network", "overlay-network"),
         errors=("adapter-missing", "wait-timeout"),
         proofs=(
@@ -147,15 +148,16 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "The metadata service does not answer once pods run",
         "NET-14",
-        "Repaired, at each boot too: the first HNS network moves the machine's address, and the route stays behind.",
+        "Repaired, also at each boot: the first HNS network moves the machine's address to another adapter, but not the"
+        " route to the metadata service; the executor sets the route again.",
         steps=("metadata-route",),
         proofs=("windows_plans/events.py::the metadata route is gone",),
     ),
     Item(
         "Pods stay in ContainerCreating",
         "RUN-07 RUN-08 RUN-09 OS-07",
-        "Prevented or reported: the pause image fits the version, is pulled before the node joins, and its build is"
-        " compared with the machine's; so is the machine's with the plan's.",
+        "Prevented or reported: the pause image fits the version and is pulled before the node joins; its Windows build"
+        " is compared with the machine's, and the machine's with the plan's.",
         steps=("pause-image", "build"),
         errors=("image-refused", "build-refused"),
         checks=("several-windows-builds", "windows-before-kubernetes"),
@@ -167,30 +169,30 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "DNS names do not resolve in pods",
         "SVC-10 NET-12",
-        "Prevented: the kubelet hands out the cluster's DNS address, and no resolv.conf is mapped. Ask with"
-        " Resolve-DnsName: nslookup knows no search list here.",
+        "Prevented: the kubelet gives pods the cluster's DNS address, and no resolv.conf is mapped. Test with"
+        " Resolve-DnsName: nslookup does not use the search list on Windows.",
         steps=("kubelet-config",),
         proofs=("components/node/test_windows.py::test_res_04_the_kubelet_has_explicit_empty_enforcement_fields",),
     ),
     Item(
         "kubectl port-forward fails (wincat)",
         "RUN-10 SMK-14",
-        "Prevented: every pause image that Mullion plans has it, and every Kubernetes that it builds is new enough.",
+        "Prevented: every pause image that Mullion plans contains wincat, and every supported Kubernetes uses it.",
         steps=("pause-image",),
         proofs=("components/releases/test_releases.py::test_run_07_the_pause_image_follows_minor_and_build",),
     ),
     Item(
         "What is the pause container?",
         "RUN-07",
-        "It holds a pod's network. Its image is chosen by table and stands in the plan; the runtime is told it.",
+        "It holds a pod's network. A table chooses its image, and the plan writes it into the runtime's configuration.",
         steps=("pause-image", "containerd-config"),
         proofs=("components/releases/test_releases.py::test_run_07_the_pause_image_follows_minor_and_build",),
     ),
     Item(
-        "The node lies behind a web proxy",
+        "The node is behind a web proxy",
         "OPS-08",
-        "Prevented: `proxy` reaches downloads, runtime and kubelet before the first of them fetches; `no_proxy` has the"
-        " cluster's own ranges, names and metadata besides yours.",
+        "Prevented: `proxy` is set for downloads, runtime and kubelet before the first download; `no_proxy` contains"
+        " the cluster's own ranges, names and metadata in addition to yours.",
         steps=("containerd", "kubelet"),
         errors=("download-failed",),
         checks=("proxy-address", "proxy-direct"),
@@ -214,15 +216,15 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "Windows uses no page file",
         "RES-07",
-        "Repaired at boot, with a restart; reported where Windows cannot make one.",
+        "Repaired at boot, with a restart; reported if Windows cannot create one.",
         steps=("pagefile", "page-file-in-use"),
         errors=("probe-failed",),
         proofs=("conformance/cases/windows.yaml::a page file of a fixed size replaces an automatic one",),
     ),
     Item(
-        "Where are the logs, and what does a report need?",
+        "Where are the logs, and what belongs into a bug report?",
         "OPS-02 OPS-03",
-        "`mullion logs STACK NODE` fetches all of it, redacted; logs lie in C:\\var\\log and are cut to size.",
+        "`mullion logs STACK NODE` fetches all of it, redacted; logs are in C:\\var\\log and are rotated.",
         steps=("collect-logs", "rotate-logs"),
         proofs=(
             "cloud_init/test_windows_logs.py::test_ops_02_a_request_gets_an_archive_of_all_sources_without_a_planted_secret",
@@ -242,4 +244,4 @@ def render() -> str:
 
 
 def _code(names: tuple[str, ...]) -> str:
-    return " ".join(f"`{each}`" for each in names)
+    return " ".join(f"`{name}`" for name in names)
