@@ -1,5 +1,8 @@
 """Requests to the cloud's compute service about machines; only control planes have the permission."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from failure import Failure
 from run import Run
 
@@ -10,8 +13,24 @@ def gone(run: Run, machine: str) -> bool:
     machine: its id, or the group of clouds.Cloud.MACHINE in its providerID. The service may not know a machine created
     a moment ago, so callers ask several times before they act.
     """
-    try:
+    with asking(run):
         return run.cloud.gone(run, machine)
+
+
+def machines(run: Run, addresses: dict[str, str]) -> dict[str, str]:
+    """Return ids of the cluster's machines by planned name; names that no machine has are missing.
+
+    addresses: private address by planned name. Raise Failure store-failed if the service fails.
+    """
+    with asking(run):
+        return run.cloud.machines(run, addresses)
+
+
+@contextmanager
+def asking(run: Run) -> Iterator[None]:
+    """Turn errors inside the block into Failure store-failed."""
+    try:
+        yield
     except (OSError, ValueError, LookupError) as error:
         about = f"{run.value('facts.compute_service')}: {type(error).__name__}: {error}"
         raise Failure("store-failed", about) from None

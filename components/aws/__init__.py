@@ -30,6 +30,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     firewall = Firewall(context, network, opts=child)
     storage = Storage(context, opts=child)
     identity = Identity(context, storage, opts=child)
+    storage.publish_members(context, identity.role_ids)
     api = Api(context, network, firewall, opts=child)
     services = _services(context.target, InvokeOptions(parent=parent))
     launch = launch_data(context, storage, api.public_host, identity.role_ids, storage.secret_names, services)

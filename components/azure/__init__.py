@@ -35,6 +35,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     balancers = Balancers(context, network, place, opts=child) if plan.endpoint.has_balancers else None
     public_host = balancers.public_host if balancers else Output.from_input("")
     roles, secrets = {group: group.value for group in NODES}, {secret: secret for secret in SECRETS.values()}
+    storage.publish_members(context, roles)
     services = {"region": place.location, "secret_service": vault.url, "compute_service": storage.compute_service}
     launch = launch_data(context, storage, public_host, roles, secrets, services, identity.client_ids)
     login, pool_ids = AdministratorLogin(context, opts=child), balancers.pool_ids if balancers else []

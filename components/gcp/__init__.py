@@ -34,6 +34,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     addresses = Addresses(context, here, network, opts=child) if plan.endpoint.has_balancers else None
     public_host = addresses.public_host if addresses else Output.from_input("")
     roles, services = {group: group.value for group in NODES}, {"region": here.region, **storage.services}
+    storage.publish_members(context, roles)
     launch = launch_data(context, storage, public_host, roles, storage.secret_names, services)
     inputs = MachineInputs(context, network, identity.accounts, images.ids)
     first = [*network.routes, *firewall.rules, *identity.granted, storage.members, api_name]

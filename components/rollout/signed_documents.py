@@ -57,9 +57,16 @@ def members_document(key: str, listed: list[dict[str, Any]], serial: float) -> s
     return signed(key, {"members": listed}, serial)
 
 
-def members(plan: ClusterPlan) -> list[dict[str, Any]]:
-    """Return all planned machines of the cluster as entries of members.json, sorted by name."""
-    listed = [_member(group, machine) for group in plan.machine_groups for machine in group.machines]
+def members(plan: ClusterPlan, records: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return all planned machines of the cluster as entries of members.json, sorted by name.
+
+    records: by machine, the prefix of the names of its records in the bundle store.
+    """
+    listed = [
+        _member(group, machine) | {"records": records[machine.name]}
+        for group in plan.machine_groups
+        for machine in group.machines
+    ]
     return sorted(listed, key=lambda member: member["name"])
 
 

@@ -22,13 +22,13 @@ class Rights:
 
 EVERY = Rights(
     read=("bundles/", "ca.crt", EPOCH, "requests/{own}"),
-    written=("status/{own}", "logs/{own}"),
+    written=("status/{own}", "logs/{own}", "join/{own}"),
     read_secrets=("join",),
 )
 """Rights of every machine."""
 
 CONTROL_PLANE = Rights(
-    read=(POINTER, MEMBERS, "status/"),
+    read=(POINTER, MEMBERS, "status/", "join/"),
     written=(EPOCH,),
     read_secrets=("pki", "desired-state"),
     written_secrets=("join",),

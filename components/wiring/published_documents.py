@@ -1,13 +1,15 @@
 """Signed documents that each run of the program uploads to the bundle store (rollout/signed_documents.py)."""
 
 import time
+from collections.abc import Mapping
 
 import pulumi
-from pulumi import Output
+from pulumi import Input, Output
 
 from components.plan import ClusterPlan
 from components.rollout.signed_documents import members, members_document, pointer_document
 from components.rollout.upgrade import Upgrade
+from components.topology.firewall import SecurityGroup
 from components.wiring.kept_secrets import Generated, stash
 
 
@@ -25,9 +27,17 @@ def pointer(
     return Output.unsecret(values.apply(lambda current: pointer_document(*current)))
 
 
-def member_list(plan: ClusterPlan, generated: Generated, parent: pulumi.Resource) -> Output[str]:
-    """Return members.json. Its serial is the time of its last change, Unix seconds."""
-    listed = members(plan)
+def member_list(
+    plan: ClusterPlan, generated: Generated, roles: Mapping[SecurityGroup, Input[str]], parent: pulumi.Resource
+) -> Output[str]:
+    """Return members.json. Its serial is the time of its last change, Unix seconds.
+
+    roles: prefix of the names of a group's records, without the colon at its end.
+    """
+    machines = {machine.name: group.group for group in plan.machine_groups for machine in group.machines}
+    listed = Output.all(**{group.value: role for group, role in roles.items()}).apply(
+        lambda known: members(plan, {name: f"{known[group.value]}:" for name, group in machines.items()})
+    )
     serial = stash(f"{plan.name}-members-serial", int(time.time()), parent=parent, trigger=listed)
-    values = Output.all(generated.desired_state_key, serial)
-    return Output.unsecret(values.apply(lambda current: members_document(current[0], listed, current[1])))
+    values = Output.all(generated.desired_state_key, listed, serial)
+    return Output.unsecret(values.apply(lambda current: members_document(*current)))

@@ -9,6 +9,7 @@ from pulumi import Input, Output, ResourceOptions
 
 from components.plan import MachineGroup
 from components.rollout.signed_documents import MEMBERS, POINTER
+from components.topology.firewall import SecurityGroup
 from components.wiring.bundle_files import asset
 from components.wiring.context import ClusterContext
 from components.wiring.published_documents import member_list, pointer
@@ -63,14 +64,18 @@ class Stores(pulumi.ComponentResource, ABC):
         """Upload an object to the bundle store; return its resource, and its name, which resolves once uploaded."""
 
     def _publish(self, context: ClusterContext) -> None:
-        """Upload what machines fetch: bundles, the CA certificate, the desired-state pointer, the member list."""
+        """Upload what machines fetch: bundles, the CA certificate, the desired-state pointer."""
         plan, groups = context.plan, context.upgrade.groups()
         self.bundle_urls = {group.name: self._bundle(group.name, groups[group.name]) for group in plan.machine_groups}
         self.ca_url = self._url(self._put(Content("ca", "ca.crt", context.generated.ca_certificate)))
         document = pointer(plan, context.generated, context.upgrade, self.bundle_urls[plan.control_plane.name], self)
         hooks = ResourceOptions(hooks=context.upgrade.hooks)
         self._put(Content("desired-state", POINTER, document, options=hooks))
-        self.members, _ = self._put(Content("members", MEMBERS, member_list(plan, context.generated, self)))
+
+    def publish_members(self, context: ClusterContext, roles: Mapping[SecurityGroup, Input[str]]) -> None:
+        """Upload the member list. roles: prefix of the names of a group's records, known once identities exist."""
+        document = member_list(context.plan, context.generated, roles, self)
+        self.members, _ = self._put(Content("members", MEMBERS, document))
 
     def _bundle(self, name: str, group: Output[MachineGroup]) -> Output[str]:
         key = group.apply(lambda current: current.bundle.key)

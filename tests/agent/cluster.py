@@ -1,5 +1,6 @@
 """A Kubernetes API in memory that checks requests: resource versions, immutable fields, verbs."""
 
+import base64
 import copy
 import importlib
 import re
@@ -11,7 +12,9 @@ KINDS = {
     "/api/v1/namespaces/kube-system/pods": ("v1", "Pod"),
     "/api/v1/secrets": ("v1", "Secret"),
     "/api/v1/namespaces/default/secrets": ("v1", "Secret"),
+    "/api/v1/namespaces/kube-system/secrets": ("v1", "Secret"),
     "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases": ("coordination.k8s.io/v1", "Lease"),
+    "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases": ("coordination.k8s.io/v1", "Lease"),
     "/apis/certificates.k8s.io/v1/certificatesigningrequests": ("certificates.k8s.io/v1", "CertificateSigningRequest"),
     "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings": ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
 }
@@ -40,6 +43,12 @@ class Cluster:
         spec = {"providerID": f"aws:///eu-west-1a/{instance}"} if instance else {}
         spec |= fields.pop("spec", {})
         return self.add("/api/v1/nodes", name, spec=spec, status={"conditions": [condition]}, **fields)
+
+    def beat(self, name: str, moment: float) -> None:
+        """Renew a Node's Lease, as its kubelet does; moment: seconds since 1970."""
+        self.add(
+            "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases", name, spec={"renewTime": f"{moment}"}
+        )
 
     def at(self, address: str) -> Any:
         """Return the API server of one machine."""
@@ -125,6 +134,9 @@ class Cluster:
 
     def _store(self, path: str, document: dict[str, Any]) -> dict[str, Any]:
         self.revision += 1
+        if texts := document.pop("stringData", None):
+            encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+            document["data"] = {**document.get("data", {}), **encoded}
         metadata = {"uid": f"uid-{self.revision}", **document["metadata"], "resourceVersion": f"{self.revision}"}
         self.objects[path] = copy.deepcopy({**document, "metadata": metadata})
         return copy.deepcopy(self.objects[path])

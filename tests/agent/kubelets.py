@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from tests.agent.cluster import Cluster
+from tests.cloud_init.cloud import INSTANCE
 
 CLIENT, SERVING = "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"
 PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
@@ -72,3 +73,9 @@ def answer(cluster: Cluster, name: str) -> str:
     """Return a request's condition; empty if undecided."""
     conditions = cluster.objects[f"{PATH}/{name}"]["status"].get("conditions") or []
     return "".join(each["type"] for each in conditions)
+
+
+def own_token(cluster: Cluster, member: str = "web-0", machine: str = INSTANCE) -> None:
+    """Add the bootstrap token that the machine made."""
+    described = {"stringData": {"description": f"{member} {machine}"}}
+    cluster.add("/api/v1/namespaces/kube-system/secrets", "bootstrap-token-abcdef", **described)

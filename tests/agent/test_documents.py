@@ -20,7 +20,8 @@ def pointer(serial: int = 5, key: str = KEY) -> str:
 
 
 def listed(serial: int = 5) -> str:
-    members = signed_documents.members(plan_cluster("dev", spec("windows-2019", {"labels": {"team": "b"}})))
+    plan = plan_cluster("dev", spec("windows-2019", {"labels": {"team": "b"}}))
+    members = signed_documents.members(plan, {"control-plane-0": "a:", "pool-0": "b:"})
     return signed_documents.members_document(KEY, members, serial)
 
 
@@ -36,7 +37,7 @@ def test_a_signed_document_is_accepted_also_a_second_time(module: Callable[[str]
     assert [each["name"] for each in found] == ["control-plane-0", "pool-0"]
     assert found[1]["labels"] == {"mullion.dev/pool": "pool", "team": "b"}
     assert found[1]["taints"] == [{"key": "os", "value": "windows", "effect": "NoSchedule"}]
-    assert set(found[1]) == {"name", "pool", "address", "pods", "labels", "taints"}
+    assert set(found[1]) == {"name", "pool", "address", "pods", "labels", "taints", "records"}
 
 
 REFUSED = {

@@ -108,14 +108,14 @@ def test_a_planned_pod_range_is_set_once_and_a_wrong_one_is_reported(
 
 def round_of(module: Callable[[str], ModuleType], run: Any, cluster: Cluster, listed: Any, **more: Any) -> Any:
     clock = more.pop("clock", time.monotonic)
-    arguments = {"members_current": True, "unready": {}, "leave": lambda name: None} | more
+    arguments = {"members_current": True, "silent": {}, "leave": lambda name: None} | more
     seen = module("seen").Seen(run, cluster, listed, **arguments)
     seen.clock = clock
     return seen
 
 
 @pytest.mark.parametrize(
-    ("listed", "ready", "current", "gone", "seconds", "stays"),
+    ("listed", "beats", "current", "gone", "seconds", "stays"),
     [
         (False, False, True, True, 60, False),
         (True, False, True, True, 9999, True),
@@ -124,7 +124,7 @@ def round_of(module: Callable[[str], ModuleType], run: Any, cluster: Cluster, li
         (False, False, True, False, 9999, True),
         (False, False, True, True, 59, True),
     ],
-    ids=["all four", "on the list", "Ready", "an old list", "its machine lives", "not for long"],
+    ids=["all four", "on the list", "its kubelet lives", "an old list", "its machine lives", "not for long"],
 )
 def test_a_node_is_deleted_only_if_all_conditions_hold(
     module: Callable[[str], ModuleType],
@@ -132,35 +132,36 @@ def test_a_node_is_deleted_only_if_all_conditions_hold(
     cluster: Cluster,
     monkeypatch: pytest.MonkeyPatch,
     listed: bool,
-    ready: bool,
+    beats: bool,
     current: bool,
     gone: bool,
     seconds: float,
     stays: bool,
 ) -> None:
-    """Not on the current list, not Ready for a minute by the agent's clock, and deleted in the cloud."""
+    """Not on the current list, its Lease not renewed for a minute by the agent's clock, and deleted in the cloud."""
     monkeypatch.setattr(module("seen").compute, "gone", lambda *_: gone)
-    cluster.node("web-0", ready=ready, instance="i-0123456789abcdef0")
-    now, unready = [1000.0], {}
+    cluster.node("web-0", ready=False, instance="i-0123456789abcdef0")
+    now, silent = [1000.0], {}
     for at in (1000.0, 1000.0 + seconds):
         now[0] = at
+        cluster.beat("web-0", at if beats else 0)
         planned_now = {"web-0": member()} if listed else {"web-9": {**member(), "name": "web-9"}}
-        given = {"members_current": current, "unready": unready, "clock": lambda: now[0]}
+        given = {"members_current": current, "silent": silent, "clock": lambda: now[0]}
         module("members").reconcile(round_of(module, run, cluster, planned_now, **given))
     assert (cluster.find(f"{NODES}/web-0") is not None) == stays
 
 
-def test_a_node_that_was_ready_in_between_starts_a_new_time_of_silence(
+def test_a_renewed_lease_starts_a_new_time_of_silence_and_the_condition_ready_does_not_count(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster
 ) -> None:
-    unready: dict[str, float] = {}
-    silent = []
-    for at, ready in ((0.0, False), (500.0, True), (700.0, False), (900.0, False)):
-        uid = "same"
-        cluster.node("web-0", ready=ready, metadata={"uid": uid})
-        seen = round_of(module, run, cluster, {}, unready=unready, clock=lambda at=at: at)
-        silent.append(seen.unready_for(seen.nodes()["web-0"]))
-    assert silent == [0, 0, 0, 200]
+    silent: dict[str, tuple[str, float]] = {}
+    found = []
+    for at, renewed in ((0.0, 0), (500.0, 1), (700.0, 1), (900.0, 1)):
+        cluster.node("web-0", ready=at == 700.0, metadata={"uid": "same"})
+        cluster.beat("web-0", renewed)
+        seen = round_of(module, run, cluster, {}, silent=silent, clock=lambda at=at: at)
+        found.append(seen.silent_for(seen.nodes()["web-0"]))
+    assert found == [0, 0, 200, 400]
 
 
 @EACH_CLOUD
@@ -169,8 +170,8 @@ def test_of_two_silent_nodes_the_one_whose_machine_is_deleted_is_removed(
 ) -> None:
     for name, machine in (("there", cloud.account.provider_id), ("gone", cloud.account.other)):
         cluster.node(name, ready=False, metadata={"uid": name}, spec={"providerID": machine})
-    silent = dict.fromkeys(("there", "gone"), -9999.0)
-    module("members").reconcile(round_of(module, run, cluster, {"web-0": member()}, unready=silent))
+    silent = dict.fromkeys(("there", "gone"), ("", -9999.0))
+    module("members").reconcile(round_of(module, run, cluster, {"web-0": member()}, silent=silent))
     assert cluster.find(f"{NODES}/there") and not cluster.find(f"{NODES}/gone")
     assert not cloud.refused()
 
@@ -179,6 +180,6 @@ def test_a_node_without_a_provider_id_of_this_cloud_stays(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster
 ) -> None:
     cluster.node("mine", ready=False, metadata={"uid": "u"})
-    seen = round_of(module, run, cluster, {"web-0": member()}, unready={"u": -9999.0})
+    seen = round_of(module, run, cluster, {"web-0": member()}, silent={"u": ("", -9999.0)})
     module("members").reconcile(seen)
     assert cluster.find(f"{NODES}/mine")

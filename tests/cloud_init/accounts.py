@@ -85,6 +85,8 @@ def _fill_aws(cloud_state: CloudState) -> None:
     given: dict[str, Any] = {"iamInstanceProfile": AWS_ROLE, "ami": "ami-0", "instanceType": "m6i.large"}
     given["metadataOptions"] = {"httpTokens": "required", "httpPutResponseHopLimit": 1}
     addresses = {"privateIp": ADDRESS, "privateDns": "ip-10-20-1-4.eu-west-1.compute.internal"}
+    put(cloud_state, network.SUBNET, "subnet-0", {"vpcId": "vpc-0", "cidrBlock": "10.20.1.0/24"})
+    addresses |= {"subnetId": "subnet-0"}
     more = {"primaryNetworkInterfaceId": "eni-0", "availabilityZone": f"{AWS_REGION}a", "tenancy": "default"}
     put(cloud_state, network.INSTANCE, AWS_INSTANCE, given, **addresses, **more)
 
@@ -95,7 +97,7 @@ def _arn(name: str) -> str:
 
 def _facts(url: str, **cloud: str) -> dict[str, str]:
     stores = {"bundle_store": f"{url}/bundles", "snapshot_store": f"{url}/snapshots"}
-    names = {"join_secret": "join", "pki_secret": "pki", "world": "sandbox"}
+    names = {"join_secret": "join", "pki_secret": "pki", "world": "sandbox", "cluster": "shop"}
     return {**stores, **names, "status_url": f"{url}/status/AROAEXAMPLE%3A", **cloud}
 
 
@@ -113,7 +115,7 @@ AWS = Account(
     token="/latest/meta-data/iam/security-credentials/",
 )
 
-GCP_PROJECT, GCP_ZONE, GCP_NAME = "shop-4711", "europe-west1-b", "web-0"
+GCP_PROJECT, GCP_ZONE, GCP_NAME = "shop-4711", "europe-west1-b", "shop-web-0"
 GCP_EMAIL = f"web@{GCP_PROJECT}.iam.gserviceaccount.com"
 GCP_INSTANCE = "4318277345128394012"
 GCP_ROLES = (
@@ -148,7 +150,7 @@ GCP = Account(
     machine=_gcp_id(),
     instance=GCP_INSTANCE,
     provider_id=f"gce://{GCP_PROJECT}/{GCP_ZONE}/{GCP_NAME}",
-    other=f"gce://{GCP_PROJECT}/{GCP_ZONE}/web-9",
+    other=f"gce://{GCP_PROJECT}/{GCP_ZONE}/shop-web-9",
     fill=_fill_gcp,
     facts=lambda url: _facts(
         url,

@@ -14,7 +14,7 @@ import pytest
 from components.machine.bundle import CLOUD_INIT
 from sandbox.boot.windows.winpwsh import Machine, new_machine
 from tests.cloud_init.cloud import FakeCloud, serving
-from tests.cloud_init.linux import TOKEN, Execute, Programs
+from tests.cloud_init.linux import NUMBER, TOKEN, Execute, Programs
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -104,6 +104,10 @@ def execute(node: ModuleType, programs: Programs, root: Path, cloud: FakeCloud, 
         folder = tmp_path / "bundle"
         folder.mkdir(exist_ok=True)
         more = changes.pop("facts", {})
+        if "node.bootstrap_token" in json.dumps(named):
+            more = {"status_url": cloud.facts["status_url"]} | more
+            (root / "var/lib/mullion").mkdir(parents=True, exist_ok=True)
+            (root / "var/lib/mullion/join-number").write_text(NUMBER)
         (folder / "plan.json").write_text(json.dumps(plan | changes))
         return node.execute(root, folder, told | {"facts": facts | more})
 

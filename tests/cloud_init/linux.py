@@ -20,6 +20,9 @@ from tests.cloud_init.cloud import FakeCloud
 from tests.conformance import linux_programs
 
 TOKEN = "abcdef.0123456789abcdef"
+"""Text of the secret `join`."""
+NUMBER, OWN_TOKEN = "00112233445566778899aabbccddeeff", "0i4pgu.ctb3dv60bnxbf16h"
+"""A machine's random number, and its token: letters of HMAC-SHA-256 of the number with TOKEN as key."""
 Execute = Callable[..., dict[str, Any]]
 
 

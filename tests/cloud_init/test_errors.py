@@ -29,7 +29,7 @@ LINUX_HAS_NO = {
 """Errors of kinds that exist only on Windows."""
 DOWN = set(KINDS["wait"].fields["error"].type["enum"])
 """Errors that a plan assigns to a wait step."""
-WINDOWS_HAS_NO = {"founding-refused", "store-failed"}
+WINDOWS_HAS_NO = {"founding-refused"}
 """Errors of kinds that exist only on Linux."""
 
 

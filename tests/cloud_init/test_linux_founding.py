@@ -189,9 +189,14 @@ def test_a_machine_counts_as_alive_if_the_clouds_answer_is_unclear(
         compute.gone(run, INSTANCE)
     states = {"stopped": False, "shutting-down": False, "terminated": True}
     for state, expected in states.items():
-        said = f"<DescribeInstancesResponse><instanceState><code>1</code><name>{state}</name></instanceState>"
+        one = f"<instanceState><code>1</code><name>{state}</name></instanceState>"
+        said = (
+            f"<DescribeInstancesResponse><reservationSet><item><instancesSet><item>{one}</item></instancesSet></item>"
+        )
+        said += "</reservationSet>"
         monkeypatch.setattr(run, "ask", lambda *_, said=said, **__: f"{said}</DescribeInstancesResponse>".encode())
         assert compute.gone(run, INSTANCE) is expected, state
-    monkeypatch.setattr(run, "ask", lambda *_, **__: b"<html>not now</html>")
-    with pytest.raises(importlib.import_module("failure").Failure, match="not now"):
-        compute.gone(run, INSTANCE)
+    for said in (b"<html>not now</html>", b"<DescribeInstancesResponse>not now</DescribeInstancesResponse>"):
+        monkeypatch.setattr(run, "ask", lambda *_, said=said, **__: said)
+        with pytest.raises(importlib.import_module("failure").Failure, match="not now"):
+            compute.gone(run, INSTANCE)

@@ -12,8 +12,8 @@ import pytest
 
 from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.cloud_init.linux import (
+    OWN_TOKEN,
     SIMPLE,
-    TOKEN,
     Execute,
     Programs,
     certificate,
@@ -46,7 +46,7 @@ def test_the_steps_write_what_the_plan_says(execute: Execute, root: Path, cloud:
     assert keys == [{"name": "key1", "secret": "a2V5MQ=="}, {"name": "key2", "secret": "a2V5Mg=="}]
     assert {permissions(text[each]) for each in ("/etc/pki/ca.key", "/etc/e.json", "/etc/token")} == {0o600}
     assert [(root / f"etc/sa.{each}").read_text() for each in ("key", "pub")] == ["signs", "verifies"]
-    assert text["/etc/token"].read_text() == TOKEN
+    assert text["/etc/token"].read_text() == OWN_TOKEN
     assert (root / "proc/sys/net/ipv4/ip_forward").read_text() == "1\n"
     record = json.loads(cloud.objects["/snapshots/founding/0"])
     assert (record["owner"], record["state"]) == (INSTANCE, "claimed")
@@ -161,7 +161,7 @@ def test_a_command_runs_once_and_only_when_it_is_due(execute: Execute, root: Pat
     assert outcomes(execute(step | {"input": {"token": {"ref": "node.bootstrap_token"}}})) == ["held"]
     put(root, "/due", "")
     assert outcomes(execute(step | {"input": {"token": {"ref": "node.bootstrap_token"}}})) == ["set"]
-    assert json.loads(programs.inputs[-1]) == {"token": TOKEN}
+    assert json.loads(programs.inputs[-1]) == {"token": OWN_TOKEN}
     assert outcomes(execute(step)) == ["held"]
     assert len(programs.asked) == 1
 

@@ -11,7 +11,7 @@ import pytest
 from components.machine.bundle import CLOUD_INIT
 from components.node.kinds import KINDS, Field
 from tests.cloud_init.cloud import FakeCloud
-from tests.cloud_init.linux import SIMPLE, TOKEN, Execute, Programs, fetched, outcomes, put, sha256, tar_of
+from tests.cloud_init.linux import OWN_TOKEN, SIMPLE, Execute, Programs, fetched, outcomes, put, sha256, tar_of
 
 UNSAFE = tar_of({"../evil": b"x"})
 FAILING: list[tuple[str, dict[str, Any]]] = [
@@ -78,11 +78,11 @@ def test_a_temporary_failure_is_retried_with_growing_waits(
 def test_no_secret_that_a_run_read_is_in_its_result_or_its_output(
     execute: Execute, programs: Programs, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    programs.answers["kubeadm"] = (1, f"token {TOKEN} is wrong, secretline too")
+    programs.answers["kubeadm"] = (1, f"token {OWN_TOKEN} is wrong, secretline too")
     steps = [SIMPLE[6], {"kind": "command", "argv": ["kubeadm"], "input": {"ref": "node.bootstrap_token"}}]
     said = json.dumps(execute(*steps)) + capsys.readouterr().out
     assert "[secret] is wrong, [secret] too" in said
-    assert TOKEN not in said
+    assert OWN_TOKEN not in said
     assert "secretline" not in said
 
 

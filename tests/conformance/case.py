@@ -11,6 +11,7 @@ A file maps names, which are sentences, to cases. Texts may contain placeholders
     $proxy $port   address of the proxy; port of the server (a number if it is the whole text)
     $ca $ca/other  PEM of the CA of the https server's certificate, and of another CA
     $certificate/x         PEM of a node's certificate: good, over (expired), other (another node's)
+    $state/x       a path in the folder of the executor's state
     $machine $instance     the machine's name and instance id
 
 A step is written `{file: name, path: ...}`: the first key is its kind, the value its name and, if the kind has a field
@@ -143,7 +144,7 @@ def plan_document(case: Case, run: Run | None, system: System) -> dict[str, Json
 
 
 PLACEHOLDER = re.compile(
-    r"\$(root|programs|url|other|far|fartls|tls|sha256|sha512|proxy|port|ca|certificate|machine|instance)\b(/[\w.+~/-]*)?"
+    r"\$(root|state|programs|url|other|far|fartls|tls|sha256|sha512|proxy|port|ca|certificate|machine|instance)\b(/[\w.+~/-]*)?"
 )
 
 

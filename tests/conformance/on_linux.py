@@ -51,6 +51,8 @@ class OnLinux:
             return f"{ROOT if kind == 'root' else PROGRAMS}/{name}".rstrip("/")
         if kind in ("sha256", "sha512"):
             return self.downloads.digest(kind, name)
+        if kind == "state":
+            return f"/var/lib/mullion/{name}"
         named = {
             "instance": self.cloud.account.instance,
             "machine": "web-0",

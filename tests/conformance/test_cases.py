@@ -38,7 +38,7 @@ def _fill(system: System, kind: str, rest: str) -> str:
     path = ROOTS[system] + separator + place
     digests = {"sha256": "sha256:" + 64 * "0", "sha512": "sha512:" + 128 * "0"}
     urls = dict.fromkeys(("url", "other", "far", "tls", "fartls", "proxy"), f"http://127.0.0.1/{rest}")
-    return {"root": path, "programs": path, "port": "80", **digests, **urls}.get(kind, kind)
+    return {"root": path, "programs": path, "state": path, "port": "80", **digests, **urls}.get(kind, kind)
 
 
 def _plan(case: Case, run: Run, system: System) -> dict[str, Any]:

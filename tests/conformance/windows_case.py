@@ -55,6 +55,8 @@ class WindowsCase:
             return windows_programs.name(rf"{self.home}\programs", name, self.case.programs.get(name))
         if kind in ("sha256", "sha512"):
             return self.downloads.digest(kind, name)
+        if kind == "state":
+            return rf"{self.home}\data\mullion\{name}"
         if kind == "port":
             return self.downloads.urls["url"].rpartition(":")[2]
         if kind in ("machine", "instance"):

@@ -37,6 +37,8 @@ OBJECTS = {
     f"status/{WORKER}": ({CONTROL_PLANE}, {WORKER}),
     f"logs/{CONTROL_PLANE}": (NOBODY, {CONTROL_PLANE}),
     f"logs/{WORKER}": (NOBODY, {WORKER}),
+    f"join/{CONTROL_PLANE}": ({CONTROL_PLANE}, {CONTROL_PLANE}),
+    f"join/{WORKER}": ({CONTROL_PLANE}, {WORKER}),
     f"requests/{CONTROL_PLANE}": ({CONTROL_PLANE}, NOBODY),
     f"requests/{WORKER}": ({WORKER}, NOBODY),
     "founding/0": (NOBODY, NOBODY),

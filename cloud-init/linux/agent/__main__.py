@@ -19,7 +19,7 @@ from phases import read_plan
 from report import say
 from run import Run
 
-from agent import configuration, documents, epochs, etcd, keys, members, signing, snapshots, tokens
+from agent import announcements, configuration, documents, epochs, etcd, keys, members, signing, snapshots, tokens
 from agent.api import Api, from_kubeconfig
 from agent.following import Following
 from agent.leases import Lease
@@ -47,7 +47,7 @@ class Agent:
         self.lease = Lease(self.me)
         self.said: dict[str, Any] = {"active": False, "errors": {}}
         self.read: dict[str, dict[str, Any]] = {}
-        self.unready: dict[str, float] = {}
+        self.silent: dict[str, tuple[str, float]] = {}
         self.next: dict[str, float] = {}
         self.following = Following(self.run, self.me)
 
@@ -71,7 +71,7 @@ class Agent:
         self.following.told, self.following.controllers = self.told, controllers
         if held and answers:
             current = "members" not in self.said["errors"]
-            self.look_after(Seen(self.run, answers, listed or None, current, self.unready, self.leave))
+            self.look_after(Seen(self.run, answers, listed or None, current, self.silent, self.leave))
         self.paced("keys", 300, self.following.look_at_keys)
         pointer = None if "pointer" in self.said["errors"] else self.read.get("pointer")
         self.said["waits_for"] = self.tried("following", lambda: self.following.step(answers, pointer)) or ""
@@ -86,6 +86,7 @@ class Agent:
             ("bindings", 60, lambda: signing.close(seen.api)),
             ("etcd", 10, lambda: etcd.reconcile(seen)),
             ("requests", 0, lambda: signing.reconcile(seen)),
+            ("joins", 10, lambda: announcements.reconcile(seen)),
             ("nodes", 15, lambda: members.reconcile(seen)),
             ("tokens", 300, lambda: tokens.reconcile(self.run, self.told)),
             ("epoch", 300, lambda: epochs.reconcile(self.run, self.told)),

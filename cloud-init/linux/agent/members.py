@@ -13,15 +13,11 @@ from report import say
 
 from agent.api import MERGE, Refused
 from agent.memory import PLANNED, Memory
-from agent.seen import NODES, Seen, is_ready
+from agent.seen import AWAY, NODES, Seen
 
 Keys = dict[str, list[str]]
 """{"labels": [key], "taints": ["key:Effect"]}, sorted."""
 NONE: Keys = {"labels": [], "taints": []}
-AWAY = 60.0
-"""Seconds that a Node of no member must be not Ready before the cloud is queried for its machine. Not longer, because
-the cloud's answer decides, cluster checks count the pods of such a Node, and a restarted agent counts from 0.
-"""
 
 
 def decide(node: dict[str, Any], member: dict[str, Any], before: Keys) -> dict[str, Any] | None:
@@ -82,7 +78,7 @@ def reconcile(seen: Seen) -> None:
                 last[name] = keys(member)
             elif departed(seen, node):
                 seen.remove(node)
-                say(f"Node {name} is removed: no member, not Ready, and its machine is deleted")
+                say(f"Node {name} is removed: no member, silent, and its machine is deleted")
         except Refused as error:
             if error.status not in (404, 409):  # deleted or changed meanwhile: the next round handles it
                 wrong.append(f"{error}")
@@ -92,8 +88,8 @@ def reconcile(seen: Seen) -> None:
 
 
 def departed(seen: Seen, node: dict[str, Any]) -> bool:
-    """Return whether the Node is not on the current list, not Ready for AWAY seconds, and its machine is deleted."""
-    return seen.members_current and not is_ready(node) and seen.unready_for(node) >= AWAY and seen.gone(node)
+    """Return whether the Node is not on the current list, silent for AWAY seconds, and its machine is deleted."""
+    return seen.members_current and seen.silent_for(node) >= AWAY and seen.gone(node)
 
 
 def fixed(node: dict[str, Any], member: dict[str, Any]) -> list[str]:

@@ -9,9 +9,15 @@ import compute
 from run import Run
 
 from agent.api import Api, Refused
+from agent.machines import Machines
 from agent.memory import Memory, keep
 
 NODES = "/api/v1/nodes"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+AWAY = 60.0
+"""Seconds without a renewal of its Lease after which a Node counts as silent. Not longer, because the cloud's answer
+decides, cluster checks count the pods of such a Node, and a restarted agent counts from 0.
+"""
 
 
 class Seen:
@@ -23,35 +29,41 @@ class Seen:
         api: Api,
         members: dict[str, Any] | None,
         members_current: bool,
-        unready: dict[str, float],
+        silent: dict[str, tuple[str, float]],
         leave: Callable[[str], None],
     ) -> None:
         """Start a round.
 
         members: by name, from the last accepted document; None before the first. members_current: that document was
-        read in this round. unready: by uid of a Node, when this agent (by its monotonic clock) first saw it not Ready;
-        kept between rounds. leave: removes a machine's member from etcd.
+        read in this round. silent: by uid of a Node, when its kubelet last renewed its Lease, and when this agent (by
+        its monotonic clock) first saw that; kept between rounds. leave: removes a machine's member from etcd.
         """
         self.run, self.api, self.members, self.members_current = run, api, members, members_current
-        self.unready, self.leave = unready, leave
+        self.silent, self.leave = silent, leave
+        self.machines = Machines(run, api, members or {})
         self.clock: Callable[[], float] = time.monotonic
         self._nodes: dict[str, dict[str, Any]] | None = None
         self._gone: dict[str, bool] = {}
 
     def nodes(self) -> dict[str, dict[str, Any]]:
-        """Return the Nodes by name; the first call also updates `unready`."""
+        """Return the Nodes by name; the first call also updates `silent`."""
         if self._nodes is None:
             found = self.api.call("GET", NODES)["items"]
             self._nodes = {each["metadata"]["name"]: each for each in found}
-            away = {each["metadata"]["uid"] for each in found if not is_ready(each)}
-            kept = {uid: since for uid, since in self.unready.items() if uid in away}
-            self.unready.clear()
-            self.unready.update({uid: kept.get(uid, self.clock()) for uid in away})
+            leases = {each["metadata"]["name"]: each["spec"] for each in self.api.call("GET", LEASES)["items"]}
+            before = dict(self.silent)
+            self.silent.clear()
+            for name, node in self._nodes.items():
+                uid, renewed = node["metadata"]["uid"], leases.get(name, {}).get("renewTime") or ""
+                known = before.get(uid)
+                self.silent[uid] = known if known and known[0] == renewed else (renewed, self.clock())
         return self._nodes
 
-    def unready_for(self, node: dict[str, Any]) -> float:
-        """Return the seconds that this agent has seen the Node not Ready; 0 if it is Ready."""
-        return self.clock() - self.unready.get(node["metadata"]["uid"], self.clock())
+    def silent_for(self, node: dict[str, Any]) -> float:
+        """Return the seconds for which this agent has seen no renewal of the Node's Lease, which only its kubelet can
+        renew; the condition Ready can be written by others.
+        """
+        return self.clock() - self.silent[node["metadata"]["uid"]][1]
 
     def gone(self, node: dict[str, Any]) -> bool:
         """Return whether the cloud has deleted the Node's machine; False for a Node without a providerID."""
@@ -89,9 +101,3 @@ class Seen:
     def decoded(self, spec: dict[str, Any]) -> dict[str, Any]:
         """Return the spec of a CertificateSigningRequest with its PEM as text."""
         return {**spec, "request": base64.b64decode(spec["request"]).decode(errors="replace")}
-
-
-def is_ready(node: dict[str, Any]) -> bool:
-    """Return whether the Node is Ready."""
-    conditions = (node.get("status") or {}).get("conditions") or []
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)

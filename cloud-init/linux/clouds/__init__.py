@@ -39,6 +39,10 @@ class Cloud(Protocol):
         """Return whether the cloud has deleted a machine for good; machine: its `instance`, or MACHINE's group."""
         ...
 
+    def machines(self, run: Run, addresses: dict[str, str]) -> dict[str, str]:
+        """Return ids of the cluster's machines by planned name; addresses: private address by planned name."""
+        ...
+
 
 CLOUDS: dict[str, Cloud] = {"aws": aws, "gcp": gcp, "azure": azure}
 """Module by facts.cloud."""

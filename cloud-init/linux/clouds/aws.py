@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from uuid import uuid4
+from xml.etree import ElementTree
 
 from loader import aws_metadata as metadata
 
@@ -16,9 +18,11 @@ if TYPE_CHECKING:
 MACHINE = re.compile(r"aws:///[a-z0-9-]+/(i-[0-9a-f]+)")
 LISTING: tuple[str, re.Pattern[str]] = ("/?list-type=2&prefix=", re.compile(r"<Key>([^<]+)</Key>"))
 VERSION = "2016-11-15"
-STATE = re.compile(r"<instanceState>.*?<name>([a-z-]+)</name>", re.DOTALL)
+FORM = "application/x-www-form-urlencoded"
 ENDED = "terminated"
 """The only final state: a stopped machine may start again with its disk."""
+ENDING = ("shutting-down", ENDED)
+"""States of a machine that does not come back."""
 
 
 def instance() -> str:
@@ -49,11 +53,30 @@ def _secrets(run: Run, action: str, **body: str) -> dict[str, str]:
 
 def gone(run: Run, machine: str) -> bool:
     """Query with a filter: for an unknown machine it returns an empty list, while a query by id would fail."""
+    return {state for _, _, state in _instances(run, "instance-id", machine)} <= {ENDED}
+
+
+def machines(run: Run, addresses: dict[str, str]) -> dict[str, str]:
+    """Return the instances of this machine's VPC that have the addresses and are not terminated."""
+    vpc = metadata(f"/latest/meta-data/network/interfaces/macs/{metadata('/latest/meta-data/mac')}/vpc-id")
+    owners = {address: instance for instance, address, state in _instances(run, "vpc-id", vpc) if state not in ENDING}
+    return {name: owners[address] for name, address in addresses.items() if address in owners}
+
+
+def _instances(run: Run, name: str, value: str) -> Iterator[tuple[str, str, str]]:
+    """Yield id, private address (empty once terminated) and state of the instances that pass a filter."""
     asked = {"Action": "DescribeInstances", "Version": VERSION}
-    asked |= {"Filter.1.Name": "instance-id", "Filter.1.Value.1": machine}
-    kind = "application/x-www-form-urlencoded"
-    url = run.value("facts.compute_service")
-    said = run.ask("compute", url, "POST", urlencode(asked).encode(), content_type=kind).decode()
-    if "</DescribeInstancesResponse>" not in said:
-        raise ValueError(f"unexpected answer for {machine}: {said[:200]}")
-    return set(STATE.findall(said)) <= {ENDED}
+    asked |= {"Filter.1.Name": name, "Filter.1.Value.1": value}
+    page = ""
+    while True:
+        body = urlencode(asked | ({"NextToken": page} if page else {})).encode()
+        said = run.ask("compute", run.value("facts.compute_service"), "POST", body, content_type=FORM).decode()
+        if "</DescribeInstancesResponse>" not in said or "<reservationSet" not in said:
+            raise ValueError(f"unexpected answer for {name} {value}: {said[:200]}")
+        answer = ElementTree.fromstring(said)  # noqa: S314  the cloud's answer, over TLS
+        for each in answer.iterfind("{*}reservationSet/{*}item/{*}instancesSet/{*}item"):
+            state = each.findtext("{*}instanceState/{*}name") or ""
+            yield each.findtext("{*}instanceId") or "", each.findtext("{*}privateIpAddress") or "", state
+        page = answer.findtext("{*}nextToken") or ""
+        if not page:
+            return

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import loader
@@ -52,13 +53,24 @@ def _place(run: Run, name: str) -> str:
 
 def gone(run: Run, machine: str) -> bool:
     """Return whether the resource group does not list the machine; it lists stopped and deallocated machines."""
+    return all(machine.lower() not in (each["id"].lower(), _vm_id(each).lower()) for each in _listed(run))
+
+
+def machines(run: Run, addresses: dict[str, str]) -> dict[str, str]:
+    """Return vmIds of the resource group's machines with the planned names."""
+    return {each["name"]: _vm_id(each) for each in _listed(run) if each["name"] in addresses}
+
+
+def _vm_id(machine: dict[str, Any]) -> str:
+    return machine["properties"]["vmId"]
+
+
+def _listed(run: Run) -> Iterator[dict[str, Any]]:
+    """Yield the machines of the cluster's resource group."""
     first = page = run.value("facts.compute_service") + MACHINES
     while page:
         if urlsplit(page)[:2] != urlsplit(first)[:2]:  # the token is sent to this address only
             raise ValueError(f"the next page is at another address: {page}")
         said = json.loads(run.ask("compute", page))
-        for each in said["value"]:
-            if machine.lower() in (each["id"].lower(), each["properties"]["vmId"].lower()):
-                return False
+        yield from said["value"]
         page = said.get("nextLink")
-    return True

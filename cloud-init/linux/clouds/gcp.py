@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import loader
@@ -57,12 +58,28 @@ def gone(run: Run, machine: str) -> bool:
     """Return whether no zone lists the machine. Stopped machines are listed (TERMINATED) and may start again."""
     place, _, name = machine.rpartition("/")
     wanted = f'name = "{name}"' if place else f"id = {machine}"
-    asked, page = f"{run.value('facts.compute_service')}/aggregated/instances", {"filter": wanted}
+    return not any(not place or zone == f"zones/{place}" for zone, _ in _listed(run, wanted))
+
+
+def machines(run: Run, addresses: dict[str, str]) -> dict[str, str]:
+    """Return ids of the instances with the planned names and addresses; names begin with the cluster's name."""
+    found: dict[str, str] = {}
+    prefix = f"{run.value('facts.cluster')}-"
+    for _, each in _listed(run):
+        name = each["name"].removeprefix(prefix)
+        has = [interface.get("networkIP") for interface in each.get("networkInterfaces") or ()]
+        if each["name"].startswith(prefix) and addresses.get(name) in has:
+            found[name] = each["id"]
+    return found
+
+
+def _listed(run: Run, wanted: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield zone (zones/NAME) and instance of the project's instances that pass a filter; empty: all."""
+    asked, page = f"{run.value('facts.compute_service')}/aggregated/instances", {"filter": wanted} if wanted else {}
     while True:
         said = json.loads(run.ask("compute", f"{asked}?{urlencode(page)}"))
         for zone, found in said["items"].items():
-            if found.get("instances") and (not place or zone == f"zones/{place}"):
-                return False
+            yield from ((zone, each) for each in found.get("instances") or ())
         if not said.get("nextPageToken"):
-            return True
+            return
         page["pageToken"] = said["nextPageToken"]

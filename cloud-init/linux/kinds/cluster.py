@@ -19,6 +19,8 @@ BEGIN, END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 VERSION = 0xA0
 """DER tag of the version field."""
 TOKEN = re.compile(r"[a-z0-9]{6}\.[a-z0-9]{16}")
+NOBODY = "system:bootstrappers:mullion:none"
+"""Group without rights; kubeadm makes no token without a group."""
 BEFORE_KEY = 5
 """Fields of a TBSCertificate before subjectPublicKeyInfo, without the version (RFC 5280, 4.1): serial number,
 signature, issuer, validity, subject."""
@@ -108,8 +110,12 @@ def token_holds(run: Run, step: Step) -> bool:
 
 
 def make_token(run: Run, step: Step) -> None:
-    """Create a token with kubeadm and store it. The token appears in no argument and no message."""
+    """Create a token with kubeadm whose group has no rights, and store it; it is in no argument and no message.
+
+    Each machine derives its own token from it (joining.py).
+    """
     words = ("token", "create", "--kubeconfig", step["kubeconfig"], "--ttl", f"{step['lifetime_hours']}h")
+    words += ("--groups", NOBODY)
     token = run.command("kubeadm", *words).stdout.strip()
     run.keep_unsaid(token)
     run.put_secret(step["secret"], token)

@@ -16,11 +16,11 @@ function Test-NodeCertificate {
 }
 
 # .SYNOPSIS
-# Return the bootstrap kubeconfig with the store's current token.
+# Return the bootstrap kubeconfig with this machine's token.
 function Get-BootstrapContent {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
-    $token = (Get-Secret $Run $Step['secret']).Trim()
+    $token = Get-JoinToken $Run $Step['secret']
     $Step['kubeconfig']['users'][0]['user'] = @{ token = $token }
     , $Utf8.GetBytes((ConvertTo-JsonText $Step['kubeconfig']) + "`n")
 }

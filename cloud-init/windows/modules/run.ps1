@@ -83,7 +83,7 @@ function Get-Reference {
                 'address' { $Run.Found[$key] = Get-OwnAddress $Run }
                 'provider_id' { $Run.Found[$key] = Get-ProviderId }
                 'address_range' { return "$(Get-Reference $Run 'node.address')/32" }
-                'bootstrap_token' { return Get-Secret $Run (Get-Reference $Run 'facts.join_secret') }
+                'bootstrap_token' { return Get-JoinToken $Run (Get-Reference $Run 'facts.join_secret') }
             }
         }
         if ($Run.Found.ContainsKey($key)) { return $Run.Found[$key] }

@@ -17,7 +17,7 @@ REFERENCES: dict[str, str] = {
     "facts.snapshot_store": "https URL of the snapshot store; control plane only.",
     "facts.secret_service": "https URL of the cloud's secret service.",
     "facts.compute_service": "https URL of the cloud's compute API; control plane only.",
-    "facts.join_secret": "Name of the secret with the bootstrap token.",
+    "facts.join_secret": "Name of the secret from which every machine derives its bootstrap token.",
     "facts.pki_secret": "Name of the secret with authorities and keys; control plane only.",
     "facts.desired_state_secret": "Name of the secret that signs the desired-state pointer; control plane only.",
     "facts.cloud": "aws, azure or gcp.",
@@ -32,7 +32,7 @@ REFERENCES: dict[str, str] = {
     "node.source_vip": "Address that the source-vip step has reserved.",
     "node.address_range": "node.address as a range of one address: 10.20.1.4/32.",
     "node.pod_subnet": "Pod range of this node: on Windows from the step pod-range, on Linux from flannel's file.",
-    "node.bootstrap_token": "Token read from the join secret; never written to a log or a result.",
+    "node.bootstrap_token": "This machine's bootstrap token (joining.py); never written to a log or a result.",
     "node.mtu": "Output of the probe that records mtu.",
     "node.os_version": "Output of the probe that records os_version.",
 }

@@ -32,13 +32,21 @@ CODES: Codes = {
     "throttled": (503, "RequestLimitExceeded"),
     "failed": (500, "InternalError"),
 }
-FILTERS: Mapping[str, Callable[[Record], str]] = {
-    "instance-id": lambda one: one.id,
-    "instance-state-name": lambda one: "running",
-    "private-ip-address": lambda one: one.outputs["privateIp"],
-    "subnet-id": lambda one: one.outputs.get("subnetId") or "",
-}
 _LISTED = re.compile(r"(?:InstanceId|Filter)\.\d+(?:\.Name|\.Value\.\d+)?")
+
+
+def _vpc(cloud_state: CloudState, one: Record) -> str:
+    subnet = cloud_state.find(SUBNET, one.outputs.get("subnetId") or "")
+    return str(subnet.inputs["vpcId"]) if subnet else ""
+
+
+FILTERS: Mapping[str, Callable[[CloudState, Record], str]] = {
+    "instance-id": lambda _, one: one.id,
+    "instance-state-name": lambda _, one: "running",
+    "private-ip-address": lambda _, one: one.outputs["privateIp"],
+    "subnet-id": lambda _, one: one.outputs.get("subnetId") or "",
+    "vpc-id": _vpc,
+}
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class Compute:
         if unknown:
             raise Refused("UnknownParameter", f"The parameter {unknown[0]} is not recognized")
         require(self.cloud_state, caller, "ec2:DescribeInstances", "*")
-        found = [one for one in self._named(fields) if _passes(one, fields)]
+        found = [one for one in self._named(fields) if _passes(self.cloud_state, one, fields)]
         reservations = [self._reservation(one) for one in found]
         content = {"requestId": str(uuid.uuid4()), "reservationSet": {"item": reservations}}
         namespace = f"http://ec2.amazonaws.com/doc/{VERSION}/"
@@ -96,7 +104,7 @@ class Compute:
         return {"reservationId": id, "ownerId": ACCOUNT, "groupSet": "", "instancesSet": {"item": [instance]}}
 
 
-def _passes(one: Record, fields: dict[str, str]) -> bool:
+def _passes(cloud_state: CloudState, one: Record, fields: dict[str, str]) -> bool:
     """Return whether an instance passes every filter: one of the filter's values is the instance's."""
     for place, name in fields.items():
         number = re.fullmatch(r"(Filter\.\d+)\.Name", place)
@@ -104,7 +112,8 @@ def _passes(one: Record, fields: dict[str, str]) -> bool:
             wanted = [value for key, value in fields.items() if key.startswith(f"{number[1]}.Value.")]
             if not name.startswith("tag:") and name not in FILTERS:
                 raise Refused("InvalidParameterValue", f"The filter '{name}' is invalid")
-            has = one.tags.get(name.removeprefix("tag:")) if name.startswith("tag:") else FILTERS[name](one)
+            tag = name.removeprefix("tag:")
+            has = one.tags.get(tag) if tag != name else FILTERS[name](cloud_state, one)
             if has not in wanted:
                 return False
     return True

@@ -71,6 +71,7 @@ def _instance(project: str, one: Record) -> dict[str, Any]:
         "creationTimestamp": one.created,
         "name": one.outputs["name"],
         "status": "RUNNING",
+        "networkInterfaces": [{"networkIP": each["networkIp"]} for each in one.outputs["networkInterfaces"]],
         "zone": zone,
         "selfLink": f"{zone}/instances/{one.outputs['name']}",
     }

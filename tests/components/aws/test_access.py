@@ -71,7 +71,7 @@ def test_roles_have_the_least_rights(stack: str) -> None:
     for name, rows in policies.items():
         written = [r for each in rows if each["Action"] == ["s3:PutObject"] for r in each["Resource"]]
         own = [r.rpartition("/")[0].rpartition("/")[2] for r in written if r.endswith("/${aws:userid}.json")]
-        assert own == ["status", "logs"], "a machine writes its own record and answers, and no other's"
+        assert own == ["status", "logs", "join"], "a machine writes its own record and answers, and no other's"
         rest = [each.rpartition("/")[2] for each in written if not each.endswith("/${aws:userid}.json")]
         assert rest == (["epoch.json"] if name == "control-plane" else []), "that the cluster was restored, for all"
 

@@ -169,7 +169,7 @@ def test_identities_have_the_least_rights(stack: str) -> None:
     }
     paths = {name: set(re.findall(r"'([^']*)'", each.get("condition") or "")) for name, each in rights.items()}
     assert paths["workers-read"] == {"bundles/", "ca.crt", "epoch.json", "requests/workers:"}
-    assert paths["workers-written"] == {"status/workers:", "logs/workers:"}
+    assert paths["workers-written"] == {"status/workers:", "logs/workers:", "join/workers:"}
     assert all(bool(paths[name]) is ("containers/bundles" in each["scope"]) for name, each in rights.items())
     assert all(each["principalType"] == "ServicePrincipal" for each in rights.values())
     roles = of(recording(stack), "azure-native:authorization:RoleDefinition")

@@ -135,7 +135,7 @@ def test_service_accounts_have_the_least_rights(stack: str) -> None:
         paths = re.findall(r'objects/([^"]*)"', each["condition"]["expression"])
         written = each["role"] == records
         read = {"bundles/", "ca.crt", "epoch.json", "requests/workers:"}
-        assert set(paths) == ({"status/workers:", "logs/workers:"} if written else read)
+        assert set(paths) == ({"status/workers:", "logs/workers:", "join/workers:"} if written else read)
     secrets = {name: each.inputs for name, each in of(recording(stack), SECRET_RIGHT).items()}
     assert {name.removeprefix(f"{stack}-workers-") for name in secrets if "-workers-" in name} == {"join-read"}
     assert {each: set(roles[own[each]]) for each in own} == {

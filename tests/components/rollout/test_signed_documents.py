@@ -9,6 +9,7 @@ from components.rollout import signed_documents
 from tools.golden.samples import spec
 
 KEY = "a2V5"
+RECORDS = {"control-plane-0": "a:", "pool-0": "a:"}
 
 
 def test_a_serial_is_an_integer_although_the_engine_passes_floats() -> None:
@@ -23,7 +24,9 @@ def test_a_serial_is_an_integer_although_the_engine_passes_floats() -> None:
 
 def test_members_are_all_planned_machines_with_labels_and_taints() -> None:
     fields = {"count": 2, "labels": {"team": "b", "x": ""}, "taints": ["os=windows:NoSchedule", "gpu:NoExecute"]}
-    listed = signed_documents.members(plan_cluster("dev", spec("windows-2019", fields)))
+    plan = plan_cluster("dev", spec("windows-2019", fields))
+    listed = signed_documents.members(plan, RECORDS | {"pool-1": "b:"})
+    assert [each["records"] for each in listed] == ["a:", "a:", "b:"]
     assert [each["name"] for each in listed] == ["control-plane-0", "pool-0", "pool-1"]
     assert listed[0]["pool"] == "control-plane"
     assert listed[1]["labels"] == {"mullion.dev/pool": "pool", "team": "b", "x": ""}
@@ -33,7 +36,8 @@ def test_members_are_all_planned_machines_with_labels_and_taints() -> None:
 
 
 def test_members_have_planned_pod_ranges_in_l2bridge_mode() -> None:
-    listed = signed_documents.members(plan_cluster("dev", spec("windows-2019", network={"mode": "l2bridge"})))
+    plan = plan_cluster("dev", spec("windows-2019", network={"mode": "l2bridge"}))
+    listed = signed_documents.members(plan, RECORDS)
     ranges = [each["pods"] for each in listed]
     assert all(each.endswith("/24") for each in ranges)
     assert len(set(ranges)) == len(ranges)

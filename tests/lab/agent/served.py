@@ -84,6 +84,11 @@ class Served:
         argv = [str(self.programs["kubectl"]), "--kubeconfig", str(self.administrator), *words]
         return subprocess.run(argv, check=check, capture_output=True, text=True, timeout=60).stdout
 
+    def kubeadm(self, *words: str) -> None:
+        """Run kubeadm."""
+        argv = [str(self.programs["kubeadm"]), *words]
+        subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60)
+
     def _configure(self) -> None:
         version = releases.release(self.kubernetes).kubeadm_api
         token = {"token": TOKEN, "ttl": "24h0m0s", "usages": ["signing", "authentication"], "groups": [JOINERS]}

@@ -120,7 +120,7 @@ def test_the_windows_worker_booted_with_its_user_data_and_its_node_is_as_planned
         document["bundle"]["sha256"],
     )
     labels, zone = node["metadata"]["labels"], windows_node.record.outputs["availabilityZone"]
-    wanted = {"kubernetes.io/os": "windows", "node.kubernetes.io/windows-build": "10.0.17763", "team": "web"}
+    wanted = {"kubernetes.io/os": "windows", "node.kubernetes.io/windows-build": "10.0.20348", "team": "web"}
     assert {name: labels.get(name) for name in wanted} == wanted
     assert labels["mullion.dev/pool"] == document["machine"]["pool"]
     assert ("os", "windows", "NoSchedule") in {(e["key"], e.get("value"), e["effect"]) for e in node["spec"]["taints"]}

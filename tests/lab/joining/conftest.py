@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from components.node import addons, downloads
+from components.node.layout import WINDOWS_STATE
 from components.node.role import Role, role
 from components.stack_files.stack import CLUSTER, read_stack
 from lab import build, windows
@@ -25,7 +26,7 @@ from sandbox.boot.windows.server import CRI, no_runtime
 from tests.boot_to_ready.lab import Lab, lab
 from tests.boot_to_ready.windows import Server, server
 from tests.lab.conftest import WINPWSH, Find
-from tests.lab.joining.control_plane import TOKEN, ControlPlane, kubeadm_files
+from tests.lab.joining.control_plane import JOIN_SECRET, NUMBER, ControlPlane, kubeadm_files
 
 POOL = "web"
 ROUTER = "10.20.0.1"
@@ -105,10 +106,11 @@ def joined(
         plane.start()
         plane.apply(addons.windows_nodes(worker))
         record = cloud.machine(POOL)
-        cloud.set_secret("join_secret", record, TOKEN)
+        cloud.set_secret("join_secret", record, JOIN_SECRET)
         space = cloud.join(record)
         stack.enter_context(no_runtime(programs["crinotready"], space))
         machine = stack.enter_context(server(WINPWSH, cloud, record, space, folder / "worker", "v2"))
+        machine.put(rf"{WINDOWS_STATE}\join-number", NUMBER.encode())
         joined_worker = JoinedWorker(cloud, plane, machine, kubernetes, folder)
         joined_worker.boot()
         yield joined_worker

@@ -21,7 +21,11 @@ from components.rollout.kubernetes_api import PATCH, Access, KubernetesApi, Refu
 from sandbox.boot.network_namespaces import within
 from tests.awaited import until
 
-TOKEN = "abcdef.0123456789abcdef"
+JOIN_SECRET = "abcdef.0123456789abcdef"
+"""Text of the secret `join`."""
+NUMBER, TOKEN = "00112233445566778899aabbccddeeff", "0i4pgu.ctb3dv60bnxbf16h"
+"""The worker's random number, and its bootstrap token: letters of HMAC-SHA-256 of the number with JOIN_SECRET as key.
+"""
 JOINERS = "system:bootstrappers:kubeadm:default-node-token"
 ETCD = "http://127.0.0.1:2379"
 PORT = 6443
@@ -63,7 +67,7 @@ class ControlPlane:
         return {"certificate": self.secrets["ca.crt"], "key": self.secrets["ca.key"]}
 
     def start(self) -> None:
-        """Start all processes, and create what a founder creates next: the rules of tokens, and one token."""
+        """Start all processes, and create what a founder creates next: the rules of tokens, and the worker's token."""
         self._certificates()
         data = ("--data-dir", str(self.folder / "etcd"), "--unsafe-no-fsync")
         self._process("etcd", *data, "--listen-client-urls", ETCD, "--advertise-client-urls", ETCD)
@@ -147,7 +151,7 @@ class ControlPlane:
         self._kubeadm("kubeconfig", "controller-manager", "--config", str(self._config()), *folder)
 
     def _config(self) -> Path:
-        """Return kubeadm's configuration: names, addresses and the one token."""
+        """Return kubeadm's configuration: names, addresses and the worker's token."""
         version = releases.release(self.kubernetes).kubeadm_api
         token = {"token": TOKEN, "ttl": "24h0m0s", "usages": ["signing", "authentication"], "groups": [JOINERS]}
         documents = [

@@ -27,7 +27,7 @@ from google.resumable_media.requests import Download
 
 from sandbox import tamper
 from sandbox.gcp.rights import BUCKET_MEMBER, CUSTOM_ROLE, ENTRY_MEMBER, PROJECT_MEMBER, holds
-from tests.cloud_init.accounts import GCP_EMAIL, GCP_INSTANCE, GCP_PROJECT, GCP_ZONE, put
+from tests.cloud_init.accounts import GCP_EMAIL, GCP_INSTANCE, GCP_NAME, GCP_PROJECT, GCP_ZONE, put
 from tests.cloud_init.cloud import FakeCloud, serving
 
 MEMBER = f"serviceAccount:{GCP_EMAIL}"
@@ -158,14 +158,15 @@ def test_instances_of_all_zones_are_listed_filtered_and_paged(cloud: FakeCloud, 
         zone = GCP_ZONE[:-1] + place
         given = {"name": f"more-{place}", "zone": zone, "project": GCP_PROJECT}
         id = f"projects/{GCP_PROJECT}/zones/{zone}/instances/more-{place}"
-        put(cloud.services.cloud_state, "gcp:compute/instance:Instance", id, given, instanceId=f"77{ord(place)}")
+        computed = {"instanceId": f"77{ord(place)}", "networkInterfaces": []}
+        put(cloud.services.cloud_state, "gcp:compute/instance:Instance", id, given, **computed)
 
     def names(**asked: Any) -> list[str]:
         pages = instances.aggregated_list(request={"project": GCP_PROJECT, **asked})
         return [one.name for _, found in pages for one in found.instances]
 
-    assert names() == names(max_results=1) == ["web-0", "more-b", "more-c"]
-    assert names(filter=f"id = {GCP_INSTANCE}") == ["web-0"]
+    assert names() == names(max_results=1) == [GCP_NAME, "more-b", "more-c"]
+    assert names(filter=f"id = {GCP_INSTANCE}") == [GCP_NAME]
     assert names(filter='name = "more-c"') == ["more-c"]
     only(cloud)
     with pytest.raises(Exception, match=r"compute\.instances\.list"):

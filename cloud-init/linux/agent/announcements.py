@@ -1,0 +1,137 @@
+"""Bootstrap tokens of machines that announced that they want to join: one for each machine, valid for an hour.
+
+A machine's announcement is an object that only this machine may write (joining.py). The token's Secret names the
+member and the machine, so that a certificate request made with it is one of that machine.
+"""
+
+import json
+import random
+import re
+import time
+from base64 import b64decode
+from datetime import datetime, timezone
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import quote
+
+import joining
+from report import say
+
+from agent.api import Refused
+from agent.machines import Issued, successor
+from agent.seen import AWAY, Seen
+
+SECRETS = "/api/v1/namespaces/kube-system/secrets"
+TOKENS = f"{SECRETS}/bootstrap-token-"
+GROUP = "system:bootstrappers:kubeadm:default-node-token"
+"""Group that kubeadm gives the rights that `kubeadm join` needs."""
+SECONDS, RENEW_SECONDS = 3600, 1200
+"""Lifetime of a token, and what must be left of it; kube-controller-manager's tokencleaner deletes ended ones."""
+NUMBER = re.compile(r"[0-9a-f]{32}")
+LARGEST = 65536
+"""Maximum bytes of an announcement that is read."""
+AT_ONCE = 50
+"""Announcements read in one round, so that a round stays shorter than the agent's Lease."""
+ABSENT = (403, 404)
+"""Statuses for a missing object; stores answer 403 to clients that may not list."""
+
+
+def owner(secret: dict[str, Any] | None, name: str) -> str:
+    """Return the id of the machine that a token's Secret was made for; empty unless it has the member's name."""
+    described = decoded(secret).get("description", "") if secret else ""
+    member, _, instance = described.partition(" ")
+    return instance if member == name else ""
+
+
+def decoded(secret: dict[str, Any]) -> dict[str, str]:
+    """Return the fields of a Secret."""
+    return {key: b64decode(value).decode() for key, value in (secret.get("data") or {}).items()}
+
+
+def reconcile(seen: Seen) -> None:
+    """Create tokens for present machines that have no living Node, and end the rights of machines before them."""
+    if seen.members is None:
+        return
+    read = 0
+    for name in random.sample(sorted(seen.members), len(seen.members)):  # all have their turn at AT_ONCE
+        member = seen.members[name]
+        instance = seen.machines.present(name)
+        issued, node = seen.machines.issued(name), seen.nodes().get(name)
+        if not instance or (issued.revoked and issued.instance == instance):
+            continue
+        if issued.instance not in ("", instance):
+            if node:
+                seen.remove(node)
+            seen.machines.enter(name, successor(issued, instance))
+            say(f"machine {instance} has the name {name}: certificates of machine {issued.instance} are not renewed")
+        if not issued.instance and lives(seen, name):
+            seen.machines.enter(name, Issued(instance))  # it joined before there was a record
+        waits = not lives(seen, name) or seen.machines.issued(name).certificates == {}
+        if waits and member.get("records") and read < AT_ONCE:
+            read += 1
+            admit(seen, member, instance)
+
+
+def lives(seen: Seen, name: str) -> bool:
+    """Return whether the member has a Node whose kubelet renews its Lease."""
+    node = seen.nodes().get(name)
+    return bool(node) and seen.silent_for(node) < AWAY
+
+
+def admit(seen: Seen, member: dict[str, Any], instance: str) -> None:
+    """Create the machine's token if it has announced itself and the token lacks or ends soon."""
+    number = announced(seen, member, instance)
+    if not number:
+        return
+    identifier, _, secret = joining.token(seen.run.secret(seen.run.value("facts.join_secret")), number).partition(".")
+    seen.run.keep_unsaid(f"{identifier}.{secret}")
+    found = seen.api.find(f"{TOKENS}{identifier}")
+    ends = moment(decoded(found).get("expiration", "")) if found else 0.0
+    if found and owner(found, member["name"]) != instance:
+        say(f"token {identifier} of machine {instance} of {member['name']} is another machine's", "failed")
+        return  # a pending request with that token would become one of this machine
+    if found and ends - time.time() > RENEW_SECONDS:
+        return
+    metadata = {"name": f"bootstrap-token-{identifier}", "namespace": "kube-system"}
+    wanted = {"apiVersion": "v1", "kind": "Secret", "type": "bootstrap.kubernetes.io/token", "metadata": metadata}
+    wanted["stringData"] = {
+        "token-id": identifier,
+        "token-secret": secret,
+        "expiration": datetime.fromtimestamp(time.time() + SECONDS, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "usage-bootstrap-authentication": "true",
+        "auth-extra-groups": GROUP,
+        "description": f"{member['name']} {instance}",
+    }
+    try:
+        seen.api.call("PUT" if found else "POST", f"{TOKENS}{identifier}" if found else SECRETS, wanted)
+    except Refused as error:
+        if error.status != 409:
+            raise
+
+
+def announced(seen: Seen, member: dict[str, Any], instance: str) -> str:
+    """Return the number that the machine announced; empty if it announced nothing that can be used."""
+    store = seen.run.value("facts.bundle_store").rstrip("/")
+    try:
+        content = seen.run.ask("store", joining.place(store, quote(member["records"], safe=""), instance))
+    except HTTPError as error:
+        if error.code in ABSENT:
+            return ""
+        raise
+    try:
+        document = json.loads(content[:LARGEST])
+        number = document["number"] if document["instance"] == instance else ""
+    except (ValueError, LookupError, TypeError, RecursionError):
+        number = ""
+    if not isinstance(number, str) or not NUMBER.fullmatch(number):
+        say(f"the announcement of machine {instance} of {member['name']} is no announcement", "failed")
+        return ""
+    return number
+
+
+def moment(text: str) -> float:
+    """Return the seconds since 1970 of a token's expiration; 0 if it cannot be read."""
+    try:
+        return datetime.strptime(text.replace("Z", "+0000"), "%Y-%m-%dT%H:%M:%S%z").timestamp()
+    except ValueError:
+        return 0.0

@@ -1,0 +1,133 @@
+"""Machines of members: which machine has a member's name now, and which client certificates it was issued.
+
+The cloud decides which machine has a name. ConfigMap kube-system/mullion-machines, which no node can write, has the
+rest, as JSON by member's name: the fields of Issued. A machine of a cluster that is older than this record is entered
+when it first renews its certificate.
+"""
+
+import base64
+import dataclasses
+import hashlib
+import json
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import compute
+from kinds.cluster import VERSION, elements
+from run import Run
+
+from agent.api import Api
+from agent.memory import Memory
+
+MACHINES = "mullion-machines"
+"""Name of the ConfigMap."""
+BEFORE_VALIDITY = 3
+"""Fields of a TBSCertificate before the validity, without the version (RFC 5280, 4.1)."""
+BEGIN, END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+
+
+@dataclass(frozen=True)
+class Issued:
+    """What a member's machine was issued. Times are seconds since 1970."""
+
+    instance: str = ""
+    """Id of the machine; empty if none was admitted yet."""
+    certificates: dict[str, float] | None = None
+    """End by sha256 (hex) of its client certificates; None if the machine joined before this record began."""
+    asked: list[str] = field(default_factory=list)
+    """Names of approved requests whose certificate the agent has not seen yet."""
+    older: float = 0.0
+    """End of the last certificate of earlier machines of the name; 0 if there are none, or none are known."""
+    revoked: bool = False
+    """Whether `mullion revoke` ended the machine's rights."""
+
+
+def successor(before: Issued, instance: str) -> Issued:
+    """Return the entry of a machine that takes over a name; the certificates of the one before stay on record."""
+    ends = [before.older, *(before.certificates or {}).values()]
+    return Issued(instance, {}, [], max(ends))
+
+
+class Machines:
+    """The machines in one round; queries the cloud once."""
+
+    def __init__(self, run: Run, api: Api, members: dict[str, Any]) -> None:
+        self.run, self.api, self.members = run, api, members
+        self._present: dict[str, str] | None = None
+        self._memory: Memory | None = None
+
+    def present(self, name: str) -> str:
+        """Return the id of the machine that has the member's name and address in the cloud; empty if none has."""
+        if self._present is None:
+            addresses = {each["name"]: each["address"] for each in self.members.values()}
+            self._present = compute.machines(self.run, addresses)
+        return self._present.get(name, "")
+
+    @property
+    def memory(self) -> Memory:
+        """Return the record as read in this round."""
+        if self._memory is None:
+            self._memory = Memory(self.api, MACHINES)
+        return self._memory
+
+    def issued(self, name: str) -> Issued:
+        """Return what the member's machine was issued."""
+        text = self.memory.values.get(name)
+        return Issued(**json.loads(text)) if text else Issued()
+
+    def enter(self, name: str, issued: Issued) -> None:
+        """Record what the member's machine was issued. Raise RuntimeError if another client wrote meanwhile."""
+        if not self.memory.write(**{name: json.dumps(dataclasses.asdict(issued), sort_keys=True)}):
+            self._memory = None
+            raise RuntimeError(f"{MACHINES} was changed by another client: the next round tries again")
+
+    def approved(self, name: str, request: str, joins: bool) -> None:
+        """Record that a request of the present machine is about to be approved. joins: by its bootstrap token."""
+        issued, present = self.issued(name), self.present(name)
+        if issued.instance not in ("", present):
+            issued = successor(issued, present)
+        certificates = {} if joins and issued.certificates is None else issued.certificates
+        issued = dataclasses.replace(issued, instance=present, certificates=certificates)
+        self.enter(name, dataclasses.replace(issued, asked=sorted({*issued.asked, request})))
+
+    def collect(self, requests: list[dict[str, Any]]) -> None:
+        """Record the certificates that were issued for approved requests; forget those that have ended, and requests
+        that failed or no longer exist.
+        """
+        status = {each["metadata"]["name"]: each.get("status") or {} for each in requests}
+        for name in list(self.memory.values):
+            issued = self.issued(name)
+            given = [text for text in (status.get(each, {}).get("certificate") for each in issued.asked) if text]
+            ends = {**(issued.certificates or {}), **dict(map(certificate, given))}
+            ends = {mark: end for mark, end in ends.items() if end > time.time()}
+            pending = [each for each in issued.asked if each in status and not ended(status[each])]
+            if pending != issued.asked:
+                held = ends if given else issued.certificates
+                self.enter(name, dataclasses.replace(issued, certificates=held, asked=pending))
+
+
+def ended(status: dict[str, Any]) -> bool:
+    """Return whether a request's certificate is issued, or never will be."""
+    return bool(status.get("certificate")) or any(each["type"] != "Approved" for each in status.get("conditions") or ())
+
+
+def certificate(encoded: str) -> tuple[str, float]:
+    """Return the sha256 (hex) and the end of the first certificate of base64-encoded PEM."""
+    body = base64.b64decode(encoded).decode().partition(BEGIN)[2].partition(END)[0]
+    der = base64.b64decode(body)
+    content = next(elements(next(elements(der))[1]))[1]
+    fields = [whole for tag, _, whole in elements(content) if tag != VERSION]
+    ((_, validity, _),) = elements(fields[BEFORE_VALIDITY])
+    (_, (kind, end, _)) = elements(validity)
+    return hashlib.sha256(der).hexdigest(), moment(kind, end.decode("ascii"))
+
+
+UTC_TIME = 0x17
+
+
+def moment(kind: int, text: str) -> float:
+    """Return a UTCTime (YYMMDDHHMMSSZ, the years 1950 to 2049) or GeneralizedTime (YYYYMMDDHHMMSSZ)."""
+    century = ("20" if int(text[:2]) < 50 else "19") if kind == UTC_TIME else ""
+    return datetime.strptime(f"{century}{text[:-1]}+0000", "%Y%m%d%H%M%S%z").timestamp()

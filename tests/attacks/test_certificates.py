@@ -1,0 +1,207 @@
+"""Attacks by root on a Linux worker: get the certificate of another node, keep one after the machine was replaced."""
+
+import importlib
+from collections.abc import Callable, Iterator
+from ipaddress import ip_address
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from urllib.error import HTTPError
+
+import pytest
+from cryptography import x509
+
+from tests.agent.kubelets import CLIENT, SERVING
+from tests.attacks.account import Account, opened
+from tests.awaited import until
+from tests.lab.agent.served import TOKEN, Served
+
+pytestmark = pytest.mark.lab
+
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+NODES = "/api/v1/nodes"
+MERGE = "application/merge-patch+json"
+AWAY = {"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "x", "message": "x"}]}}
+
+
+@pytest.fixture
+def account(tmp_path: Path, loader: ModuleType) -> Iterator[Account]:
+    """Return an account with a control plane and two workers."""
+    (tmp_path / "account").mkdir()
+    with opened(tmp_path / "account", loader) as made:
+        for name, address in (("control-plane-0", "10.20.64.10"), ("web-0", "10.20.1.4"), ("web-1", "10.20.1.5")):
+            made.launch(name, address)
+        yield made
+
+
+class Agent:
+    """The active agent on control-plane-0."""
+
+    def __init__(self, account: Account, api: Any, module: Callable[[str], ModuleType]) -> None:
+        self.account, self.api, self.module = account, api, module
+        self.silent: dict[str, tuple[str, float]] = {}
+
+    def round(self) -> None:
+        """Run the concerns that admit machines and judge requests."""
+        with self.account.on("control-plane-0") as facts:
+            run = machine_run("control-plane-0", facts, Path("/nowhere"))
+            given = (run, self.api, self.account.members(), True, self.silent, lambda name: None)
+            self.module("announcements").reconcile(self.module("seen").Seen(*given))
+            self.module("signing").reconcile(self.module("seen").Seen(*given))
+
+
+def machine_run(name: str, facts: dict[str, str], root: Path) -> Any:
+    """Return a run of the executor on a machine."""
+    run = importlib.import_module("run").Run(root, {"machine": {"name": name}, "facts": facts}, {})
+    run.try_for(60)
+    return run
+
+
+def announce(account: Account, name: str, folder: Path) -> str:
+    """Announce a machine as its executor does; return its bootstrap token."""
+    with account.on(name) as facts:
+        root = folder / account.instances[name]
+        return importlib.import_module("joining").announce(machine_run(name, facts, root))
+
+
+@pytest.fixture
+def agent(account: Account, api: Any, module: Callable[[str], ModuleType]) -> Iterator[Agent]:
+    """Return the agent of an API without nodes, requests, tokens and record of an earlier test."""
+    module("signing").close(api)
+    forget(api)
+    yield Agent(account, api, module)
+    forget(api)
+
+
+def forget(api: Any) -> None:
+    """Delete what a test leaves."""
+    record = "/api/v1/namespaces/kube-system/configmaps/mullion-machines"
+    leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+    for folder in (NODES, REQUESTS, leases):
+        for each in api.call("GET", folder)["items"]:
+            api.call("DELETE", f"{folder}/{each['metadata']['name']}")
+    for each in api.call("GET", "/api/v1/namespaces/kube-system/secrets")["items"]:
+        if each["metadata"]["name"] != f"bootstrap-token-{TOKEN[:6]}":
+            api.call("DELETE", f"/api/v1/namespaces/kube-system/secrets/{each['metadata']['name']}")
+    if api.find(record):
+        api.call("DELETE", record)
+
+
+def verdict(api: Any, name: str) -> tuple[str, str]:
+    """Return condition and message of a request."""
+    conditions = api.call("GET", f"{REQUESTS}/{name}").get("status", {}).get("conditions") or [{}]
+    return conditions[0].get("type", ""), conditions[0].get("message", "")
+
+
+def joined(served: Served, agent: Agent, name: str, folder: Path) -> dict[str, Any]:
+    """Join a machine as its kubelet does; return the identity of its certificate."""
+    token = announce(agent.account, name, folder)
+    agent.round()
+    asked = served.request(served.pem(name), CLIENT, {"token": token})
+    agent.round()
+    assert verdict(agent.api, asked)[0] == "Approved"
+    owner = served.issued(asked)
+    assert served.call(owner, "POST", NODES, {"metadata": {"name": name}})["kind"] == "Node"
+    agent.round()
+    return owner
+
+
+def test_a_workers_token_gets_no_other_nodes_certificate(
+    served: Served, agent: Agent, api: Any, tmp_path: Path
+) -> None:
+    """Nodes that flannel's ServiceAccount declares away, machines that are planned and not made, other names."""
+    joined(served, agent, "web-0", tmp_path)
+    joined(served, agent, "control-plane-0", tmp_path)
+    token = announce(agent.account, "web-1", tmp_path)
+    agent.round()
+    for name in ("web-0", "control-plane-0"):
+        api.call("PATCH", f"{NODES}/{name}/status", AWAY, MERGE)
+    names = ("control-plane-0", "web-0", "web-9", "control-plane-1")
+    asked = {name: served.request(served.pem(name), CLIENT, {"token": token}) for name in names}
+    agent.round()
+    said = {name: verdict(api, request) for name, request in asked.items()}
+    assert {condition for condition, _ in said.values()} == {"Denied"}, said
+    assert "has the name control-plane-0" in said["control-plane-0"][1]
+    assert said["web-9"][1] == "the cloud has no machine web-9"
+    assert said["control-plane-1"][1] == "control-plane-1 is no planned member"
+
+
+def test_the_secret_that_every_machine_reads_gives_no_rights(served: Served, agent: Agent) -> None:
+    """kubeadm makes it as a token of a group without rights; without its number it gives no machine's token."""
+    with agent.account.on("web-1") as facts:
+        secret = machine_run("web-1", facts, Path("/nowhere")).secret("join")
+    nobody = importlib.import_module("kinds.cluster").NOBODY
+    served.kubeadm("token", "create", secret, "--groups", nobody, "--kubeconfig", str(served.administrator))
+    until(lambda: served.call({"token": secret}, "GET", NODES)["code"] == 403, "the token is known")
+    body = {"metadata": {"generateName": "csr-"}, "spec": {"signerName": CLIENT, "usages": ["client auth"]}}
+    for method, path in (("POST", REQUESTS), ("GET", REQUESTS), ("GET", "/api/v1/namespaces/kube-system/configmaps")):
+        assert served.call({"token": secret}, method, path, body)["code"] == 403
+
+
+def test_a_worker_cannot_announce_in_another_machines_name(agent: Agent, tmp_path: Path) -> None:
+    victim = agent.account.instances["web-0"]
+    with agent.account.on("web-1") as facts:
+        run = machine_run("web-1", facts, tmp_path)
+        place = f"{facts['bundle_store']}/join/AROAWORKERS%3A{victim}.json"
+        for method, body in (("PUT", b'{"number": "0"}'), ("GET", b"")):
+            with pytest.raises(HTTPError, match="AccessDenied"):
+                run.ask("store", place, method, body)
+
+
+def test_an_announcement_with_a_changed_content_admits_nobody(agent: Agent, api: Any, tmp_path: Path) -> None:
+    """Deep nesting, wrong types, another machine's id, a number that is none."""
+    instance = agent.account.instances["web-1"]
+    bodies = [b"[" * 60000, b"7", b"{}", b'{"number": 7, "instance": "%s"}' % instance.encode(), b"\xff" * 9]
+    bodies += [b'{"number": "%s", "instance": "i-0"}' % (b"0" * 32)]
+    for body in bodies:
+        with agent.account.on("web-1") as facts:
+            place = f"{facts['bundle_store']}/join/AROAWORKERS%3A{instance}.json"
+            machine_run("web-1", facts, tmp_path).ask("store", place, "PUT", body)
+        agent.round()
+    secrets = api.call("GET", "/api/v1/namespaces/kube-system/secrets")["items"]
+    assert {each["metadata"]["name"] for each in secrets} <= {f"bootstrap-token-{TOKEN[:6]}"}
+
+
+def test_a_replaced_machines_certificate_is_not_renewed_and_does_not_keep_its_successor_out(
+    served: Served, agent: Agent, api: Any, tmp_path: Path
+) -> None:
+    """The thief of the old key heartbeats, so the Node stays Ready, while the machine is rolled."""
+    account, names = agent.account, [x509.DNSName("web-1"), x509.IPAddress(ip_address("10.20.1.5"))]
+    stolen = joined(served, agent, "web-1", tmp_path)
+    renewed = served.request(served.pem("web-1"), CLIENT, stolen)
+    agent.round()
+    assert verdict(api, renewed)[0] == "Approved", "its own machine renews"
+    served.issued(renewed)
+    account.terminate("web-1")
+    for signer, pem in ((CLIENT, served.pem("web-1")), (SERVING, served.pem("web-1", names))):
+        asked = served.request(pem, signer, stolen)
+        agent.round()
+        assert verdict(api, asked) == ("Denied", "the cloud has no machine web-1")
+    account.launch("web-1", "10.20.1.5")
+    agent.round()
+    assert api.find(f"{NODES}/web-1") is None, "kubeadm join refuses while a Node of this name is Ready"
+    joined(served, agent, "web-1", tmp_path)
+    for signer, pem in ((CLIENT, served.pem("web-1")), (SERVING, served.pem("web-1", names))):
+        asked = served.request(pem, signer, stolen)
+        agent.round()
+        condition, message = verdict(api, asked)
+        assert (condition, "was not issued to machine" in message) == ("Denied", True), message
+
+
+def test_the_token_of_a_replaced_machine_is_refused(served: Served, agent: Agent, api: Any, tmp_path: Path) -> None:
+    token = announce(agent.account, "web-1", tmp_path)
+    agent.round()
+    agent.account.terminate("web-1")
+    agent.account.launch("web-1", "10.20.1.5")
+    asked = served.request(served.pem("web-1"), CLIENT, {"token": token})
+    agent.round()
+    assert verdict(api, asked)[0] == "Denied"
+
+
+def test_a_machine_that_lost_its_certificate_joins_again(served: Served, agent: Agent, tmp_path: Path) -> None:
+    """The same machine proves itself again, also while its Node exists."""
+    joined(served, agent, "web-1", tmp_path)
+    token = announce(agent.account, "web-1", tmp_path)
+    asked = served.request(served.pem("web-1"), CLIENT, {"token": token})
+    agent.round()
+    assert verdict(agent.api, asked)[0] == "Approved"
