@@ -3,9 +3,11 @@
     mono-api-info /usr/lib/mono/4.7.2-api/{mscorlib,System,System.Core,...}.dll > api.xml    # Debian: mono-devel 6.8
     python -m tools.powershell_facts framework api.xml
     python -m tools.powershell_facts cmdlets desktop-5.1.14393.206-windows.json
+    python -m tools.powershell_facts values reference/5.1 docset/winserver2019-ps
 
 The second file is in Engine/Settings of PowerShell/PSScriptAnalyzer: the commands of Windows PowerShell 5.1, exported
-on a machine with Windows 10 (build 14393).
+on a machine with Windows 10 (build 14393). The folders of the third command are in MicrosoftDocs/PowerShell-Docs and
+MicrosoftDocs/windows-powershell-docs: a page for each command, with the values that a parameter accepts.
 """
 
 import json
@@ -21,11 +23,16 @@ DATA = Path(__file__).resolve().parents[1] / "tests" / "powershell_lint" / "data
 SOURCES = {
     "framework": "reference assemblies of .NET Framework 4.7.2 (Windows Server 2019), of Debian's mono-devel 6.8.0.105",
     "cmdlets": "Engine/Settings/desktop-5.1.14393.206-windows.json of PowerShell/PSScriptAnalyzer",
+    "values": "reference/5.1 of MicrosoftDocs/PowerShell-Docs, docset/winserver2019-ps of windows-powershell-docs",
 }
 PUBLIC, ACCESS, STATIC = 6, 7, 16
 """Values and mask of member attributes (ECMA-335, II.23.1.5 and II.23.1.10)."""
 PARAMETER = re.compile(r"(\[)?(\[)?-(\w+)\]?(?: <([^>]*)>)?\]?")
 """One parameter of a syntax line: [-A], [-A <type>], -A <type>, [[-A] <type>], [-A] <type>."""
+
+PAGED = re.compile(r"^### -(\w+)\n(?:(?!^###).)*?^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+"""Name and properties of a parameter on a command's page."""
+ACCEPTED = re.compile(r"^Accepted values: *(\S.*)$", re.MULTILINE)
 
 
 def _attributed(parameter: ElementTree.Element) -> str:
@@ -106,13 +113,32 @@ def cmdlets(text: str) -> dict[str, Any]:
     return {"source": SOURCES["cmdlets"], "commands": dict(sorted(commands.items())), "aliases": sorted(aliases)}
 
 
-def main(what: str, file: str) -> None:
-    """Read the file and write the facts."""
-    facts = {"framework": framework, "cmdlets": cmdlets}[what](Path(file).read_text("utf-8-sig"))
+def accepted(page: str) -> dict[str, list[str]]:
+    """Return the values that the parameters on a command's page accept, by parameter; the others take any."""
+    found: dict[str, list[str]] = {}
+    for name, properties in PAGED.findall(page):
+        if said := ACCEPTED.search(properties):
+            found[name] = sorted({each.strip() for each in said.group(1).split(",")} - {""})
+    return found
+
+
+def values(folders: list[str]) -> dict[str, Any]:
+    """Return values by command and parameter, of all pages `Verb-Noun.md` below the folders."""
+    pages = sorted(each for folder in folders for each in Path(folder).rglob("*-*.md"))
+    found = {each.stem: accepted(each.read_text("utf-8-sig").replace("\r\n", "\n")) for each in pages}
+    return {"source": SOURCES["values"], "values": {name: rows for name, rows in sorted(found.items()) if rows}}
+
+
+def main(what: str, *files: str) -> None:
+    """Read the files and write the facts."""
+    if what == "values":
+        facts = values(list(files))
+    else:
+        facts = {"framework": framework, "cmdlets": cmdlets}[what](Path(files[0]).read_text("utf-8-sig"))
     text = json.dumps(facts, separators=(",", ":"), ensure_ascii=True)
     DATA.mkdir(parents=True, exist_ok=True)
     (DATA / f"{what}.json.xz").write_bytes(lzma.compress(text.encode("ascii"), preset=9 | lzma.PRESET_EXTREME))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main(*sys.argv[1:])

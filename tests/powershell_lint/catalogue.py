@@ -10,7 +10,7 @@ from typing import Any
 from tests.powershell_lint.tables import ALIASES, COMMON, MODULES
 from tools.powershell_facts import parameter_sets
 
-FILE = Path(__file__).parent / "data" / "cmdlets.json.xz"
+DATA = Path(__file__).parent / "data"
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,14 @@ class Command:
 
 
 @functools.cache
-def _facts() -> dict[str, Any]:
-    return json.loads(lzma.decompress(FILE.read_bytes()))
+def _facts(name: str = "cmdlets") -> dict[str, Any]:
+    return json.loads(lzma.decompress((DATA / f"{name}.json.xz").read_bytes()))
+
+
+@functools.cache
+def accepted(command: str, parameter: str) -> frozenset[str]:
+    """Return the values that a parameter accepts, in lower case; empty: any (pages of Microsoft's documentation)."""
+    return frozenset(each.lower() for each in _facts("values")["values"].get(command, {}).get(parameter, ()))
 
 
 @functools.cache

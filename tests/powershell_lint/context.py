@@ -13,9 +13,9 @@ FOUND = tuple[int, str]
 """Line and text of a finding."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Context:
-    """Scripts that run in one scope; `entries` are those that something starts."""
+    """Scripts that run in one scope; `entries` are those that something starts. Equal only to itself, so hashable."""
 
     scripts: dict[str, Script]
     entries: list[str]

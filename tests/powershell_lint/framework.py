@@ -74,6 +74,14 @@ def assemblies(full: str) -> set[str]:
     return own.union(*(assemblies(each) for each in arguments))
 
 
+def lacks(kind: str, text: str) -> bool:
+    """Return whether an enumeration lacks a name of a text such as `ReadWrite, Delete`."""
+    if kind not in types() or types()[kind][1] != "enum":
+        return False
+    known = {name.lower() for name in types()[kind][3]}
+    return any(part.strip().lower() not in known and not part.strip().isdigit() for part in text.split(","))
+
+
 def lineage(full: str) -> Iterator[str]:
     """Yield the type and all that it inherits from, interfaces too."""
     todo, seen = [split(full)[0]], set[str]()

@@ -2,13 +2,29 @@
 
 from dataclasses import dataclass
 
-from tests.powershell_lint import rules_commands, rules_framework, rules_language, rules_programs, rules_values
+from tests.powershell_lint import (
+    rules_arguments,
+    rules_commands,
+    rules_documents,
+    rules_framework,
+    rules_language,
+    rules_programs,
+    rules_values,
+)
 from tests.powershell_lint.context import Context
 from tests.powershell_lint.trees import Script
 
 RULES = tuple(
     rule
-    for module in (rules_language, rules_commands, rules_framework, rules_values, rules_programs)
+    for module in (
+        rules_language,
+        rules_commands,
+        rules_arguments,
+        rules_framework,
+        rules_values,
+        rules_documents,
+        rules_programs,
+    )
     for rule in module.RULES
 )
 

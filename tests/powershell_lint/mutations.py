@@ -1,45 +1,9 @@
 """Changes of the project's own scripts, each of which breaks one rule."""
 
-from dataclasses import dataclass
-
-from tests.powershell_lint.scopes import SCOPES
+from tests.powershell_lint.mutation import Mutation
+from tests.powershell_lint.mutations_of_values import ARGUMENTS, DOCUMENTS
 
 PROBE, HOST = "operations/verification/probe.ps1", "sandbox/boot/windows/host.ps1"
-
-
-@dataclass(frozen=True)
-class Mutation:
-    """One change of a script: the first `old` becomes `new`."""
-
-    path: str
-    old: str
-    new: str
-    expects: str
-    """Part of the finding's text."""
-    at: str = ""
-    """Text whose first line has the finding; empty: the changed line."""
-
-    @property
-    def scope(self) -> str:
-        """Return the name of the script's scope."""
-        return self.path if self.path in SCOPES else "node"
-
-    @property
-    def source(self) -> str:
-        """Return the script as it is."""
-        return SCOPES[self.scope].texts[self.path]
-
-    @property
-    def text(self) -> str:
-        """Return the changed script."""
-        return self.source.replace(self.old, self.new, 1)
-
-    @property
-    def line(self) -> int:
-        """Return the line of the finding."""
-        place = self.text.index(self.at) if self.at else self.source.index(self.old)
-        return self.text[:place].count("\n") + 1
-
 
 LANGUAGE = [
     Mutation(
@@ -280,4 +244,4 @@ PROGRAMS = [
         at="    $request = [Net.WebRequest]::CreateHttp($Url)",
     ),
 ]
-MUTATIONS = [*LANGUAGE, *COMMANDS, *FRAMEWORK, *ENUMERATIONS, *VALUES, *PROGRAMS]
+MUTATIONS = [*LANGUAGE, *COMMANDS, *FRAMEWORK, *ENUMERATIONS, *VALUES, *ARGUMENTS, *DOCUMENTS, *PROGRAMS]

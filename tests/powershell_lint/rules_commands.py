@@ -21,15 +21,15 @@ class Given:
     words: list[Node] = field(default_factory=list)
     """Arguments without a name; those behind a name may be its value."""
     values: dict[str, Node] = field(default_factory=dict)
-    """The argument behind a parameter, by its name as written, in lower case."""
+    """The argument of a parameter, splatted ones too, by its name as written, in lower case."""
     partly: bool = False
     """Whether a splatted variable may hold more than the script shows."""
 
 
-def literal_keys(variable: Node, script: Script) -> tuple[list[str], bool]:
-    """Return the keys of a variable that is a hashtable literal, and whether it may have others."""
+def literal_pairs(variable: Node, script: Script) -> tuple[dict[str, Node], bool]:
+    """Return keys and values of a variable that is a hashtable literal, and whether it may have others."""
     scope = variable.above("FunctionDefinitionAst") or script.root
-    keys: list[str] = []
+    pairs: dict[str, Node] = {}
     partly, found = False, False
     for node in scope.all("AssignmentStatementAst"):
         left = node.children[0]
@@ -38,15 +38,15 @@ def literal_keys(variable: Node, script: Script) -> tuple[list[str], bool]:
         ):
             key = left.children[1]
             partly = True
-            keys += [key.value] if key.kind == "StringConstantExpressionAst" else []
+            pairs |= {key.value: node.children[-1]} if key.kind == "StringConstantExpressionAst" else {}
         for name, value in targets(node):
             if bare(name.value) != bare(variable.value):
                 continue
             if not value or value.kind != "HashtableAst":
-                return [], True
+                return {}, True
             found = True
-            keys += [key.value for key in value.children[::2]]
-    return list(dict.fromkeys(keys)), partly or not found
+            pairs |= {key.value: held for key, held in zip(value.children[::2], value.children[1::2], strict=True)}
+    return pairs, partly or not found
 
 
 def given(call: Node, script: Script, known: Command | None) -> Given:
@@ -62,9 +62,10 @@ def given(call: Node, script: Script, known: Command | None) -> Given:
             if part.children:
                 found.values[part.value.lower()] = part.children[0]
         elif part.kind == "VariableExpressionAst" and part.more == "True":
-            keys, partly = literal_keys(part, script)
+            pairs, partly = literal_pairs(part, script)
             found.partly |= partly
-            found.named += [(part, key) for key in keys]
+            found.named += [(part, key) for key in pairs]
+            found.values |= {key.lower(): value for key, value in pairs.items()}
             name = ""
         elif name:
             found.values[name.lower()], name = part, ""

@@ -7,11 +7,11 @@ from tests.powershell_lint.framework import (
     Signature,
     assemblies,
     heirs,
+    lacks,
     members,
     methods,
     resolve,
     split,
-    types,
     wrong_parts,
 )
 from tests.powershell_lint.inference import member
@@ -137,14 +137,6 @@ def _any_type_has(name: str, count: int) -> bool:
     return name.lower() in extended or any(each.fits(count) for each in methods().get(name.lower(), []))
 
 
-def _lacks(kind: str, text: str) -> bool:
-    """Return whether an enumeration lacks a name of a text such as `ReadWrite, Delete`."""
-    if kind not in types() or types()[kind][1] != "enum":
-        return False
-    known = {name.lower() for name in types()[kind][3]}
-    return any(part.strip().lower() not in known and not part.strip().isdigit() for part in text.split(","))
-
-
 def _texts(call: Node) -> list[tuple[int, Node]]:
     """Return places and nodes of the arguments that are constant texts."""
     given = [each.inner() for each in call.children[2:]]
@@ -154,7 +146,7 @@ def _texts(call: Node) -> list[tuple[int, Node]]:
 def _refused(overload: Signature, texts: list[tuple[int, Node]]) -> list[tuple[Node, str]]:
     """Return the texts, with the enumerations, that an overload cannot take."""
     kinds = [each.lstrip("?*") for each in overload.parameters]
-    return [(text, kinds[place]) for place, text in texts if place < len(kinds) and _lacks(kinds[place], text.value)]
+    return [(text, kinds[place]) for place, text in texts if place < len(kinds) and lacks(kinds[place], text.value)]
 
 
 def wrong_values(script: Script, context: Context) -> Iterator[FOUND]:
@@ -169,11 +161,11 @@ def wrong_values(script: Script, context: Context) -> Iterator[FOUND]:
             yield text.line, f"'{text.value}' is not in {kind} of .NET Framework 4.7.2"
     for cast in script.root.all("ConvertExpressionAst"):
         kind, text = resolve(cast.children[0].value) or "", cast.children[1].inner()
-        if text.kind == "StringConstantExpressionAst" and _lacks(kind, text.value):
+        if text.kind == "StringConstantExpressionAst" and lacks(kind, text.value):
             yield cast.line, f"'{text.value}' is not in {kind} of .NET Framework 4.7.2"
     for binary in script.root.all("BinaryExpressionAst"):
         kind, text = context.types.of(binary.children[0]) or "", binary.children[1].inner()
-        if text.kind == "StringConstantExpressionAst" and _lacks(kind, text.value):
+        if text.kind == "StringConstantExpressionAst" and lacks(kind, text.value):
             yield binary.line, f"'{text.value}' is not in {kind} of .NET Framework 4.7.2"
 
 

@@ -117,3 +117,21 @@ _VERBS = """
 """
 VERBS = _VERBS.split()
 """Approved verbs of 5.1 (Get-Verb); Build and Deploy came with 6."""
+
+DOCUMENTED = {
+    # Networks and endpoints of HNS: dumps in microsoft/SDN #269 and #582, microsoft/Windows-Containers #563,
+    # Azure/acs-engine #1903. Some lack Subnets, ManagementIP or Policies. Answers of HNSCall have Success
+    # (hnsResponse in internal/hns/hns.go of microsoft/hcsshim).
+    "": "id name type virtualnetwork ipaddress addressprefix success",
+    # OAuth tokens of GCP's metadata server and of Azure's IMDS
+    "loader.ps1": "access_token",
+    "gcp.ps1": "access_token",
+    "azure.ps1": "access_token",
+    # payload.data: AccessSecretVersionResponse of GCP's Secret Manager; value: SecretBundle of Azure's Key Vault
+    "modules/clouds.ps1": "payload data value",
+    # written by this project: machine.json, epoch.json, progress.json
+    "collect-logs.ps1": "facts",
+    "contact/one-file.ps1": "change",
+    "epoch.ps1": "epoch",
+}
+"""Properties, in lower case, that a JSON document always has, by script that reads it; "": what HNS answers."""

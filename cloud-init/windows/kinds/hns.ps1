@@ -20,8 +20,10 @@ function Test-Bridge {
     [CmdletBinding()]
     param($Network, $Step)
     if (-not $Network -or $Network.Type -ne 'L2Bridge') { return $false }
-    (Test-NetworkRange $Network $Step['subnet']) -and
-    @($Network.Subnets)[0].GatewayAddress -eq (Get-RangeAddress $Step['subnet'] 1)
+    $gateways = @(Get-NetworkSubnet $Network | ForEach-Object {
+            if ($_.PSObject.Properties['GatewayAddress']) { $_.GatewayAddress }
+        })
+    (Test-NetworkRange $Network $Step['subnet']) -and $gateways -contains (Get-RangeAddress $Step['subnet'] 1)
 }
 
 # .SYNOPSIS
@@ -197,7 +199,7 @@ function Get-OverlayProblem {
     }
     if (-not $network) { return 'overlay-missing', "HNS has no network $name" }
     if ($network.Type -ne 'Overlay' -or -not (Test-NetworkRange $network $Step['subnet'])) {
-        $ranges = @($network.Subnets | ForEach-Object { $_.AddressPrefix }) -join ', '
+        $ranges = @(Get-NetworkSubnet $network | ForEach-Object { $_.AddressPrefix }) -join ', '
         return 'overlay-missing', "HNS network $name is $($network.Type) of $ranges, not Overlay of $($Step['subnet'])"
     }
     foreach ($problem in (Get-SubnetFileProblem $Step), (Get-AddressProblem $Run $Step['address'])) {

@@ -74,12 +74,20 @@ function Get-FlannelRange {
 }
 
 # .SYNOPSIS
+# Return the subnets of a network; nothing if HNS lists none, as of some transparent networks.
+function Get-NetworkSubnet {
+    [CmdletBinding()]
+    param($Network)
+    if ($Network.PSObject.Properties['Subnets']) { $Network.Subnets }
+}
+
+# .SYNOPSIS
 # Return whether the HNS network has the range or does not exist; true if the range is not known yet.
 function Test-NetworkRange {
     [CmdletBinding()]
     param($Network, [string] $Subnet)
     if (-not $Network -or -not $Subnet) { return $true }
-    $ranges = @($Network.Subnets | ForEach-Object { $_.AddressPrefix })
+    $ranges = @(Get-NetworkSubnet $Network | ForEach-Object { $_.AddressPrefix })
     $ranges.Count -eq 1 -and $ranges[0] -eq $Subnet
 }
 
