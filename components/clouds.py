@@ -83,6 +83,8 @@ class CloudFacts:
     stores_need_allow: bool = False
     """Whether the stores answer only listed addresses, so that `api.allow` must hold the program's address."""
 
+    mtu: int
+    """Bytes of the largest packet that the cloud's network takes whole from every machine, Windows too."""
     time_server: str | None
     """NTP server in the cloud's network; None: the images use the host's clock."""
     metadata_routes: tuple[str, ...] = (METADATA_ADDRESS,)
@@ -116,6 +118,8 @@ CLOUDS: dict[str, CloudFacts] = {
         powershell_tags=("<powershell>\n", "</powershell>\n"),
         edge_subnets=True,
         route_limit=500,  # since June 2025, before 50
+        # machines have 9001 (EC2 user guide, "Network MTU"), but HNS gives Windows pods 1450 (Azure/AKS#2873)
+        mtu=1500,
         time_server="169.254.169.123",
         # EC2Launch routes these by the adapter that loses its address to the virtual switch: metadata, time, DNS,
         # activation
@@ -145,6 +149,9 @@ CLOUDS: dict[str, CloudFacts] = {
         route_limit=400,
         probe_ranges=(IPv4Network(f"{WIRE_SERVER}/32"),),
         stores_need_allow=True,
+        # the network cuts larger packets into fragments (TCP/IP performance tuning for Azure VMs), and Windows loses
+        # those of VXLAN packets (kubernetes-sigs/cluster-api-provider-azure#1335)
+        mtu=1400,
         time_server=None,
         # WireServer gives out extension settings, with secrets (CVE-2021-27075)
         closed_to_pods=(ClosedAddress(METADATA_ADDRESS), ClosedAddress(WIRE_SERVER, (80, 32526))),
@@ -171,6 +178,7 @@ CLOUDS: dict[str, CloudFacts] = {
         route_limit=250,  # of a network's quota
         # Load balancing documentation, "Probe IP ranges and firewall rules": internal and external passthrough
         probe_ranges=tuple(map(IPv4Network, ("35.191.0.0/16", "130.211.0.0/22", "209.85.152.0/22", "209.85.204.0/22"))),
+        mtu=1500,  # set on the cluster's network; GCP's default of 1460 is below what images and peers expect
         time_server=GCP_METADATA,
         # the metadata server is the network's name server too, which CoreDNS asks; only HTTP and HTTPS are closed
         closed_to_pods=(ClosedAddress(METADATA_ADDRESS, (80, 443)),),

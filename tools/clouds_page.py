@@ -61,6 +61,7 @@ ROWS: tuple[tuple[str, Callable[[str], str]], ...] = (
         "sources of health probes",
         lambda cloud: _code(CLOUDS[cloud].probe_ranges).replace("none", "the load balancer"),
     ),
+    ("largest packet between machines, in bytes (overlay)", lambda cloud: str(CLOUDS[cloud].mtu)),
     (
         "time server of machines",
         lambda cloud: _code(filter(None, [CLOUDS[cloud].time_server])).replace("none", "the host's clock"),

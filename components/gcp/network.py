@@ -11,9 +11,6 @@ from components.topology.addressing import ANYWHERE, NetworkPlan
 from components.wiring.context import ClusterContext
 from components.wiring.fixed_layout import fixed_layout
 
-MTU = 1500
-"""Bytes. GCP's default of 1460 is below the 1500 that images and peers expect."""
-
 PORTS_PER_MACHINE = 256
 """Minimum NAT ports of a machine (Cloud NAT documentation, "Port reservation": 64 by default). Image pulls open many
 connections to one registry."""
@@ -51,7 +48,7 @@ class Network(pulumi.ComponentResource):
             description=Output.concat("Nodes of ", name, ": ", nodes),  # resolves once the layout's check has passed
             auto_create_subnetworks=False,
             delete_default_routes_on_create=True,
-            mtu=MTU,
+            mtu=context.plan.spec.cloud.facts.mtu,
             routing_mode="REGIONAL",
             opts=ResourceOptions(parent=self, protect=context.plan.spec.protect),
         )

@@ -1,6 +1,7 @@
 """Add-ons that the control plane applies: manifests in cloud-init/addons with the spec's values filled in."""
 
 import copy
+import hashlib
 import json
 from collections.abc import Callable
 from functools import lru_cache
@@ -13,7 +14,7 @@ from components import releases
 from components.node import cni, network
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG
-from components.node.plan import Phase, Scope
+from components.node.plan import Phase, Scope, canonical
 from components.node.role import Role, taint
 from components.node.runtime import WINDOWS_HANDLERS
 from components.spec.models import NetworkMode, Pool
@@ -43,8 +44,12 @@ def flannel(role: Role) -> list[Manifest]:
     (settings,) = (each for each in manifests if each["kind"] == "ConfigMap")
     settings["data"] = {
         "cni-conf.json": json.dumps(cni.linux(role.spec.network)),
-        "net-conf.json": json.dumps(network.net_conf(role.spec.network)),
+        "net-conf.json": json.dumps(network.net_conf(role)),
     }
+    # flanneld reads its settings at its start only; a changed annotation of the template starts new pods
+    (daemons,) = (each for each in manifests if each["kind"] == "DaemonSet")
+    template = daemons["spec"]["template"]["metadata"]
+    template["annotations"] = {"mullion.dev/settings": hashlib.sha256(canonical(settings["data"])).hexdigest()[:16]}
     return manifests
 
 

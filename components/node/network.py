@@ -19,12 +19,15 @@ from components.node.waiting import wait
 from components.spec.models import Network, NetworkMode, Runtime
 
 
-def net_conf(network: Network) -> dict[str, Any]:
-    """Return flannel's net-conf.json for overlay, the same for the Linux ConfigMap and for Windows (FLN-01)."""
-    return {
-        "Network": str(network.pods),
-        "Backend": {"Type": "vxlan", "VNI": network.vni, "Port": network.port},
-    }
+def net_conf(role: Role) -> dict[str, Any]:
+    """Return flannel's net-conf.json for overlay, the same for the Linux ConfigMap and for Windows (FLN-01).
+
+    Only flannel on Linux reads MTU, the largest packet between machines: pods get 50 bytes less (flannel-io/flannel
+    pkg/backend/vxlan/device.go). On Windows HNS gives pods 1450, whatever the machine has (Azure/AKS#2873).
+    """
+    network = role.spec.network
+    backend = {"Type": "vxlan", "VNI": network.vni, "Port": network.port, "MTU": role.spec.cloud.facts.mtu}
+    return {"Network": str(network.pods), "Backend": backend}
 
 
 CNI_FILE = "10-flannel.conflist"
@@ -150,7 +153,7 @@ def _flanneld(role: Role) -> tuple[Step, ...]:
     ]
     return (
         step("directory", "flannel-logs", path=WINDOWS.path(WINDOWS.logs, "flanneld"), access="private"),
-        step("file", "net-conf", path=configuration, format="json", content=net_conf(role.spec.network)),
+        step("file", "net-conf", path=configuration, format="json", content=net_conf(role)),
         wait("node-address", address=ref("machine.address")),
         step(
             "service",

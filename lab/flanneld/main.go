@@ -52,6 +52,7 @@ type network struct {
 	Network string `json:"Network"`
 	Backend struct {
 		Type string `json:"Type"`
+		MTU  int    `json:"MTU"`
 	} `json:"Backend"`
 }
 
@@ -185,9 +186,13 @@ func write(conf *network, subnet string) error {
 	if err != nil {
 		return err
 	}
+	packet := conf.Backend.MTU
+	if packet == 0 {
+		packet = link.Attrs().MTU
+	}
 	text := fmt.Sprintf(
 		"FLANNEL_NETWORK=%s\nFLANNEL_SUBNET=%s/%d\nFLANNEL_MTU=%d\nFLANNEL_IPMASQ=%t\n",
-		conf.Network, first, ones, link.Attrs().MTU-headers, *masquerade,
+		conf.Network, first, ones, packet-headers, *masquerade,
 	)
 	if present, err := os.ReadFile(written); err == nil && string(present) == text {
 		return nil

@@ -78,7 +78,7 @@ DOCUMENTS: dict[str, Callable[[str], Any]] = {
     "cni-windows-overlay-docker": lambda v: cni.windows(_windows(v, runtime="docker")),
     "cni-windows-l2bridge-containerd": lambda v: cni.windows(_bridged(v, "containerd")),
     "cni-windows-l2bridge-docker": lambda v: cni.windows(_bridged(v, "docker")),
-    "flannel-net-conf-overlay": lambda v: network.net_conf(_windows(v).spec.network),
+    "flannel-net-conf-overlay": lambda v: network.net_conf(_windows(v)),
     "cni-linux-l2bridge": lambda v: cni.linux_bridge(_bridged(v, "containerd").spec.network),
 }
 """Content of each document by name, as a function of the Kubernetes version: data, or text for files of text."""

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from components import releases
 from components.node.kinds import ref
 from components.node.plan import NodePlan
@@ -18,7 +20,23 @@ def test_fln_01_linux_and_windows_have_the_same_net_conf() -> None:
     (settings,) = [each for each in _manifests(plan(None, network=network), "flannel") if each["kind"] == "ConfigMap"]
     windows = content(plan("windows-2022", network=network), "net-conf")
     assert json.loads(settings["data"]["net-conf.json"]) == windows
-    assert windows == {"Network": "10.128.0.0/14", "Backend": {"Type": "vxlan", "VNI": 5000, "Port": 4789}}
+    backend = {"Type": "vxlan", "VNI": 5000, "Port": 4789, "MTU": 1500}
+    assert windows == {"Network": "10.128.0.0/14", "Backend": backend}
+
+
+@pytest.mark.parametrize(("cloud", "packet"), [("aws", 1500), ("azure", 1400), ("gcp", 1500)])
+def test_flannel_on_linux_sends_no_packet_that_the_cloud_cuts_before_windows_nodes(cloud: str, packet: int) -> None:
+    (settings,) = [each for each in _manifests(plan(None, cloud=cloud), "flannel") if each["kind"] == "ConfigMap"]
+    assert json.loads(settings["data"]["net-conf.json"])["Backend"]["MTU"] == packet
+
+
+def test_changed_settings_restart_flannels_pods() -> None:
+    def pods(**network: Any) -> Any:
+        manifests = _manifests(plan(None, network=network), "flannel")
+        return next(each for each in manifests if each["kind"] == "DaemonSet")["spec"]["template"]["metadata"]
+
+    assert pods() == pods()
+    assert pods()["annotations"] != pods(vni=5000)["annotations"]
 
 
 def test_the_manifest_file_of_flannel_has_the_default_network(control_plane: NodePlan) -> None:
