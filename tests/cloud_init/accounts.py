@@ -25,12 +25,12 @@ ADDRESS = "10.20.1.4"
 
 @dataclass(frozen=True)
 class Account:
-    """What tests need of one cloud."""
+    """Ids, facts and functions of one cloud for tests."""
 
     machine: str
     """Id of the machine's record in the state."""
     instance: str
-    """The id that the machine finds out itself."""
+    """The machine's id, as its metadata service returns it."""
     provider_id: str
     other: str
     """The providerID of a machine that does not exist."""

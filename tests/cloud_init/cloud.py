@@ -127,7 +127,7 @@ class FakeCloud:
         return [each for each in self.asked if each.startswith("refused")]
 
     def fail(self, path: str, statuses: Iterable[int]) -> None:
-        """Answer the next requests for a path with these statuses, in order, without an effect."""
+        """Answer the next requests for a path with these statuses, in order; the requests change nothing."""
         for nth, status in enumerate(statuses, 1):
             self.services.faults.plan(f"* {path}", "status", status, nth=nth)
 

@@ -48,7 +48,7 @@ def test_an_executor_raises_only_errors_of_the_table(family: OsFamily) -> None:
 def test_every_error_of_the_table_is_raised_by_the_executors_with_its_cause(family: OsFamily, others: set[str]) -> None:
     words = set(re.findall(r"""["']([a-z]+(?:-[a-z]+)*)["']""", _source(family)))
     assert NAMES - others - words - DOWN == set()
-    assert others & set(RAISED.findall(_source(family))) == set(), "it has them after all"
+    assert others & set(RAISED.findall(_source(family))) == set(), "the executor raises them after all"
 
 
 def test_codes_and_names_are_unique_and_in_order() -> None:

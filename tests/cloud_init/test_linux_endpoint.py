@@ -74,9 +74,11 @@ def test_the_ready_peer_comes_first_and_the_others_remain(
         monkeypatch.setattr(endpoint, "PORT", port)
         assert not endpoint.endpoint_holds(_run(root), step)
         endpoint.make_endpoint(_run(root), step)
-        assert _mapped(root) == [PEER, "127.0.0.9"], "and never itself before it has an API"
+        assert _mapped(root) == [PEER, "127.0.0.9"], "the machine itself is missing until it has an API"
         assert endpoint.endpoint_holds(_run(root), step)
-    assert not endpoint.endpoint_holds(_run(root), step), "its first is gone: another one is looked for"
+    assert not endpoint.endpoint_holds(_run(root), step), (
+        "the first peer is gone: the step fails its test, to find another one"
+    )
 
 
 @pytest.mark.parametrize(("address", "status"), [(PEER, 500), ("127.0.0.2", 200)], ids=["not-ready", "not-its-own"])
@@ -106,7 +108,7 @@ def test_a_machine_with_an_api_server_comes_first_whatever_its_peers_are(endpoin
     step = _step("10.20.0.3", "10.20.0.4", "10.20.0.5")
     (root / "founder").touch()
     endpoint.make_endpoint(_run(root), step)
-    assert _mapped(root) == ["10.20.0.4"], "a founder has nobody else"
+    assert _mapped(root) == ["10.20.0.4"], "a founder has no peers yet"
     assert endpoint.endpoint_holds(_run(root), step)
     (root / "joined").touch()
     assert not endpoint.endpoint_holds(_run(root), step)

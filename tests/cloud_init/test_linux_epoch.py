@@ -35,7 +35,7 @@ def follow(node: ModuleType, programs: Programs, root: Path, cloud: FakeCloud) -
 def test_kubelet_kube_proxy_and_flannel_restart_once_for_each_epoch(
     follow: Callable[[], list[str]], cloud: FakeCloud, root: Path
 ) -> None:
-    assert follow() == [], "nothing was ever restored"
+    assert follow() == [], "no restore has happened"
     for epoch in (4, 7):
         cloud.objects[OBJECT] = json.dumps({"epoch": epoch}).encode()
         assert follow() == RESTARTS

@@ -21,9 +21,9 @@ TROUBLE: dict[str, list[tuple[str, str, str | float, int]]] = {
     "nothing": [],
     "slow": [("* * */founding/*", "delay", 0.02, 6)],
     "refusing": [("* * */founding/*", "status", 503, 5), ("* PUT */founding/*", "refuse", "denied", 2)],
-    "silent after it acted": [("* PUT */founding/*", "close", "", 3)],
-    "lying that there is nothing": [("* GET */founding/*", "status", 404, 12)],
-    "all of it": [
+    "acting without an answer": [("* PUT */founding/*", "close", "", 3)],
+    "answering that nothing exists": [("* GET */founding/*", "status", 404, 12)],
+    "all of these": [
         ("* GET */founding/*", "status", 404, 4),
         ("* PUT */founding/*", "close", "", 2),
         ("* * */founding/*", "status", 500, 4),
@@ -49,12 +49,12 @@ class Founding:
         return importlib.import_module("run").Run(self.root / name, told, {})
 
     def step(self, **fields: str) -> dict[str, Any]:
-        """Return a step of either kind."""
+        """Return a step with the fields of both kinds."""
         given = {"store": self.cloud.facts["snapshot_store"], "log": "founding", "cluster": "sha256:a"}
         return {**given, "founder": "/founder", "member": "/member", "path": "/founded", **fields}
 
     def until_done(self, kind: str, name: str, seconds: float = 200) -> None:
-        """Repeat like the executor: after every temporary failure, and after a run that ended."""
+        """Repeat the step as the executor does: after temporary failures, and in a new run after a failed one."""
         self.who.name, end = name, time.monotonic() + seconds
         holds, make = getattr(self.module, f"{kind}_holds"), getattr(self.module, f"make_{kind}")
         while not holds(run := self.machine(name), self.step()):
@@ -121,7 +121,7 @@ def test_of_racing_machines_exactly_one_founds_and_the_others_join_afterwards(
     def boot(name: str) -> None:
         founding.until_done("claim", name)
         if (founding.root / name / "founder").exists():
-            assert not founding.roles()["member"], "nobody joins before the founder is done"
+            assert not founding.roles()["member"], "no machine joins before the founder is done"
             founded.append(name)  # kubeadm init
             founding.until_done("founded", name)
 
@@ -159,7 +159,7 @@ def test_when_the_founder_is_deleted_exactly_one_of_the_others_founds(
     states = [(each["epoch"], each["state"]) for each in founding.records()]
     assert states == [(0, "claimed"), (1, "claimed"), (2, "founded")]
     assert len({each["owner"] for each in founding.records()[1:]}) == 1
-    assert len(founding.roles()["founder"]) == 2, "the dead one's disk says so too; it is gone"
+    assert len(founding.roles()["founder"]) == 2, "the deleted machine's disk also claims it; it is gone"
 
 
 def test_a_founder_that_was_taken_over_fails_at_the_end(founding: Founding) -> None:

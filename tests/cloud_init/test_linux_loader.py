@@ -31,7 +31,7 @@ def machine_json(url: str, sha256: str, facts: Mapping[str, str]) -> str:
 
 @pytest.fixture
 def tell(cloud: FakeCloud, tmp_path: Path) -> Tell:
-    """Return tell(bundle): stores the bundle and writes machine.json. Overrides: content, sha256, world."""
+    """Return tell(bundle), which stores the bundle and writes machine.json. Overrides: content, sha256, target."""
 
     def told(made: Any, content: bytes | None = None, sha256: str | None = None, target: str = "sandbox") -> None:
         cloud.objects[f"/{made.key}"] = made.content if content is None else content
@@ -63,7 +63,7 @@ def test_a_second_run_with_the_same_digest_sends_no_request_and_changes_nothing(
     loader.main(tmp_path)
     cloud.asked.clear()
     (tmp_path / "current").unlink()
-    (tmp_path / "current").symlink_to("elsewhere")  # the agent may have moved on since
+    (tmp_path / "current").symlink_to("elsewhere")  # the agent may have installed a later bundle since
     loader.main(tmp_path)
     assert cloud.asked == []
     assert (tmp_path / "current").readlink() == Path("elsewhere")

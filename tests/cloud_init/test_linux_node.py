@@ -92,7 +92,7 @@ def test_a_restart_is_a_result_and_restarts_in_a_row_are_limited(
     system = importlib.import_module("kinds.restart")
     run = importlib.import_module("run").Run(root, {"machine": {}, "facts": {}}, {})
     put(root, system.BOOT_ID, "boot-0")
-    assert outcomes(execute({"kind": "reboot"})) == ["held"], "nothing asked for it"
+    assert outcomes(execute({"kind": "reboot"})) == ["held"], "nothing requested a restart"
     for boot in range(system.REBOOTS):
         put(root, system.BOOT_ID, f"boot-{boot}")
         system.ask_for_reboot(run)
@@ -101,7 +101,7 @@ def test_a_restart_is_a_result_and_restarts_in_a_row_are_limited(
     system.ask_for_reboot(run)
     assert execute({"kind": "reboot"})["name"] == "reboot-limit"
     put(root, system.BOOT_ID, "boot-after")
-    assert outcomes(execute({"kind": "reboot"})) == ["held"], "a restart by hand is one too"
+    assert outcomes(execute({"kind": "reboot"})) == ["held"], "a restart by hand fulfils the request too"
 
 
 JSON_TYPES = {list: "array", dict: "object", int: "integer", bool: "boolean", str: "string"}
@@ -180,7 +180,7 @@ def test_a_restart_is_requested_after_its_result_is_written(
     assert seen == ["reboot"]
     assert programs.asked[-1] == ["systemctl", "reboot", "--no-block"]
     programs.answers["systemctl reboot"] = (1, "")
-    assert node.main([], root) == 1, "a restart that nobody begins is a failure, so the unit tries again"
+    assert node.main([], root) == 1, "a restart that does not begin is a failure, so the unit runs again"
 
 
 def test_a_plan_that_is_not_json_is_refused(node: ModuleType, tmp_path: Path, root: Path) -> None:

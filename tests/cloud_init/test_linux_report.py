@@ -68,11 +68,11 @@ def test_a_record_has_running_and_then_the_outcome(
         "machine": "linux-0",
         "instance": INSTANCE,
         "bundle": "bundle",
-        "kubernetes": "1.36.4" if state == "ready" else None,  # what is reached, never what is under way
+        "kubernetes": "1.36.4" if state == "ready" else None,  # the version that was reached, never one in progress
     }.items() <= last.items()
     assert where.items() <= last.items()
     assert last.keys() == FIELDS
-    assert not cloud.refused(), "%3A stays as it is in the signature"
+    assert not cloud.refused(), "%3A stays encoded in the signature"
 
 
 def test_a_record_has_at_most_1000_characters_of_message_and_no_secret(
@@ -113,7 +113,7 @@ def test_a_result_that_cannot_be_written_does_not_hide_the_outcome(
     (root / "var/lib").write_text("in the way")
     assert execute({"kind": "file", "path": "/a", "content": 1})["name"] == "step-invalid"
     assert "result.json cannot be written" in capsys.readouterr().out
-    assert not (root / importlib.import_module("report").ENDED).exists(), "the file there is an older run's"
+    assert not (root / importlib.import_module("report").ENDED).exists(), "the file is marked as an older run's"
 
 
 def test_a_failure_has_error_priority_in_the_journal_and_is_a_plain_line_elsewhere(

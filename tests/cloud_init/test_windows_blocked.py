@@ -17,7 +17,7 @@ from tests.cloud_init.windows import place
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 
 REFUSED = "throw 'This script contains malicious content and has been blocked by your antivirus software.'"
-"""What AMSI does to a script file that it refuses, at the file's start."""
+"""Imitates AMSI: a script file that it refuses fails at its first line."""
 
 
 def steps(word: str) -> list[dict[str, object]]:

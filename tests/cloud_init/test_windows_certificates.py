@@ -67,22 +67,22 @@ LEAVES = {
     "forged": lambda: made("forged", "leaf", ca=False),
 }
 CASES: list[tuple[str, str, list[str], list[str], str, bool]] = [
-    # name, leaf, sent by the server, trusted by the plan, what the system found, verdict
+    # name, leaf, sent by the server, trusted by the plan, errors that the system found, whether it is trusted
     ("the system finds no error", "leaf", [], ["other"], "None", True),
-    ("its authority is trusted", "leaf", [], ["root"], CHAIN, True),
-    ("its authority is one of several", "leaf", [], ["other", "root"], CHAIN, True),
+    ("the plan trusts its authority", "leaf", [], ["root"], CHAIN, True),
+    ("its authority is one of several in the plan", "leaf", [], ["other", "root"], CHAIN, True),
     ("another authority", "leaf", [], ["other"], CHAIN, False),
     ("an authority with the right name, number and another key", "leaf", [], ["twin"], CHAIN, False),
     ("an authority above one that the server sends", "below", ["middle"], ["root"], CHAIN, True),
     ("an authority above one that the server does not send", "below", [], ["root"], CHAIN, False),
-    ("the authority in the middle is trusted itself", "below", [], ["middle"], CHAIN, True),
-    ("the server sends an authority of its own", "leaf", ["root"], ["other"], CHAIN, False),
-    ("a certificate out of date", "late", [], ["root"], CHAIN, False),
-    ("a certificate of a client", "client", [], ["root"], CHAIN, False),
-    ("a certificate signed by one that is no authority", "forged", ["leaf"], ["root"], CHAIN, False),
+    ("the plan trusts the intermediate authority", "below", [], ["middle"], CHAIN, True),
+    ("the server sends its own authority", "leaf", ["root"], ["other"], CHAIN, False),
+    ("an expired certificate", "late", [], ["root"], CHAIN, False),
+    ("a client certificate", "client", [], ["root"], CHAIN, False),
+    ("a certificate signed by a server certificate", "forged", ["leaf"], ["root"], CHAIN, False),
     ("a certificate of another host", "leaf", [], ["root"], f"RemoteCertificateNameMismatch, {CHAIN}", False),
-    ("the name alone is wrong", "leaf", [], ["root"], "RemoteCertificateNameMismatch", False),
-    ("no certificate came", "leaf", [], ["root"], "RemoteCertificateNotAvailable", False),
+    ("only the host name is wrong", "leaf", [], ["root"], "RemoteCertificateNameMismatch", False),
+    ("the server sent no certificate", "leaf", [], ["root"], "RemoteCertificateNotAvailable", False),
 ]
 
 

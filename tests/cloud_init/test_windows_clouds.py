@@ -39,9 +39,9 @@ def test_a_machine_reads_its_bundle_secret_and_name_and_writes_its_record_with_i
     assert (record["instance"], record["state"]) == (cloud.account.instance, "ready")
     assert machine.path(r"C:\ProgramData\mullion\loader.log").read_text().count("again in") == 3
     denied = [each for each in cloud.refused() if "/metadata/" not in each]
-    assert len(denied) == 1, "the right that came late alone"
+    assert len(denied) == 1, "only the request before the permission existed was refused"
     assert not cloud.failing()
     cloud.asked.clear()
     assert machine.pwsh(r"& C:\user\UserScript.ps1") == (0, "")
-    assert cloud.asked == [], "a cloud that runs user-data at every boot runs it in vain"
+    assert cloud.asked == [], "user-data of a later boot sends no request"
     assert len(machine.asked()) == 1, "the boot task was started once"

@@ -1,4 +1,4 @@
-"""collect-logs.ps1 -Requested after a restore: programs that watch the cluster restart once for each epoch."""
+"""collect-logs.ps1 -Requested after a restore: programs that watch the cluster restart once per epoch."""
 
 import json
 
@@ -33,8 +33,8 @@ def node(machine: Machine, cloud: FakeCloud) -> Machine:
     told["facts"] |= {"bundle_store": store, "status_url": f"{store}/status/AROAEXAMPLE%3A"}
     machine.path(rf"{MULLION}\machine.json").write_text(json.dumps(told))
     machine.path(FOLLOWED).parent.mkdir(parents=True)
-    for each in SERVICES:
-        program = machine.path(rf"C:\k\{each}.exe")
+    for service in SERVICES:
+        program = machine.path(rf"C:\k\{service}.exe")
         program.parent.mkdir(exist_ok=True)
         program.write_bytes(machine.path(SERVICE).read_bytes())
     return machine
@@ -56,12 +56,12 @@ def test_running_services_restart_once_for_an_epoch_and_failed_starts_are_left_t
     cloud.objects["/bundles/epoch.json"] = b'{"epoch": 2}'
     before, first, second = looked(node, 2)
     assert [each == "0" for each in before] == [False, True, False]
-    assert [each == "0" for each in first] == [False, True, False], "what was stopped stays so"
+    assert [each == "0" for each in first] == [False, True, False], "a stopped service stays stopped"
     assert not set(first) & set(before) - {"0"}
     assert second == first
     assert node.path(FOLLOWED).read_text() == "2"
     cloud.objects["/bundles/epoch.json"] = b'{"epoch": 3}'
     before, after = looked(node, 1, r"[IO.File]::Move('C:\k\kube-proxy.exe', 'C:\k\gone.exe')")
     assert after[0] not in ("0", before[0])
-    assert node.path(FOLLOWED).read_text() == "2", "it is looked at again"
+    assert node.path(FOLLOWED).read_text() == "2", "the next poll tries again"
     assert {"name": "Start-ScheduledTask", "asked": {"TaskName": "mullion"}} in node.asked()

@@ -80,7 +80,7 @@ def _plan() -> NodePlan:
 
 
 def _place(machine: Machine, made: NodePlan, cloud: str = "aws") -> None:
-    """Unpack the bundle as the user does."""
+    """Unpack the bundle as a user does."""
     scripts = CLOUD_INIT / "windows"
     files: dict[str, bytes] = {f.relative_to(scripts).as_posix(): f.read_bytes() for f in scripts.rglob("*.ps1")}
     files |= {name: (CLOUD_INIT / name).read_bytes() for name in ("errors.json", "redaction.json")}
@@ -103,7 +103,7 @@ LEFT = {
     r"C:\Program Files\mullion\bundles\b\plan.json": "{}",
     r"C:\Program Files\mullion\current.txt": "b",
 }
-"""What a machine that was a node has in addition."""
+"""Files and settings that a former node has in addition."""
 DOWNLOAD = r"C:\ProgramData\mullion\downloads\containerd.tar.gz"
 
 
@@ -135,10 +135,10 @@ def test_ops_10_an_image_of_a_former_node_has_nothing_of_the_node(machine: Machi
     ]
     code, said = machine.pwsh("; ".join(lines), 180)
     assert code == 0, f"a clone would set something, or baking failed: {said}"
-    assert "nothing of one node" in said
+    assert "no file of a single node is left" in said
     for path in LEFT:
         assert not machine.path(path).exists(), path
-    assert machine.path(DOWNLOAD).read_text() == "bytes", "no clone downloads it again"
+    assert machine.path(DOWNLOAD).read_text() == "bytes", "clones do not download it again"
     assert machine.path(r"C:\own\config").read_text() == "1"
     memory = json.loads(machine.path(r"C:\ProgramData\mullion\state.json").read_text())
     assert memory["started"].keys() == {"mullion-runtime"}
@@ -192,7 +192,7 @@ def test_ops_10_each_clouds_sysprep_is_run(machine: Machine) -> None:
     assert code in (0, None), said
     wanted = [line for _, _, words in WAYS for line in words]
     assert machine.path(r"C:\ran.txt").read_text().splitlines() == wanted, said
-    assert not answers.exists(), "an answer file of this machine would be a clone's too"
+    assert not answers.exists(), "an answer file would also apply to clones"
 
 
 def _program(program: str, besides: str) -> list[str]:

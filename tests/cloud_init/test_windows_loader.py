@@ -57,7 +57,7 @@ def test_user_data_registers_a_boot_task_that_installs_the_bundle_once_and_runs_
     }  # fmt: skip
     assert rf'-File "{MULLION}\loader.ps1"' in task["action"]["Argument"]
     assert machine.asked() == [{"name": "Start-ScheduledTask", "asked": {"TaskName": "mullion"}}]
-    assert cloud.asked == [], "the task fetches, user-data does not"
+    assert cloud.asked == [], "only the task sends requests, user-data sends none"
 
     cloud.fail(f"/{stored.key}", [404])
     cloud.fail("/latest/meta-data/iam/security-credentials/", [404])
@@ -69,7 +69,7 @@ def test_user_data_registers_a_boot_task_that_installs_the_bundle_once_and_runs_
     assert machine.path(LOG).read_text().count("again in") == 2
     asked = len(cloud.asked)
     assert machine.boot_task() == (7, "")
-    assert len(cloud.asked) == asked, "a second run with the same digest asks nothing"
+    assert len(cloud.asked) == asked, "a second run with the same digest sends no request"
     assert machine.path(r"C:\ran.txt").read_text().split() == ["first", "first"]
 
 
@@ -98,7 +98,7 @@ def test_a_wrong_digest_plain_http_and_an_entry_outside_the_folder_are_refused(
     assert machine.path(r"C:\codes").read_text() == "111"
     log = [line for line in machine.path(LOG).read_text().splitlines() if "power cut" not in line]
     assert [said in line for (*_, said), line in zip(cases, log, strict=True)] == [True] * 3, log
-    assert ["again in" in line for line in log] == [True, False, True], "the store may get the right bundle"
+    assert ["again in" in line for line in log] == [True, False, True], "a later run downloads the right bundle"
     assert current(machine) == ""
     assert not list(machine.drive.rglob("evil.ps1"))
 
@@ -108,7 +108,7 @@ def test_after_a_power_loss_in_the_download_the_old_bundle_is_current_and_the_ne
 ) -> None:
     assert machine.pwsh(first_boot(tell(machine, cloud, stored)))[0] == 7
     second = store(cloud, made_of("second"))
-    machine.path(rf"{MULLION}\installed.txt").unlink()  # else user-data exits at once
+    machine.path(rf"{MULLION}\installed.txt").unlink()  # otherwise user-data exits at once
     cloud.hang(f"/{second.key}")
     run = machine.start(first_boot(tell(machine, cloud, second)))
     until(lambda: any(second.key in each for each in cloud.asked))
@@ -117,7 +117,7 @@ def test_after_a_power_loss_in_the_download_the_old_bundle_is_current_and_the_ne
     assert current(machine) == stored.sha256
     cloud.release()
     cloud.services.clock = lambda: time.time() + DAY
-    assert machine.boot_task()[0] == 7, "a clock that is off by a day is the services' to correct"
+    assert machine.boot_task()[0] == 7, "the date of the services' answers corrects a clock that is off by a day"
     assert current(machine) == second.sha256
     assert machine.path(r"C:\ran.txt").read_text().split()[-1] == "second"
 
@@ -150,8 +150,6 @@ def test_a_redirect_is_not_followed_because_the_signature_would_go_with_it(
 ) -> None:
     cloud.services.faults.plan("s3 GET *", "redirect", f"{cloud.url}/public/elsewhere")
     cloud.objects["/public/elsewhere"] = stored.content
-    assert machine.pwsh(first_boot(tell(machine, cloud, stored)))[0] == 7, (
-        "the next try is answered by the store itself"
-    )
+    assert machine.pwsh(first_boot(tell(machine, cloud, stored)))[0] == 7, "the store itself answers the next try"
     assert "redirects, with status 30" in machine.path(LOG).read_text()
     assert not [each for each in cloud.asked if "elsewhere" in each]

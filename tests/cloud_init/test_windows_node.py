@@ -94,8 +94,10 @@ def test_the_status_record_has_the_outcome_and_a_store_that_refuses_it_fails_no_
     told(machine, cloud, phases=REPORTING)
     cloud.asked.clear()
     assert machine.node()[0] == 0
-    assert json.loads(cloud.objects[key])["state"] == "registered", "the last phase's own word"
-    assert len([each for each in cloud.asked if each.startswith("PUT /status/")]) == 3, "running, then each word"
+    assert json.loads(cloud.objects[key])["state"] == "registered", "the state that the last phase reports"
+    assert len([each for each in cloud.asked if each.startswith("PUT /status/")]) == 3, (
+        "running, then the state of each phase"
+    )
 
 
 REPORTING = [{"name": "last", "scope": "node", "reports": "registered", "steps": []}]

@@ -1,4 +1,4 @@
-"""collect-logs.ps1 -Requested on a node that is done: the pod network is watched, and its services are restarted."""
+"""collect-logs.ps1 -Requested on a node whose plan is done: it watches the pod network and restarts services."""
 
 import json
 import threading
@@ -39,7 +39,7 @@ MADE = "; ".join(
 )
 PREFETCH = r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters"
 BOOT = f"[Microsoft.Win32.Registry]::SetValue('{PREFETCH}', 'BootId', 3)"
-"""The number of this boot, which Wine does not count."""
+"""Sets the number of this boot, which Wine does not count."""
 LOOK = rf"& '{FOLDER}\collect-logs.ps1' -Requested"
 STARTED = "; ".join(
     f"[Console]::Out.WriteLine('{each} ' + [int] (Get-Process {each} -EA Ignore).Id)" for each in SERVICES
@@ -54,12 +54,12 @@ def books(machine: Machine) -> Path:
 
 
 def network(machine: Machine, *, exists: bool) -> None:
-    """Let HNS have flannel's network, or lose it."""
+    """Write flannel's network into the state of HNS, or remove it."""
     (books(machine) / "networks.json").write_text(json.dumps({NETWORK["ID"]: NETWORK} if exists else {}))
 
 
 def flanneld_makes_the_network(machine: Machine) -> None:
-    """Let HNS have the network again once its loss is in the log."""
+    """Write the network into the state of HNS once its loss is in the log."""
     end = time.monotonic() + 100
     while "is gone" not in log(machine) and time.monotonic() < end:
         time.sleep(0.2)
@@ -84,8 +84,8 @@ def node(machine: Machine, cloud: FakeCloud) -> Machine:
     told = json.loads(machine.path(rf"{MULLION}\machine.json").read_text())
     told["facts"] |= {"bundle_store": f"{cloud.url}/bundles", "status_url": f"{cloud.url}/bundles/status/A%3A"}
     machine.path(rf"{MULLION}\machine.json").write_text(json.dumps(told))
-    for each in SERVICES:
-        program = machine.path(rf"C:\k\{each}.exe")
+    for service in SERVICES:
+        program = machine.path(rf"C:\k\{service}.exe")
         program.parent.mkdir(exist_ok=True)
         program.write_bytes(machine.path(SERVICE).read_bytes())
     for folder in (STATE, r"C:\run\flannel", BOOKS):
@@ -99,7 +99,7 @@ def node(machine: Machine, cloud: FakeCloud) -> Machine:
 
 
 def looks(machine: Machine, *before: str) -> list[dict[str, int]]:
-    """Return the services' process ids before and after each look; `before`: what happens before each."""
+    """Return the services' process ids before and after each run of the task. before: commands, one before each run."""
     words = [f"{BOOT}; {each}; {STARTED}; {LOOK}; {STARTED}" for each in before]
     code, said = machine.pwsh("; ".join(words) + "; $global:LASTEXITCODE = 0")
     assert code == 0, said
@@ -118,7 +118,7 @@ def test_a_restart_of_hns_restarts_flanneld_and_kube_proxy_at_most_three_times_a
     for turn in (5, 6):
         assert rounds[2 * turn] == rounds[2 * turn + 1], "the fourth restart within an hour waits"
     assert log(node).count("HNS was restarted") == 4, "three restarts, and one line about those that wait"
-    assert "the next one waits" in log(node)
+    assert "the next restart waits" in log(node)
     assert len(memory(node)["network_watch"]["restarts"]) == 3
 
 

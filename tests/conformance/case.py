@@ -5,8 +5,8 @@ A file maps names, which are sentences, to cases. Texts may contain placeholders
     $root/a/b      a path in the case's own folder, with the system's separators
     $programs/x    the stand-in program x of the case
     $url/x $other/x        address of the served file x, by two host names
-    $far/x $fartls/x       the same by a host name that only the proxy resolves, by http and https
-    $tls/x         the same by https
+    $far/x $fartls/x       address by http and https with a host name that only the proxy resolves
+    $tls/x         address of the served file x by https
     $sha256/x $sha512/x    digest of the served file x, in the form of artifact steps
     $proxy $port   address of the proxy; port of the server (a number if it is the whole text)
     $ca $ca/other  PEM of the CA of the https server's certificate, and of another CA
@@ -49,7 +49,7 @@ class Run(BaseModel, extra="forbid", frozen=True):
     check: bool = False
     """The run has --check (-Check)."""
     cut: str | None = None
-    """Power goes at <step>/<cut point>; nothing else is checked of the run."""
+    """Power is cut at <step>/<cut point>; the run is checked for nothing else."""
     disk: Literal["full"] | None = None
     """No file below $root can be written (ENOSPC, ERROR_DISK_FULL)."""
     clock: int = 0
@@ -97,12 +97,12 @@ class Case(BaseModel, extra="forbid", frozen=True):
     served: dict[str, Served] = {}
     programs: dict[str, Program] = {}
     runs: list[Run]
-    """By default two: all steps are set, then all hold."""
+    """By default two runs: the first sets all steps, the second finds that all hold."""
     end: State = State()
     settle: int = 0
     """Seconds to wait before the end state is read."""
     lacks: list[str] = []
-    """Texts that must be in no log, output, result, argument or file, except files named in `end.files`."""
+    """Texts that must not appear in a log, output, result, argument or file, except files of `end.files`."""
     machine: bool = False
     """Also run on a booted machine if the runner has one."""
 

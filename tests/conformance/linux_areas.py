@@ -116,12 +116,12 @@ def set_rules(machine: LinuxMachine, wanted: dict[str, Any]) -> None:
 
 def rules(machine: LinuxMachine) -> dict[str, Any]:
     merged: dict[str, Any] = {}
-    for each in linux_programs.remembered(machine.root)["rules"]:
-        rule = merged.setdefault(each["rule"], {"protocol": each["protocol"], "ports": [], "sources": []})
-        ports = each["ports"].replace(":", "-").split(",")
+    for accepted in linux_programs.remembered(machine.root)["rules"]:
+        rule = merged.setdefault(accepted["rule"], {"protocol": accepted["protocol"], "ports": [], "sources": []})
+        ports = accepted["ports"].replace(":", "-").split(",")
         rule["ports"] += [port for port in ports if port not in rule["ports"]]
-        rule["sources"] = [each["source"], *rule["sources"]] if each["source"] else []
-    return {name: {key: each for key, each in rule.items() if each} for name, rule in merged.items()}
+        rule["sources"] = [accepted["source"], *rule["sources"]] if accepted["source"] else []
+    return {name: {key: value for key, value in rule.items() if value} for name, rule in merged.items()}
 
 
 def set_hostname(machine: LinuxMachine, name: str) -> None:

@@ -25,7 +25,7 @@ from tests.conformance.state import Program, State
 ROOT, PROGRAMS, STAND_INS, BUNDLE = "/srv/case", "/srv/programs", "/srv/stand-ins", "/opt/mullion/current"
 MODES = {"private": 0o600, "public": 0o644}
 FULL_SIZE = 4 << 20
-"""Bytes below ROOT in cases with a full disk."""
+"""Size of the file system at ROOT in cases with a full disk."""
 SETUP = """set -e
 mount -t tmpfs none "$1"
 mkdir "$1/upper" "$1/work" "$1/root"

@@ -20,7 +20,7 @@ from typing import Any
 BUNDLE = "/opt/mullion/current"
 NOTES = Path("/run/case-notes")
 MET, GO = Path("/run/case-met"), Path("/run/case-go")
-"""MET is created by the run in its first step that sets something; GO by the test after the second run has ended."""
+"""Files: the run creates MET in its first step that sets something; the test creates GO after the second run ended."""
 
 
 def note(kind: str, value: Any) -> None:
@@ -51,7 +51,7 @@ def wrap(owner: Any, name: str, before: Callable[..., None], after: Callable[[],
 
 
 class Cut:
-    """The point at which power goes: a cut point of a named step."""
+    """The point at which power is cut: a cut point of a named step."""
 
     def __init__(self, step: str, cut: str) -> None:
         self.step, self.cut = step, cut

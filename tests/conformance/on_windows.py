@@ -32,7 +32,7 @@ CUTS: dict[Cut, tuple[str, int]] = {
     Cut.DURING_UNPACK: ("Save-Entry", 2),
     Cut.AFTER_SET: ("Test-{noun}Step", 1),
 }
-"""Where power goes, by cut point: a command of node.ps1, and which of its calls after the step began to set."""
+"""Cut point -> where power is cut: a command of node.ps1, and the number of its call after the step began to set."""
 HALF: dict[str, tuple[str, int]] = {
     "service": ("Set-RegistryValue", 2),
     "task": ("Register-ScheduledTask", 1),
@@ -43,7 +43,7 @@ HALF: dict[str, tuple[str, int]] = {
     "stale-network": ("Update-Memory", 2),
     "system-service": ("Start-PlannedService", 1),
 }
-"""Where half of the places of a kind are set."""
+"""Kind -> command and number of its call after which half of the kind's effects are set."""
 
 
 def noun(kind: str) -> str:
@@ -116,14 +116,14 @@ class OnWindows(WindowsCase):
         self.problems += judge.run_problems(run, self.seen[-1], self.downloads)
 
     def cut(self, run: Run, kind: str) -> dict[str, Any]:
-        """Return where power goes, for the driver."""
+        """Return the driver's instruction for where to cut the power."""
         step, _, cut = (run.cut or "").rpartition("/")
         command, hit = HALF[kind] if cut == Cut.HALF_SET.value else CUTS[Cut(cut)]
         if (kind, cut) == ("reboot", Cut.AFTER_SET.value):
             command = "Restart-Computer"
         begin = "Set-{noun}Step"
         if (kind, cut) == ("artifact", Cut.BEFORE_SET.value):
-            begin = command = "Save-PhaseArtifact"  # a phase's first tries begin before the step's own
+            begin = command = "Save-PhaseArtifact"  # downloads of a phase begin before their steps
         words = {name: text.format(noun=noun(kind)) for name, text in (("begin", begin), ("command", command))}
         return {"step": step, "hit": hit, **words}
 

@@ -20,7 +20,7 @@ class Entry(BaseModel, extra="forbid", frozen=True):
 
 
 class Fault(BaseModel, extra="forbid", frozen=True):
-    """A fault of the server in place of a good answer. Each is used `times`, in order; later answers are good."""
+    """A fault of the server instead of a good answer, `times` times. Faults happen in order; later answers are good."""
 
     times: int = 1
     status: int | None = None
@@ -133,7 +133,7 @@ AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "networks": (("windows",), "name -> {type, subnet, gateway, vni (Overlay)}; null: none"),
     "endpoints": (("windows",), "name -> {network, address, attached, forwarding (its adapter's)}; null: none"),
     "policies": (("windows",), "name of a load balancer in HNS -> there (it exists); null: none"),
-    "adapters": (("windows",), "names of all network adapters; null: as HNS makes them"),
+    "adapters": (("windows",), "names of all network adapters; null: as HNS creates them"),
     "outage": (("windows",), "number of route queries that fail after HNS creates a network; -1: all"),
     "loss": (("windows",), "after HNS creates a network: the query of routes to one address at which HNS removes one"),
     "linger": (("windows",), "number of queries for which HNS still lists a removed network"),

@@ -38,7 +38,7 @@ ELSEWHERE = [
     for number, case in enumerate(OF_CLOUDS)
     for place, cloud in enumerate(("gcp", "azure"))
 ]
-"""Each case in the two other clouds; `make test` takes one of the two."""
+"""Cases in the two other clouds; `make test` takes one cloud for each case."""
 
 
 @pytest.fixture(scope="module")

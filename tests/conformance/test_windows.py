@@ -25,8 +25,8 @@ TLS = ("$tls", "$fartls")
 tests/cloud_init/test_windows_certificates.py tests our own part with real certificate chains."""
 NUMBERS = itertools.count()
 SAMPLED = 6
-"""Number of cases with cuts, drawn at random, that `make test` plays: each takes a Wine machine about ten seconds.
-Soak, and Linux in every run, play them all."""
+"""Number of cases with cuts, drawn at random, that `make test` plays: each takes about ten seconds on Wine. `make
+soak`, and Linux in every run, play them all."""
 
 
 def takes_tls(case: Case) -> bool:

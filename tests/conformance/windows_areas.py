@@ -12,7 +12,7 @@ MEMORY = r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\M
 NAME = r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\ComputerName\ComputerName"
 AUTOMATIC = [r"?:\pagefile.sys"]
 DEFAULT = "0.0.0.0/0"
-"""The route that a machine has, to interface 7, unless a case changes it; null: none."""
+"""The default route of a machine, to interface 7, unless a case changes it; null: none."""
 BUILD = {"build": 17763, "ubr": 6293}
 
 
@@ -211,21 +211,21 @@ def kept(fakes: Path, area: str) -> Any:
 def change_endpoints(fakes: Path, wanted: dict[str, dict[str, Any] | None]) -> None:
     """Change existing endpoints: remove those of a name, change them, or add new ones."""
     books = {area: read(fakes, area) for area in ("networks", "endpoints")}
-    ids = {each["Name"]: each["ID"] for each in books["networks"].values()}
+    ids = {network["Name"]: network["ID"] for network in books["networks"].values()}
     remaining: Books = {}
-    for identity, each in books["endpoints"].items():
-        change = wanted.get(each["Name"], {})
+    for identity, endpoint in books["endpoints"].items():
+        change = wanted.get(endpoint["Name"], {})
         if change is not None:
             attached = {} if change.get("attached", True) else {"attached": False}
-            remaining[identity] = each | attached
-    names = {each["Name"] for each in remaining.values()}
-    for name, each in wanted.items():
-        if each is not None and name not in names:
+            remaining[identity] = endpoint | attached
+    names = {endpoint["Name"] for endpoint in remaining.values()}
+    for name, new in wanted.items():
+        if new is not None and name not in names:
             identity = str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
-            place = {"VirtualNetwork": ids.get(each["network"]), "IPAddress": each["address"]}
-            remaining[identity] = {"ID": identity, "Name": name, **place, "attached": each.get("attached", False)}
-    off = {id for id, each in remaining.items() if not (wanted.get(each["Name"]) or {}).get("forwarding", True)}
-    forwarding = {key: each for key, each in read(fakes, "forwarding").items() if key not in off}
+            place = {"VirtualNetwork": ids.get(new["network"]), "IPAddress": new["address"]}
+            remaining[identity] = {"ID": identity, "Name": name, **place, "attached": new.get("attached", False)}
+    off = {id for id, endpoint in remaining.items() if not (wanted.get(endpoint["Name"]) or {}).get("forwarding", True)}
+    forwarding = {adapter: state for adapter, state in read(fakes, "forwarding").items() if adapter not in off}
     for book, content in (("endpoints", remaining), ("forwarding", forwarding)):
         (fakes / f"{book}.json").write_text(json.dumps(content))
 
@@ -234,13 +234,13 @@ def endpoints(fakes: Path) -> Any:
     """Return name -> {network, address, attached, forwarding}."""
     books = {area: read(fakes, area) for area in ("networks", "endpoints", "forwarding")}
     return {
-        each["Name"]: {
-            "network": books["networks"].get(each["VirtualNetwork"], {}).get("Name"),
-            "address": each["IPAddress"],
-            "attached": bool(each.get("attached")),
-            "forwarding": books["forwarding"].get(each["ID"]) == "Enabled",
+        endpoint["Name"]: {
+            "network": books["networks"].get(endpoint["VirtualNetwork"], {}).get("Name"),
+            "address": endpoint["IPAddress"],
+            "attached": bool(endpoint.get("attached")),
+            "forwarding": books["forwarding"].get(endpoint["ID"]) == "Enabled",
         }
-        for each in books["endpoints"].values()
+        for endpoint in books["endpoints"].values()
     }
 
 
@@ -251,7 +251,7 @@ def read(fakes: Path, book: str) -> Books:
 
 
 def lose(fakes: Path) -> None:
-    """Remove what HNS loses at a boot: endpoints, and overlay networks, which flanneld makes NonPersistent."""
+    """Remove what HNS loses at a boot: endpoints, and overlay networks, which flanneld creates as NonPersistent."""
     networks = {key: each for key, each in read(fakes, "networks").items() if each["Type"] != "Overlay"}
     for book, left in (("networks", networks), ("endpoints", {}), ("forwarding", {})):
         (fakes / f"{book}.json").write_text(json.dumps(left))

@@ -18,7 +18,7 @@ IDLE_SECONDS = 1200
 
 
 class PowerGone(Exception):
-    """The process ended during a job."""
+    """Raised if the process ended during a job."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Output of real programs for rendered files: lines with objections, and how far they came."""
+"""Output of real programs for rendered files: lines with objections, and the point that the programs reached."""
 
 import os
 import re

@@ -99,7 +99,7 @@ LINUX = {"linux22": "ubuntu-22.04", "linux24": "ubuntu-24.04"}
 
 @dataclass(frozen=True)
 class Rendered:
-    """One machine's plan."""
+    """The plan of one machine."""
 
     variant: str
     os: str

@@ -51,12 +51,12 @@ def _gates(*added: str) -> Callable[..., frozenset[str]]:
 
 
 TABLES: dict[str, tuple[str, Callable[..., Any], Callable[..., None]]] = {
-    "a flag that never was": (
+    "a flag that does not exist": (
         "flags",
         lambda _: _flags("network-plugins"),
         test_tables.test_srv_09_every_flag_of_the_table_is_accepted_and_every_removed_one_is_refused,
     ),
-    "a flag said to be gone": (
+    "an existing flag among the removed ones": (
         "removed_flags",
         lambda _: _gone("node-ip"),
         test_tables.test_srv_09_every_flag_of_the_table_is_accepted_and_every_removed_one_is_refused,
@@ -71,12 +71,12 @@ TABLES: dict[str, tuple[str, Callable[..., Any], Callable[..., None]]] = {
         lambda _: _fields(maxPods="text"),
         test_tables.test_every_field_of_the_table_is_accepted_with_its_type,
     ),
-    "a field said not to be there": (
+    "a missing row for an existing field": (
         "fields",
         lambda kubernetes: _less("maxPods", releases.minor(kubernetes)),
         test_tables.test_every_field_missing_in_the_table_is_refused,
     ),
-    "a gate that never was": (
+    "a gate that does not exist": (
         "gates",
         lambda _: _gates("WinDSRR"),
         test_tables.test_every_gate_of_the_table_is_accepted_and_no_other,
@@ -107,23 +107,23 @@ def _changed(machine: Rendered, step: str, **fields: Any) -> Rendered:
         dataclasses.replace(
             phase,
             steps=tuple(
-                dataclasses.replace(each, fields={**each.fields, **fields}) if each.name == step else each
-                for each in phase.steps
+                dataclasses.replace(old, fields={**old.fields, **fields}) if old.name == step else old
+                for old in phase.steps
             ),
         )
         for phase in plan.phases
     )
-    other = object.__new__(type(plan))  # unchecked: a plan would validate itself
+    other = object.__new__(type(plan))  # without __init__, which would validate the plan
     other.__dict__.update({**plan.__dict__, "phases": phases})
     return dataclasses.replace(machine, plan=other)
 
 
 RENDERINGS: dict[str, Mapping[str, Any]] = {
     "a misspelt field": {"maxPodz": 110},
-    "a gate that never was": {"featureGates": {"WinDSRR": True}},
+    "a gate that does not exist": {"featureGates": {"WinDSRR": True}},
     "a value of another type": {"maxPods": "many"},
     "a value that the kubelet refuses": {"imageGCHighThresholdPercent": 1},
-    "a flag that it does not know": {},
+    "a flag that the kubelet does not know": {},
 }
 
 

@@ -18,7 +18,7 @@ def found(version: str) -> Modules:
     return Modules(version)
 
 
-def test_sources_say_what_the_tables_hold(found: Modules, version: str) -> None:
+def test_tables_agree_with_the_sources(found: Modules, version: str) -> None:
     assert list(read_release.errors(found, version.rpartition(".")[0])) == []
 
 

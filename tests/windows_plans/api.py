@@ -99,7 +99,7 @@ class Api:
     token: str
     version: str = "1.32.13"
     ranges: dict[str, str] = field(default_factory=dict[str, str])
-    """Pod range by node, for nodes that do not get the next free one."""
+    """Pod range by node, for nodes that must not get the next free range."""
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     requests: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     refused: list[str] = field(default_factory=list[str])

@@ -1,9 +1,9 @@
-"""node.ps1: how long a second run takes when nothing is to be done, under PowerShell for Windows (MULLION_WINPWSH).
+"""Benchmark of node.ps1 under PowerShell for Windows (MULLION_WINPWSH): seconds of a run that sets nothing.
 
-After the run of a hundred steps come whole nodes of the product's own stacks: steps, restarts and bytes fetched, from a
-stock disk and from an image that was baked of one.
+Measures a plan of a hundred steps, then whole nodes of this repository's stacks: steps, restarts and downloaded bytes,
+from a stock disk and from a baked image.
 
-The stand-ins of the tests answer for modules that such a machine lacks, access lists among them: their time is in ours.
+Stand-ins replace modules that the machine lacks, such as access lists; their time is included.
 """
 
 import os
@@ -33,11 +33,11 @@ GOAL = 3.0
 RUNS = 7
 KEY = r"HKLM\SOFTWARE\Bench"
 PROGRAMS = ("api-version", "container-image", "node-object", "pod-range", "port-range", "probe")
-"""Kinds whose test asks a program: kubectl, crictl or docker, netsh, reg."""
+"""Kinds whose test runs a program: kubectl, crictl or docker, netsh, reg."""
 
 
 def steps() -> list[dict[str, Any]]:
-    """A hundred, with small files."""
+    """Return a hundred steps, with small files."""
     folders = [{"kind": "directory", "name": f"folder-{n}", "path": rf"C:\bench\{n}"} for n in range(20)]
     files = [
         {"kind": "file", "name": f"file-{n}", "path": rf"C:\bench\{n % 20}\f{n}", "content": "a line\n" * 50}
@@ -56,7 +56,7 @@ def steps() -> list[dict[str, Any]]:
 
 
 def bare(machine: Machine) -> None:
-    """A PowerShell that does nothing."""
+    """Start a PowerShell that does nothing."""
     words = [
         *machine.entry,
         machine.tool,
@@ -71,7 +71,7 @@ def bare(machine: Machine) -> None:
 
 
 def windows() -> None:
-    """The second run against a bare start of PowerShell."""
+    """Print the time of the second run and of a bare start of PowerShell."""
     tool = os.environ.get("MULLION_WINPWSH")
     if not tool:
         print("node.ps1: MULLION_WINPWSH names no program that makes Windows machines with PowerShell", flush=True)
@@ -100,7 +100,7 @@ def windows() -> None:
 
 
 def whole(name: str, tool: str, where: NodeNetwork, folder: Path) -> None:
-    """One combination, from a fresh disk to ready; then its second run, as a process."""
+    """Measure a combination from a fresh disk to ready, then its second run, as a process."""
     made = _published(name, where)
     with node(tool, where, folder, made) as here:
         started = time.monotonic()
@@ -119,16 +119,16 @@ def whole(name: str, tool: str, where: NodeNetwork, folder: Path) -> None:
 
 
 def parts(here: Node) -> str:
-    """Return where the last run's time went that another system or other downloads would change."""
+    """Return the part of the last run's time that depends on the machine and on the sizes of downloads."""
     digests, programs = _seconds(here, ("artifact",)), _seconds(here, PROGRAMS)
-    slowest = sorted(_steps(here), key=lambda each: -each[1])[:5]
+    slowest = sorted(_steps(here), key=lambda step: -step[1])[:5]
     named = ", ".join(f"{name} {seconds:.2f}" for name, seconds, _ in slowest)
     return f"digests of downloads {digests:.2f} s, steps that start programs {programs:.2f} s; slowest: {named}"
 
 
 def _steps(here: Node) -> list[tuple[str, float, str]]:
     """Return name, seconds and kind of each step of the last run."""
-    kinds = {each["name"]: each["kind"] for each in planned(here.made.plan.document())}
+    kinds = {step["name"]: step["kind"] for step in planned(here.made.plan.document())}
     done = [step for phase in here.machine.result()["phases"] for step in phase["steps"]]
     return [(step["name"], step["seconds"], kinds[step["name"]]) for step in done]
 
@@ -139,7 +139,7 @@ def _seconds(here: Node, kinds: Collection[str]) -> float:
 
 
 def baked(name: str, tool: str, where: NodeNetwork, folder: Path) -> None:
-    """One combination from an image: what a clone still does at its first boot."""
+    """Measure the first boot of a clone of a baked image."""
     made = _published(name, where)
     with node(tool, where, folder, made, "baker-0", "10.20.1.9") as here:
         bake(here)
@@ -152,7 +152,7 @@ def baked(name: str, tool: str, where: NodeNetwork, folder: Path) -> None:
 
 
 def counts(what: str, here: Node, result: dict[str, Any], goal: int) -> None:
-    """One line: steps and those that were set, restarts, downloads. The bytes are those of the tests' stand-ins."""
+    """Print steps, steps that were set, restarts and downloads in one line. Bytes are those of the tests' stand-ins."""
     found, asked = outcomes(result), here.node_network.downloads.asked
     fetched = sum(len(here.made.files[each.name]) for each in asked) / 1e6
     steps = f"{len(found)} steps, {sum(each == 'set' for each in found.values())} set by the last boot"

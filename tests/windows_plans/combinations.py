@@ -17,7 +17,7 @@ from components.topology.addressing import pod_range
 from operations.stacks import stack_files
 from tests.windows_plans.publisher import publish
 
-WARNINGS = "the tests want just this combination"
+WARNINGS = "the tests need exactly this combination"
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,13 @@ COMBINATIONS: dict[str, Combination] = {
 }
 
 FOUR = ("containerd-overlay", "docker-overlay", "containerd-l2bridge", "docker-l2bridge")
-"""Runtimes by networks; the other combinations differ only by tables."""
+"""Both runtimes with both networks; the other combinations differ only in rows of tables."""
 
 CUT = "docker-l2bridge"
-"""The combination whose power `make test` cuts, and so checks at its end; `make soak` checks the others."""
+"""The combination on which `make test` cuts the power; its end state is checked then. `make soak` has the others."""
 
 VETERAN = "containerd-overlay"
-"""The combination whose node gets the events, after its first set-up was checked."""
+"""The combination whose node goes through the events, once its first set-up is checked."""
 
 
 def rendered(name: str, mirror: str, standins: Path) -> Rendered:

@@ -93,8 +93,8 @@ def anonymous(found: Any) -> Any:
 
 def nameless(book: dict[str, Any]) -> list[Any]:
     """Return HNS objects by name, without ids."""
-    plain = ({key: value for key, value in each.items() if key not in CHANGING} for each in book.values())
-    return sorted(plain, key=lambda each: str(each.get("Name")))
+    plain = ({key: value for key, value in item.items() if key not in CHANGING} for item in book.values())
+    return sorted(plain, key=lambda item: str(item.get("Name")))
 
 
 def shown(found: dict[str, Any] | None) -> Any:

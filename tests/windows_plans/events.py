@@ -23,8 +23,8 @@ NAT = "00000000-0000-0000-0000-0000000000b2"
 
 @dataclass(frozen=True)
 class Event:
-    """One event. `happens` changes the machine while it is off, or while it is on if `on` is set. The run sets only the
-    steps in `sets`; all others hold."""
+    """One event. `happens` changes the machine while it is off, or, if `on` is set, while it is on. The next run sets
+    only the steps in `sets`; all others hold."""
 
     happens: Callable[[Node], None]
     sets: tuple[str, ...] = BOOTED
@@ -106,7 +106,7 @@ def nat_network(worker: Node) -> None:
 
 
 def hang(times: int) -> Callable[[Node], None]:
-    """OPS-05: this many starts of flanneld hang."""
+    """OPS-05: let this many starts of flanneld hang."""
     return lambda worker: worker.change("flanneld", {"hangs": times})
 
 
@@ -116,7 +116,7 @@ def lost_certificate(worker: Node) -> None:
 
 
 def all_at_once(worker: Node) -> None:
-    """Everything that can be wrong at a boot and is repaired."""
+    """Combine all damages that a boot repairs."""
     repaired = (stale_leases, other_subnet_file, docker_nat, nat_network, no_node, lost_certificate)
     for each in (*repaired, address_comes_late):
         each(worker)

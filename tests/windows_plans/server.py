@@ -1,4 +1,4 @@
-"""A Windows node: a machine that boots, runs the product's own plan, loses power, and boots again."""
+"""A Windows node: a machine that boots, runs a plan that the product rendered, loses power, and boots again."""
 
 import json
 import os
@@ -19,12 +19,12 @@ from tests.windows_plans.combinations import Rendered
 from tests.windows_plans.site import API_HOST, ROUTER, NodeNetwork
 
 FRESH = "ec2amaz-1"
-"""The host name that Windows gives itself before it is named."""
+"""The host name that Windows chooses before the plan sets one."""
 BOOTS = 8
 HOLD_SECONDS = 2
 """Seconds for which metadata routes must hold in these tests, instead of a minute."""
 LONGEST = 600
-"""Seconds of one run of a whole plan, which takes about five on an idle host."""
+"""Time limit of a run of a whole plan, seconds; it takes about five on an idle host."""
 DATA = r"C:\ProgramData\mullion"
 
 
@@ -86,7 +86,7 @@ class Node:
         etc = self.machine.folder / "etc"
         etc.mkdir(exist_ok=True)
         name = asked.read_text() if asked.exists() else FRESH
-        # the machine's own name must resolve: with an unreachable name server each start of Wine waits for it
+        # the machine's own name must resolve: otherwise each start of Wine waits for the unreachable name server
         (etc / "hosts").write_text(f"127.0.0.1 localhost\n{self.address} {name}\n{ROUTER} {API_HOST}\n")
         self.machine.entry = inside(self.space, name, etc)
         self.driver.call("arrange", fakes=BOOKS, values=[], variables={}, services={}, boot=True)

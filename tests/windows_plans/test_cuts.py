@@ -17,11 +17,11 @@ from tests.windows_plans.site import NodeNetwork
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 PIECES = 4
-"""Parts of a plan's steps, each with its own test and machine: each takes some minutes."""
+"""Parts into which a plan's steps are split; each part has its own test and machine, and takes some minutes."""
 HOLD_SECONDS = 60.0
-"""Longest time that a download waits for the cut of another."""
+"""Seconds for which a download waits until another one is cut."""
 SAMPLED = 4
-"""Phases, drawn at random, after which `make test` cuts: each is a boot of some seconds. Soak takes them all."""
+"""Number of phases, drawn at random, after which `make test` cuts: each costs a boot. `make soak` cuts after all."""
 
 
 def cut_at_phase_ends(worker: Node, count: int = 0) -> int:
@@ -49,7 +49,7 @@ def cut_at_steps(worker: Node, piece: int) -> int:
 
 
 def cut_in_downloads(worker: Node) -> int:
-    """Boot once per download; cut the power in the middle of the first that was not cut yet, while others wait."""
+    """Boot once per download; cut the power in the middle of one that was not cut yet, while the others wait."""
     downloads, cut = worker.node_network.downloads, list[str]()
     while True:
         halved: list[str] = []
@@ -89,7 +89,7 @@ WAYS: dict[str, Callable[[Node], int]] = {
     **{f"steps-{piece + 1}-of-{PIECES}": partial(cut_at_steps, piece=piece) for piece in range(PIECES)},
 }
 SHORT = {"some-phases": partial(cut_at_phase_ends, count=SAMPLED)}
-"""Ways of `make test`, on one combination; `make soak` has the others."""
+"""Kinds of cuts in `make test`, on one combination; `make soak` has the others."""
 ROWS = [
     *(pytest.param(CUT, way) for way in SHORT),
     *(pytest.param(name, way, marks=[pytest.mark.soak]) for name in FOUR for way in WAYS),

@@ -1,4 +1,4 @@
-"""A first contact under PowerShell for Windows: from one file to an archive that the reader takes, and back."""
+"""A first contact under PowerShell for Windows: one file on a machine, the archive that it writes, and its undo."""
 
 import json
 import zipfile
@@ -34,11 +34,11 @@ NEXT_BOOT = (
 DIFFERS_HERE = {
     "PowerShell: version",
     ".NET: version",
-    # the stand-ins have no such flag
+    # the stand-ins do not have these flags
     r"program C:\k\kubelet.exe --version",
     r"program C:\k\kube-proxy.exe --version",
     r"program C:\k\kubectl.exe version --client",
-    # HNS of the stand-ins gives no such member
+    # HNS of the stand-ins does not return this field
     "l2bridge network: management address is the machine's",
     "overlay network: management address is the machine's",
 }
@@ -80,7 +80,7 @@ def archive(machine: Machine) -> Path:
 
 
 def state(machine: Machine) -> dict[str, object]:
-    """Return what the steps set: records of the stand-ins without those that only count, and folders of C:."""
+    """Return the state that steps set: records of the stand-ins, without counters, and folders of C:."""
     kept = {name: machine.kept(name) for name in ("rules", "tasks", "networks", "endpoints", "policylists", "routes")}
     folders = {each.name for each in machine.drive.iterdir() if each.name not in ("first-contact", "fakes")}
     programs = {each.name for each in (machine.drive / "Program Files").iterdir()}
@@ -115,14 +115,14 @@ def test_a_run_without_the_switch_changes_nothing_but_its_folder(server: Machine
 
 def test_with_the_switch_it_sets_each_step_restarts_once_and_makes_networks_of_both_modes(server: Machine) -> None:
     before = state(server)
-    run(server, FILE)  # a run that only asks may come first
+    run(server, FILE)  # an earlier run without the switch must not prevent this one
     said = run(server, f"{FILE} -Change")
     assert "the machine restarts" in said
     assert [each["name"] for each in server.asked()].count("Restart-Computer") == 1
     argument = server.kept("tasks")["mullion"]["action"]["Argument"]
     assert argument.endswith(rf'-File "{FOLDER}\resume.ps1"')
     run(server, rf"{FOLDER}\resume.ps1")
-    assert progress(server)["stage"] == "set", "a start in the same boot does nothing"
+    assert progress(server)["stage"] == "set", "a second start in the same boot does nothing"
     server.cut()
     reboot(server.path(BOOKS))
     server.stay_on()

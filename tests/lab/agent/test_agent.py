@@ -182,12 +182,12 @@ def test_a_hundred_nodes_are_set_as_planned_and_only_nodes_of_deleted_machines_a
     settle(api, much_later)
     remaining = {name: node for name, node in round_of(module, run, api).nodes().items() if name in instances}
     assert sorted(remaining) == [name for name in names if name not in lost]
-    for each in planned:
-        node = remaining[each["name"]]
-        assert (node["metadata"]["labels"]["place"], node["spec"]["podCIDR"]) == (each["labels"]["place"], each["pods"])
+    for listed in planned:
+        node, place = remaining[listed["name"]], listed["labels"]["place"]
+        assert (node["metadata"]["labels"]["place"], node["spec"]["podCIDR"]) == (place, listed["pods"])
         assert [one for one in node["spec"]["taints"] if one["key"] == TAINT["key"]] == [TAINT]
     assert "place" not in remaining[names[-1]]["metadata"].get("labels", {})
-    until(lambda: all(then > first[name] for name, then in beats(api, well).items()), "all report again meanwhile")
+    until(lambda: all(then > first[name] for name, then in beats(api, well).items()), "all have reported again")
     leases = served.kubectl("get", "leases", "--namespace", "kube-node-lease", "--output", "name").split()
     assert {f"lease.coordination.k8s.io/{name}" for name in well} <= {*leases}, "the leases are renewed too"
 
@@ -199,7 +199,7 @@ def test_the_lease_and_the_memory_are_kept_and_one_of_two_writers_is_refused(
     assert [first.hold(api), second.hold(api), first.hold(api)] == [True, False, True]
     memory = module("memory")
     writer, other = memory.Memory(api), memory.Memory(api)
-    earlier = dict(writer.values)  # members of other tests on the same API server, whichever ran before
+    earlier = dict(writer.values)  # also members of earlier tests on the same API server
     assert writer.write(turn="cp-0")
     assert not other.write(turn="cp-1")
     assert memory.keep(api, applied="x")

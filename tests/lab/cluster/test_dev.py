@@ -19,7 +19,7 @@ from tests.lab.cluster.running import boot
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
 READY_SECONDS = 400
-"""Far above the usual time: two cores may be busy."""
+"""Time limit, far above the usual time: the two cores may be busy."""
 
 RESULT = "/var/lib/mullion/result.json"
 """The executor's result file."""

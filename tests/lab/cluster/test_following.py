@@ -84,7 +84,7 @@ def test_a_changed_flag_is_applied_by_kubeadm_after_a_snapshot_and_the_turn_is_g
     _set_event_ttl(booted, kubernetes, "2h0m0s")
     until(
         lambda: "--event-ttl=2h0m0s" in head.file(MANIFEST).read_text() and at_rest(head),
-        "the flag is applied and the machine at rest",
+        "the flag is applied and no machine changes any more",
     )
     serial = agent(head)["serials"]["pointer"]
     store = next(

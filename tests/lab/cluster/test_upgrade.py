@@ -109,15 +109,15 @@ def test_control_planes_are_upgraded_one_minor_at_a_time_and_the_worker_follows(
     booted: BootedCluster, versions: list[str]
 ) -> None:
     """CP: the cluster's objects stay; kubelets are never newer than the API; a snapshot precedes each upgrade.
-    containerd changes where the tables say so, on control planes under the running pods."""
+    On control planes containerd changes, if the tables say so, while pods run."""
     head, worker = heads(booted)[0], booted.machine_names("linux")[0]
     head.kubectl("create", "configmap", "kept", "--from-literal=a=b")
     head.kubectl("create", "secret", "generic", "kept", "--from-literal=word=readable")
-    store = next(each.id for each in booted.cloud_state.resources(BUCKET) if each.name.endswith("-snapshots"))
+    store = next(bucket.id for bucket in booted.cloud_state.resources(BUCKET) if bucket.name.endswith("-snapshots"))
     for before, after in pairwise(versions):
         preload(booted.machines.values(), after, booted.folder / "images.tar")
-        # the sandbox's own machines are not these, so the command waits for none: the second stage is refused, and done
-        # below
+        # the command does not know these machines and cannot wait for them: it refuses the second
+        # stage, which runs below
         assert renewed(booted, "upgrade", STACK, after, "--sandbox", "--yes", ends=Exit.FAILED) == []
         until(lambda after=after: hopped(booted, after), f"the control plane has {after}", HOP_SECONDS)
         wanted = {**dict.fromkeys(booted.machine_names("control-plane"), planned(after)), worker: planned(before)}
@@ -144,6 +144,6 @@ def test_control_planes_are_upgraded_one_minor_at_a_time_and_the_worker_follows(
         assert (
             base64.b64decode(head.kubectl("get", "secret", "kept", "--output", "jsonpath={.data.word}")) == b"readable"
         )
-        bindings = "the agent alone approves kubelets, also after kubeadm made its bindings anew"
+        bindings = "only the agent approves kubelets, also after kubeadm has created its bindings again"
         until(lambda: "node-autoapprove" not in head.kubectl("get", "clusterrolebindings", "-oname"), bindings)
-        assert {each.status()["kubernetes"] for each in booted.machines.values()} == {after}
+        assert {machine.status()["kubernetes"] for machine in booted.machines.values()} == {after}

@@ -129,10 +129,10 @@ def _programs(kubernetes: str, program: Find, missing: Callable[[str, str], NoRe
     paths = {"kubeadm": program("kubeadm", "linux")}
     for each in windows.REAL - {"kubectl"}:
         program(each, "windows")
-    for each in joining_programs(kubernetes):
-        if not build.is_built(each):
-            missing("lab", f"{each.name} {each.version} is not built; run: python -m lab join {kubernetes}")
-        paths[each.name] = build.place(each)
+    for joining in joining_programs(kubernetes):
+        if not build.is_built(joining):
+            missing("lab", f"{joining.name} {joining.version} is not built; run: python -m lab join {kubernetes}")
+        paths[joining.name] = build.place(joining)
     return paths
 
 

@@ -1,4 +1,4 @@
-"""The real kubelet.exe joins a real API server, as the service that our own bootstrap created (issue 9)."""
+"""The real kubelet.exe joins a real API server, as the service that the executor created."""
 
 import json
 import re
@@ -85,7 +85,7 @@ def test_srv_11_host_local_has_reserved_the_address_in_kube_proxys_file(joined: 
 
 
 def test_srv_10_the_real_kube_proxy_accepts_its_file(joined: JoinedWorker, program: Find) -> None:
-    """It runs until it needs what Wine lacks, with no objection before; some minors then wait until they are ended."""
+    """It logs no objection before it needs a feature that Wine lacks; some minors then run on until they are ended."""
     place = joined.worker.path(r"C:\lab\kube-proxy.exe")
     place.parent.mkdir(exist_ok=True)
     place.unlink(missing_ok=True)
