@@ -50,7 +50,8 @@ def steps(role: Role) -> tuple[Step, ...]:
         "kind": "CredentialProviderConfig",
         "providers": [
             {
-                "name": each.program,
+                # the file's whole name: on Windows a kubelet before 1.30 adds no .exe (kubernetes pull request 120291)
+                "name": each.program + LAYOUTS[role.system].exe,
                 "matchImages": list(each.images),
                 "defaultCacheDuration": "12h",
                 "apiVersion": "credentialprovider.kubelet.k8s.io/v1",
