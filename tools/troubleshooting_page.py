@@ -150,7 +150,7 @@ ITEMS: tuple[Item, ...] = (
         "NET-14",
         "Repaired, also at each boot: the first HNS network moves the machine's address to another adapter, but not the"
         " route to the metadata service; the executor sets the route again.",
-        steps=("metadata-route",),
+        steps=("metadata-route-before-kubelet", "metadata-route"),
         proofs=("windows_plans/events.py::the metadata route is gone",),
     ),
     Item(

@@ -39,11 +39,14 @@ def before_kubelet(role: Role) -> Phase:
 
     Otherwise the reservation of a pod that the kubelet starts meanwhile would look stale until its endpoint exists, and
     two pods would get one address. With l2bridge the range is planned, so the whole network exists before the kubelet.
+    With overlay an earlier run of this boot may have failed after flanneld made the virtual switch: the route is set
+    here too, because the kubelet's steps ask the metadata service.
     """
     services = ["kube-proxy", *([] if _routed(role) else ["flanneld"]), "kubelet"]
     if _routed(role):
         return Phase("pod-network", Scope.NODE, _bridge(role, services))
-    return Phase("pod-network", Scope.NODE, (_stale(role, "last-boot", services),))
+    route = _metadata_route(role, "metadata-route-before-kubelet")
+    return Phase("pod-network", Scope.NODE, (_stale(role, "last-boot", services), route))
 
 
 def windows_phase(role: Role) -> Phase:
@@ -65,9 +68,9 @@ def windows_phase(role: Role) -> Phase:
     )
 
 
-def _metadata_route(role: Role) -> Step:
+def _metadata_route(role: Role, name: str = "metadata-route") -> Step:
     # the first HNS network moves the address to another adapter, but not these routes (NET-14)
-    return step("metadata-route", "metadata-route", addresses=list(role.spec.cloud.facts.metadata_routes))
+    return step("metadata-route", name, addresses=list(role.spec.cloud.facts.metadata_routes))
 
 
 HOLD_SECONDS = 60

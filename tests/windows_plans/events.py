@@ -12,7 +12,8 @@ from tests.windows_plans.server import Node
 
 CERTIFICATE = r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"
 OTHER_CLUSTER = "FLANNEL_NETWORK=172.30.0.0/16\nFLANNEL_SUBNET=172.30.5.1/24\nFLANNEL_MTU=1400\nFLANNEL_IPMASQ=false\n"
-BOOTED = ("last-boot", "kubelet", "flanneld", "overlay-network", "metadata-route", "kube-proxy", "metadata-route-holds")
+ROUTES = ("metadata-route-before-kubelet", "metadata-route", "metadata-route-holds")
+BOOTED = ("last-boot", "kubelet", "flanneld", "overlay-network", *ROUTES, "kube-proxy")
 """Steps that every boot sets: HNS and routes are in memory, and no service on the network starts by itself."""
 REJOINED = ("bootstrap", "node-certificate", "joined")
 NEW_RANGE = ("stale-network", "source-vip", "kube-proxy-config")
@@ -148,7 +149,7 @@ EVENTS: dict[str, Event] = {
     "the Node object is deleted": Event(no_node, (*BOOTED, "joined", *NEW_RANGE)),
     "the source VIP is of an earlier range (OPS-04)": Event(stale_vip, (*BOOTED, *NEW_RANGE)),
     "reservations of earlier pods are left (OPS-04)": Event(stale_leases),
-    "the metadata route is gone": Event(no_metadata_route, ("metadata-route",), on=True),
+    "the metadata route is gone": Event(no_metadata_route, ROUTES[:1], on=True),
     "subnet.env is another cluster's (OPS-06)": Event(other_subnet_file, (*BOOTED, "stale-network")),
     "a NAT file sorts before flannel's CNI file (NET-02)": Event(docker_nat, (*BOOTED, "cni-config-folder")),
     "another program has a NAT network (NET-02)": Event(nat_network),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from components.node.kinds.check import references
 from components.node.plan import NodePlan
 from tools.golden.samples import content, one, plan, position
 
@@ -104,6 +105,16 @@ def test_metadata_routes_are_watched_until_hns_has_settled_and_after_all_service
     assert held.fields["addresses"] == one(node_plan, "metadata-route").fields["addresses"]
     assert held.fields["hold_seconds"] >= 45, "kube-up for GCE waits 45 s for HNS to remove the route"
     assert position(node_plan, "kube-proxy") < position(node_plan, held.name) < position(node_plan, "kubelet-runs")
+
+
+@pytest.mark.parametrize("mode", ["overlay", "l2bridge"])
+def test_a_run_after_a_lost_metadata_route_sets_it_before_it_asks_the_service(mode: str) -> None:
+    node_plan = plan("windows-2022", network={"mode": mode})
+    asking = {"node.provider_id", "facts.join_secret"}
+    asks = [each.name for each in node_plan.steps if asking & set(references(each.fields))]
+    assert "kubelet-config" in asks
+    route = next(each.name for each in node_plan.steps if each.kind == "metadata-route")
+    assert position(node_plan, route) < min(position(node_plan, each) for each in asks)
 
 
 @pytest.mark.parametrize(("runtime", "names"), [("containerd", []), ("docker", ["nat"])])
