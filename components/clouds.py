@@ -2,8 +2,11 @@
 
 import re
 from dataclasses import dataclass
+from enum import Enum
 from ipaddress import IPv4Network
 from typing import Any
+
+from components.naming import CONTROL_PLANE, WORKERS
 
 METADATA_ADDRESS = "169.254.169.254"
 """Address of every cloud's metadata service."""
@@ -27,6 +30,14 @@ class ClosedAddress:
 
     address: str
     tcp_ports: tuple[int, ...] = ()
+
+
+class Share(Enum):
+    """Which workers share an identity of the cloud, and so the rights on status records, logs and requests."""
+
+    NONE = "none"
+    POOL = "pool"
+    ALL = "all"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +77,8 @@ class CloudFacts:
     """Text before and after a PowerShell script in user-data."""
     names_identity: bool = False
     """Whether a machine must name its identity when it requests a token: the fact `identity`."""
+    workers_share: Share
+    """Which workers share an identity."""
     creates_administrator: bool = False
     """Whether the cloud creates an administrator account on every machine."""
     temporary_disk: bool = False
@@ -99,6 +112,15 @@ class CloudFacts:
     tags_are_labels: bool = False
     """Whether tags become labels, which allow fewer characters."""
 
+    def identity_of(self, pool: str, machine: str) -> str:
+        """Return the name of a machine's identity. pool: name of its machine group.
+
+        The machines of the control plane share one: each of them has the keys of the whole cluster.
+        """
+        if pool == CONTROL_PLANE:
+            return CONTROL_PLANE
+        return {Share.NONE: machine, Share.POOL: pool, Share.ALL: WORKERS}[self.workers_share]
+
 
 CLOUDS: dict[str, CloudFacts] = {
     "aws": CloudFacts(
@@ -116,6 +138,7 @@ CLOUDS: dict[str, CloudFacts] = {
         # EC2 user guide, "Add user data": 16 KB in raw form, before it is base64-encoded
         user_data_limit=16384,
         powershell_tags=("<powershell>\n", "</powershell>\n"),
+        workers_share=Share.ALL,  # policies name the machine itself, by aws:userid
         edge_subnets=True,
         route_limit=500,  # since June 2025, before 50
         # machines have 9001 (EC2 user guide, "Network MTU"), but HNS gives Windows pods 1450 (Azure/AKS#2873)
@@ -144,6 +167,8 @@ CLOUDS: dict[str, CloudFacts] = {
         # REST reference, OSProfile.customData: the decoded array has at most 65535 bytes
         user_data_limit=65535,
         names_identity=True,
+        # two role assignments for each worker, of 4000 in a subscription ("Azure RBAC limits")
+        workers_share=Share.NONE,
         creates_administrator=True,
         temporary_disk=True,
         route_limit=400,
@@ -174,6 +199,9 @@ CLOUDS: dict[str, CloudFacts] = {
         windows_size="n2-standard-4",
         # Compute Engine, "About VM metadata": 256 KB for one value
         user_data_limit=262144,
+        # a project has 100 service accounts (IAM, "Quotas and limits"), a bucket's policy 100 conditional role bindings
+        # ("Overview of IAM Conditions"), of which each identity takes two
+        workers_share=Share.POOL,
         regional_nat=True,
         route_limit=250,  # of a network's quota
         # Load balancing documentation, "Probe IP ranges and firewall rules": internal and external passthrough

@@ -5,6 +5,9 @@ import hashlib
 CONTROL_PLANE = "control-plane"
 """Name of the control plane's machine group; no pool can have it."""
 
+WORKERS = "workers"
+"""Name of what belongs to the workers of all pools: a security group, and on AWS a role."""
+
 MAX_NODE_NAME = 15
 """Most characters of a Windows computer name (NetBIOS; SRV-12)."""
 

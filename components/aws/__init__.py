@@ -38,7 +38,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     instances = machines(
         context,
         cloud_machines(inputs, launch, [*network.routes, *firewall.egress, storage.members, api.record]),
-        lambda group: Records(parent, network.vpc_id, storage.bundle_bucket, identity.role_ids[group]),
+        Records(parent, network.vpc_id, storage.bundle_bucket, identity.role_ids),
         api.public_host,
         child,
     )

@@ -73,8 +73,8 @@ class Identity(pulumi.ComponentResource):
 
     profiles: Mapping[SecurityGroup, Output[str]]
     """Names of the instance profiles; each resolves once its role's policy exists."""
-    role_ids: Mapping[SecurityGroup, Output[str]]
-    """The unique ids of the roles, AROA..."""
+    role_ids: Mapping[str, Output[str]]
+    """The unique ids of the roles, AROA..., by name of the identity (components/wiring/access_rights.py)."""
 
     def __init__(self, context: ClusterContext, storage: Storage, opts: ResourceOptions | None = None) -> None:
         name = context.plan.name
@@ -83,7 +83,7 @@ class Identity(pulumi.ComponentResource):
         self._storage, self._tags = storage, context.tags
         profiles = {group: self._profile(f"{name}-{group.value}", group) for group in NODES}
         self.profiles = {group: profile for group, (profile, _) in profiles.items()}
-        self.role_ids = {group: role for group, (_, role) in profiles.items()}
+        self.role_ids = {group.value: role for group, (_, role) in profiles.items()}
         self.register_outputs({"profiles": {group.value: profile for group, profile in self.profiles.items()}})
 
     def _policy(self, group: SecurityGroup, arns: Mapping[str, str]) -> str:

@@ -1,5 +1,6 @@
 """State of the workers' EC2 instances, and status records of machines in the bundle store."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -22,8 +23,8 @@ class Records:
     vpc_id: Output[str]
     bucket: Output[str]
     """Name of the bundle store."""
-    role_id: Output[str]
-    """Unique id of the machines' role; names of their records begin with it."""
+    role_ids: Mapping[str, Output[str]]
+    """Unique ids of the roles by name of the identity."""
 
     calls: ProviderCalls = field(init=False, repr=False)
 
@@ -53,9 +54,14 @@ class Records:
         answer = await self.calls.invoke("aws:ec2/getInstance:getInstance", {"instanceId": instance})
         return moment(answer["launchTime"])
 
-    async def record(self, instance: str) -> dict[str, Any]:
-        """Return an instance's status record; `state: absent`, with the reason, if none can be read."""
-        return await status_record(self.text(f"status/{await self.role_id.future()}:{instance}.json"), instance)
+    async def record(self, identity: str, instance: str) -> dict[str, Any]:
+        """Return an instance's status record; `state: absent`, with the reason, if none can be read.
+
+        identity: its name in `role_ids`, or its role's unique id.
+        """
+        known = self.role_ids.get(identity)
+        role = await known.future() if known else identity
+        return await status_record(self.text(f"status/{role}:{instance}.json"), instance)
 
     async def text(self, key: str) -> str:
         """Return the text of an object in the bundle store. Raises ProviderError if there is none."""

@@ -13,7 +13,6 @@ from components.azure.place import ResourceGroup
 from components.azure.pod_routes import PodRoutes
 from components.azure.records import Records
 from components.azure.storage import Storage, Vault
-from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import launch_data
 from components.wiring.machine_groups import machines
@@ -34,7 +33,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     api_name = Name(context, network, place, opts=child)
     balancers = Balancers(context, network, place, opts=child) if plan.endpoint.has_balancers else None
     public_host = balancers.public_host if balancers else Output.from_input("")
-    roles, secrets = {group: group.value for group in NODES}, {secret: secret for secret in SECRETS.values()}
+    roles, secrets = {name: name for name in identity.ids}, {secret: secret for secret in SECRETS.values()}
     storage.publish_members(context, roles)
     services = {"region": place.location, "secret_service": vault.url, "compute_service": storage.compute_service}
     launch = launch_data(context, storage, public_host, roles, secrets, services, identity.client_ids)
@@ -42,13 +41,8 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     inputs = MachineInputs(context, place, network, firewall, identity, login, pool_ids)
     machines(
         context,
-        cloud_machines(inputs, launch, [*network.routes, *identity.granted, storage.members, api_name]),
-        lambda group: Records(
-            parent=parent,
-            role=group.value,
-            planned=plan.workers if group is SecurityGroup.WORKERS else (),
-            container=storage.containers["bundles"],
-        ),
+        cloud_machines(inputs, launch, [*network.routes, storage.members, api_name]),
+        Records(parent=parent, planned=plan.workers, container=storage.containers["bundles"]),
         public_host,
         child,
     )

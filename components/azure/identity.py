@@ -1,6 +1,6 @@
-"""Managed identities of the machines, each with the least rights that its group needs."""
+"""Managed identities of the machines, each with the least rights that its machine needs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pulumi
@@ -9,24 +9,23 @@ from pulumi_azure_native import authorization, managedidentity
 
 from components.azure.place import Place
 from components.azure.storage import Storage, Vault
-from components.topology.firewall import NODES, SecurityGroup
-from components.wiring.access_rights import grants
+from components.topology.firewall import SecurityGroup
+from components.wiring.access_rights import Grant, grants, identities
 from components.wiring.context import ClusterContext
 
 BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
 
 BUILT_IN = {
-    "read": "2a2b9908-6ea1-4ae2-8e65-a410df84e7d1",
     "snapshots": "ba92f5b4-2d11-453d-a403-e96b0029c9fe",
     "secret": "4633458b-17de-408a-b874-0445c86b69e6",
 }
-"""Ids of Azure's roles "Storage Blob Data Reader", "Storage Blob Data Contributor", "Key Vault Secrets User"."""
+"""Ids of Azure's roles "Storage Blob Data Contributor", "Key Vault Secrets User"."""
 
 ROLES: Mapping[str, Any] = {
     "machines": {
         "actions": ["Microsoft.Compute/virtualMachines/read"]
     },  # to learn that an etcd member's machine is gone
-    "records": {"data_actions": [f"{BLOBS}/write"]},
+    "objects": {"data_actions": [f"{BLOBS}/read", f"{BLOBS}/write"]},
     "join": {"data_actions": ["Microsoft.KeyVault/vaults/secrets/setSecret/action"]},
 }
 """Permissions of custom roles, where Azure's smallest built-in role allows too much."""
@@ -34,18 +33,35 @@ ROLES: Mapping[str, Any] = {
 CONDITION_VERSION = "2.0"
 
 
-def condition(prefixes: Iterable[str]) -> str:
-    """Return a role assignment condition that is true for blobs whose names have a prefix; listing stays denied."""
+ACTIONS = {"read": "read", "records": "write"}
+"""Last part of the action that role "objects" allows, by the role of a Grant."""
+
+
+def condition(granted: Iterable[Grant]) -> str:
+    """Return a role assignment condition that is true for each action on blobs whose names have one of its prefixes.
+
+    Listing stays denied. Source: Azure RBAC, "Azure role assignment condition format and syntax".
+    """
+    return " AND ".join(
+        f"(!(ActionMatches{{'{BLOBS}/{ACTIONS[grant.role]}'}}) OR ({_begins(grant.prefixes)}))" for grant in granted
+    )
+
+
+def _begins(prefixes: Iterable[str]) -> str:
     return " OR ".join(f"@Resource[{BLOBS}:path] StringStartsWith '{prefix}'" for prefix in prefixes)
 
 
 class Identity(pulumi.ComponentResource):
-    """A user-assigned managed identity for each group of machines."""
+    """A user-assigned managed identity for the control plane, and one for each worker.
 
-    ids: Mapping[SecurityGroup, Output[str]]
-    client_ids: Mapping[SecurityGroup, Output[str]]
-    granted: list[pulumi.Resource]
-    """Role assignments; machines lack rights before these exist."""
+    Each worker takes two of a subscription's 4000 role assignments ("Azure RBAC limits").
+    """
+
+    ids: Mapping[str, Output[str]]
+    """Resource ids by name of the identity (components/wiring/access_rights.py)."""
+    client_ids: Mapping[str, Output[str]]
+    granted: Mapping[str, list[pulumi.Resource]]
+    """Role assignments by name of the identity; machines lack rights before these exist."""
 
     def __init__(
         self,
@@ -57,27 +73,25 @@ class Identity(pulumi.ComponentResource):
         opts: ResourceOptions | None = None,
     ) -> None:
         name = context.plan.name
-        super().__init__("mullion:azure:Identity", name, {"groups": [group.value for group in NODES]}, opts)
+        named = identities(context.plan)
+        super().__init__("mullion:azure:Identity", name, {"identities": list(named)}, opts)
         self._cluster, self._place = name, place
         self._scopes = {**storage.containers, **vault.secrets, "": place.id}
         roles = Output.concat("/subscriptions/", subscription, "/providers/Microsoft.Authorization/roleDefinitions/")
         self._roles = {key: Output.concat(roles, id_) for key, id_ in BUILT_IN.items()}
         self._roles |= {key: self._custom_role(key, context.generated.suffix) for key in ROLES}
-        names = {group: f"{name}-{group.value}" for group in NODES}
-        identities = {
-            group: managedidentity.UserAssignedIdentity(
-                full, resource_name_=full, **place.here(self, managedidentity.UserAssignedIdentity, full)
+        made = {
+            own: managedidentity.UserAssignedIdentity(
+                f"{name}-{own}",
+                resource_name_=f"{name}-{own}",
+                **place.here(self, managedidentity.UserAssignedIdentity, f"{name}-{own}"),
             )
-            for group, full in names.items()
+            for own in named
         }
-        self.ids = {group: identity.id for group, identity in identities.items()}
-        self.client_ids = {group: identity.client_id for group, identity in identities.items()}
-        self.granted = [
-            assignment
-            for group, identity in identities.items()
-            for assignment in self._assign(group, identity.principal_id)
-        ]
-        self.register_outputs({"ids": {group.value: id_ for group, id_ in self.ids.items()}})
+        self.ids = {own: identity.id for own, identity in made.items()}
+        self.client_ids = {own: identity.client_id for own, identity in made.items()}
+        self.granted = {own: list(self._assign(group, own, made[own].principal_id)) for own, group in named.items()}
+        self.register_outputs({"ids": self.ids})
 
     def _custom_role(self, key: str, suffix: Output[str]) -> Output[str]:
         """Return the id of a custom role; the suffix makes its name unique in the directory."""
@@ -92,18 +106,26 @@ class Identity(pulumi.ComponentResource):
             opts=ResourceOptions(parent=self),
         ).id
 
-    def _assign(self, group: SecurityGroup, principal: Output[str]) -> list[pulumi.Resource]:
-        return [
-            authorization.RoleAssignment(
-                f"{self._cluster}-{group.value}-{grant.name}",
-                scope=self._scopes[grant.target],
-                role_definition_id=self._roles[grant.role],
-                principal_id=principal,
-                # else Azure looks the new identity up, which may not have replicated in the directory yet
-                principal_type="ServicePrincipal",
-                condition=condition(grant.prefixes) if grant.prefixes else None,
-                condition_version=CONDITION_VERSION if grant.prefixes else None,
-                opts=ResourceOptions(parent=self),
-            )
-            for grant in grants(group)
-        ]
+    def _assign(self, group: SecurityGroup, own: str, principal: Output[str]) -> Iterator[pulumi.Resource]:
+        """Assign the rights of an identity; those on objects by prefix in one assignment with a condition."""
+        granted = list(grants(group, own))
+        for grant in granted:
+            if not grant.prefixes:
+                yield self._assignment(f"{own}-{grant.name}", grant.target, grant.role, principal)
+        limited = condition(grant for grant in granted if grant.prefixes)
+        yield self._assignment(f"{own}-objects", "bundles", "objects", principal, limited)
+
+    def _assignment(
+        self, name: str, target: str, role: str, principal: Output[str], limited: str | None = None
+    ) -> pulumi.Resource:
+        return authorization.RoleAssignment(
+            f"{self._cluster}-{name}",
+            scope=self._scopes[target],
+            role_definition_id=self._roles[role],
+            principal_id=principal,
+            # else Azure looks the new identity up, which may not have replicated in the directory yet
+            principal_type="ServicePrincipal",
+            condition=limited,
+            condition_version=CONDITION_VERSION if limited else None,
+            opts=ResourceOptions(parent=self),
+        )

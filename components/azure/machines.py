@@ -107,7 +107,9 @@ def _machine(
     """Register a virtual machine; on Windows add the extension that starts the loader to `loaders`."""
     group, machine, name = request.group, request.machine, request.name
     hooks = request.options.hooks
-    options = ResourceOptions.merge(request.options, ResourceOptions(replace_on_changes=FIXED))
+    own = group.cloud.facts.identity_of(group.name, machine.name)
+    more = ResourceOptions(replace_on_changes=FIXED, depends_on=inputs.identity.granted[own])
+    options = ResourceOptions.merge(request.options, more)
     if group.os.is_windows and hooks:  # on Windows the extension has the after-create hook: it starts the loader
         options.hooks = ResourceHookBinding(before_delete=hooks.before_delete)
     storage: Any = {
@@ -120,7 +122,7 @@ def _machine(
             "managed_disk": {"storage_account_type": instance_sizes.AZURE_DISK},
         },
     }
-    identity: Any = {"type": "UserAssigned", "user_assigned_identities": [inputs.identity.ids[group.group]]}
+    identity: Any = {"type": "UserAssigned", "user_assigned_identities": [inputs.identity.ids[own]]}
     tags = {**request.tags, "address": str(machine.address)}
     vm = compute.VirtualMachine(
         name,

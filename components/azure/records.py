@@ -18,7 +18,13 @@ from pulumi import Output, ResourceHookArgs
 from pulumi_azure_native import _utilities
 
 from components.plan import Machine
-from components.rollout.provider_calls import MachineState, ProviderCalls, ProviderError, RecordsByMachine
+from components.rollout.provider_calls import (
+    LARGEST_RECORD,
+    MachineState,
+    ProviderCalls,
+    ProviderError,
+    RecordsByMachine,
+)
 from components.sdk.registration import run_in_thread
 
 STOPPED = frozenset(f"PowerState/{each}" for each in ("deallocating", "deallocated", "stopping", "stopped"))
@@ -55,15 +61,18 @@ class Blobs:
     _token: str = field(init=False, default="")
     _signed: float = field(init=False, default=-TOKEN_SECONDS)
 
-    async def text(self, name: str) -> str:
-        """Return the text of a blob. Raises ProviderError if there is none."""
-        return await self.get(f"/{quote(name)}")
+    async def text(self, name: str, most: int | None = None) -> str:
+        """Return the text of a blob, at most so many bytes of it. Raises ProviderError if there is none."""
+        return await self.get(f"/{quote(name)}", most=most)
 
-    async def get(self, path: str, query: str = "") -> str:
-        """Return the body of a GET on the container or a blob in it. Raises ProviderError if the request fails."""
+    async def get(self, path: str, query: str = "", most: int | None = None) -> str:
+        """Return the body of a GET on the container or a blob in it, at most so many bytes (None: all).
+
+        Raises ProviderError if the request fails.
+        """
         if time.monotonic() - self._signed >= RENEW_SECONDS:
             await self._sign()
-        return await run_in_thread(_get, f"{self._url}{path}?{query}{self._token}")
+        return await run_in_thread(_get, f"{self._url}{path}?{query}{self._token}", most)
 
     async def _sign(self) -> None:
         ids = parts(await self.container.future() or "")
@@ -82,14 +91,14 @@ class Blobs:
         self._token, self._signed = signed["serviceSasToken"].lstrip("?"), time.monotonic()
 
 
-def _get(url: str) -> str:
+def _get(url: str, most: int | None) -> str:
     place = url.partition("?")[0]
     if not url.startswith(("https://", "http://127.0.0.1:")):  # 127.0.0.1: the sandbox
         raise ProviderError(f"{place} is not https; no request was sent")
     request = urllib.request.Request(url, headers={"x-ms-version": "2023-11-03"})  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
-            return answer.read().decode()
+            return answer.read(most).decode()
     except urllib.error.HTTPError as error:
         with error:
             code = error.headers.get("x-ms-error-code") or error.reason
@@ -133,3 +142,7 @@ class Records(RecordsByMachine):
     async def text(self, key: str) -> str:
         """Return the text of an object in the bundle store. Raises ProviderError if there is none."""
         return await self.blobs.text(key)
+
+    async def record_text(self, key: str) -> str:
+        """Return the text of a status record, of a larger object only the beginning."""
+        return await self.blobs.text(key, LARGEST_RECORD + 1)

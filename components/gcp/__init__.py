@@ -14,7 +14,6 @@ from components.gcp.pod_routes import PodRoutes
 from components.gcp.records import Records
 from components.gcp.storage import Storage
 from components.spec.models import NetworkMode
-from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.context import ClusterContext
 from components.wiring.images import Images
 from components.wiring.launch_data import launch_data
@@ -29,11 +28,11 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     network = Network(context, here, images.zone_names, opts=child)
     storage = Storage(context, here, opts=child)
     identity = Identity(context, here, storage, opts=child)
-    firewall = Firewall(context, network, identity, opts=child)
+    firewall = Firewall(context, network, opts=child)
     api_name = Name(context, network, opts=child)
     addresses = Addresses(context, here, network, opts=child) if plan.endpoint.has_balancers else None
     public_host = addresses.public_host if addresses else Output.from_input("")
-    roles, services = {group: group.value for group in NODES}, {"region": here.region, **storage.services}
+    roles, services = {name: name for name in identity.accounts}, {"region": here.region, **storage.services}
     storage.publish_members(context, roles)
     launch = launch_data(context, storage, public_host, roles, storage.secret_names, services)
     inputs = MachineInputs(context, network, identity.accounts, images.ids)
@@ -41,10 +40,9 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     instances = machines(
         context,
         cloud_machines(inputs, launch, first),
-        lambda group: Records(
+        Records(
             parent=parent,
-            role=group.value,
-            planned=plan.workers if group is SecurityGroup.WORKERS else (),
+            planned=plan.workers,
             bucket=storage.buckets["bundles"],
             cluster=plan.name,
             zone_names=network.zone_names,

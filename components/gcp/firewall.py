@@ -1,19 +1,28 @@
-"""Firewall rules from the rule table: machines matched by service account, pods and people by address range."""
+"""Firewall rules from the rule table: machines matched by network tag, pods and people by address range.
 
+Not by service account: a rule takes at most 10 of them (VPC, "Quotas and limits"), and each pool has its own. A rule
+without the account of a removed pool would cut that pool's machines off before they are drained.
+"""
+
+from functools import partial
 from typing import Any
 
 import pulumi
 import pulumi_gcp as gcp
 from pulumi import ResourceOptions
 
-from components.gcp.identity import Identity
 from components.gcp.network import Network
 from components.naming import within
-from components.topology.firewall import ALL_PORTS, Rule, SecurityGroup
+from components.topology.firewall import ALL_PORTS, NODES, Rule, SecurityGroup
 from components.wiring.context import ClusterContext
 
 LONGEST_NAME = 63
 """Maximum characters of a firewall rule's name."""
+
+
+def network_tag(cluster: str, group: SecurityGroup) -> str:
+    """Return the network tag of a group's machines. Whoever may change tags of instances may change who is let in."""
+    return f"{cluster}-{group.value}"
 
 
 class Firewall(pulumi.ComponentResource):
@@ -21,11 +30,10 @@ class Firewall(pulumi.ComponentResource):
 
     rules: list[pulumi.Resource]
 
-    def __init__(
-        self, context: ClusterContext, network: Network, identity: Identity, opts: ResourceOptions | None = None
-    ) -> None:
-        name, self._network, self._accounts = context.plan.name, network, identity.accounts
-        super().__init__("mullion:gcp:Firewall", name, {"groups": [group.value for group in self._accounts]}, opts)
+    def __init__(self, context: ClusterContext, network: Network, opts: ResourceOptions | None = None) -> None:
+        name, self._network = context.plan.name, network
+        self._tag = partial(network_tag, name)
+        super().__init__("mullion:gcp:Firewall", name, {"groups": [group.value for group in NODES]}, opts)
         self.rules = [self._rule(f"{name}-{rule.name}", rule) for rule in context.plan.rules]
         self.register_outputs({"rules": len(self.rules)})
 
@@ -35,7 +43,7 @@ class Firewall(pulumi.ComponentResource):
         if rule.ports != ALL_PORTS:
             allowed["ports"] = [str(first) if first == last else f"{first}-{last}"]
         peer: dict[str, Any] = (
-            {"source_service_accounts": [self._accounts[rule.peer]]}
+            {"source_tags": [self._tag(rule.peer)]}
             if isinstance(rule.peer, SecurityGroup)
             else {"source_ranges" if rule.ingress else "destination_ranges": [str(rule.peer)]}
         )
@@ -46,7 +54,7 @@ class Firewall(pulumi.ComponentResource):
             description=rule.why,
             direction="INGRESS" if rule.ingress else "EGRESS",
             allows=[allowed],
-            target_service_accounts=[self._accounts[rule.group]],
+            target_tags=[self._tag(rule.group)],
             opts=ResourceOptions(parent=self, delete_before_replace=True),  # its name is fixed
             **peer,
         )

@@ -1,4 +1,4 @@
-"""Service accounts of the machines, each with the least rights that its group needs."""
+"""Service accounts of the machines, each with the least rights that its machines need."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,8 +10,7 @@ from pulumi import Input, Output, ResourceOptions
 from components.gcp.place import Place
 from components.gcp.storage import Storage
 from components.naming import within
-from components.topology.firewall import NODES, SecurityGroup
-from components.wiring.access_rights import Grant, grants
+from components.wiring.access_rights import Grant, grants, identities
 from components.wiring.context import ClusterContext
 
 LONGEST_ACCOUNT = 30
@@ -43,10 +42,10 @@ def condition(bucket: str, title: str, prefixes: Iterable[str]) -> dict[str, Any
 
 
 class Identity(pulumi.ComponentResource):
-    """A service account for each group of machines."""
+    """A service account for the control plane, and one for each pool (Share.POOL of components/clouds.py has why)."""
 
-    accounts: Mapping[SecurityGroup, Output[str]]
-    """E-mail addresses of the service accounts."""
+    accounts: Mapping[str, Output[str]]
+    """E-mail addresses of the service accounts by name of the identity (components/wiring/access_rights.py)."""
     granted: list[pulumi.Resource]
     """IAM bindings; machines lack rights before these exist."""
 
@@ -54,21 +53,22 @@ class Identity(pulumi.ComponentResource):
         self, context: ClusterContext, place: Place, storage: Storage, opts: ResourceOptions | None = None
     ) -> None:
         name, suffix = context.plan.name, context.generated.suffix
-        super().__init__("mullion:gcp:Identity", name, {"groups": [group.value for group in NODES]}, opts)
+        named = identities(context.plan)
+        super().__init__("mullion:gcp:Identity", name, {"identities": list(named)}, opts)
         self._cluster, self._child, self._storage = name, ResourceOptions(parent=self), storage
         self._project = place.project
         custom = {key: self._custom_role(key, permissions, suffix) for key, permissions in ROLES.items()}
         self._roles: Mapping[str, Input[str]] = {**BUILT_IN, **custom}
-        accounts = {group: self._account(group, suffix) for group in NODES}
-        self.accounts = {group: account.email for group, account in accounts.items()}
+        accounts = {own: self._account(own, suffix) for own in named}
+        self.accounts = {own: account.email for own, account in accounts.items()}
         self.granted = [
-            self._bind(group, grant, account.member) for group, account in accounts.items() for grant in grants(group)
+            self._bind(own, grant, accounts[own].member) for own, group in named.items() for grant in grants(group, own)
         ]
-        self.register_outputs({"accounts": {group.value: email for group, email in self.accounts.items()}})
+        self.register_outputs({"accounts": self.accounts})
 
-    def _account(self, group: SecurityGroup, suffix: Output[str]) -> gcp.serviceaccount.Account:
-        """Return a group's service account. GCP keeps ids of deleted accounts for 30 days, hence the suffix."""
-        name = f"{self._cluster}-{group.value}"
+    def _account(self, own: str, suffix: Output[str]) -> gcp.serviceaccount.Account:
+        """Return an identity's service account. GCP keeps ids of deleted accounts for 30 days, hence the suffix."""
+        name = f"{self._cluster}-{own}"
         room = LONGEST_ACCOUNT - len("-") - 6
         return gcp.serviceaccount.Account(
             name,
@@ -77,9 +77,9 @@ class Identity(pulumi.ComponentResource):
             opts=self._child,
         )
 
-    def _bind(self, group: SecurityGroup, grant: Grant, member: Output[str]) -> pulumi.Resource:
+    def _bind(self, own: str, grant: Grant, member: Output[str]) -> pulumi.Resource:
         """Bind the grant's role to the member on a secret, a bucket, or the project."""
-        name, role = f"{self._cluster}-{group.value}-{grant.name}", self._roles[grant.role]
+        name, role = f"{self._cluster}-{own}-{grant.name}", self._roles[grant.role]
         if grant.target in self._storage.secrets:
             secret = self._storage.secrets[grant.target].id
             return gcp.secretmanager.SecretIamMember(name, secret_id=secret, role=role, member=member, opts=self._child)

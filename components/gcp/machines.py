@@ -9,9 +9,9 @@ import pulumi_gcp as gcp
 from pulumi import Output
 
 from components.catalogue import instance_sizes
+from components.gcp.firewall import network_tag
 from components.gcp.network import Network
 from components.spec.models import OperatingSystem
-from components.topology.firewall import SecurityGroup
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import LaunchData
 from components.wiring.machine_groups import CloudMachines, MachineRequest
@@ -37,8 +37,8 @@ class MachineInputs:
 
     context: ClusterContext
     network: Network
-    accounts: Mapping[SecurityGroup, Output[str]]
-    """E-mail addresses of service accounts."""
+    accounts: Mapping[str, Output[str]]
+    """E-mail addresses of service accounts by name of the identity."""
     images: Mapping[OperatingSystem, Output[str]]
 
 
@@ -59,6 +59,7 @@ def cloud_machines(
 
 def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Instance:
     group, machine, name = request.group, request.machine, request.name
+    own = group.cloud.facts.identity_of(group.name, machine.name)
     return gcp.compute.Instance(
         name,
         name=name,
@@ -81,7 +82,8 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Inst
             }
         ],
         # the scope allows all APIs; the account's roles limit the rights
-        service_account={"email": inputs.accounts[group.group], "scopes": ["cloud-platform"]},
+        service_account={"email": inputs.accounts[own], "scopes": ["cloud-platform"]},
+        tags=[network_tag(inputs.context.plan.name, group.group)],
         metadata={**METADATA[group.family], USER_DATA[group.family]: request.user_data},
         shielded_instance_config={
             "enable_secure_boot": True,

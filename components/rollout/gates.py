@@ -53,8 +53,11 @@ class Machines(Protocol):
         """Return when an instance was launched, UTC."""
         ...
 
-    async def record(self, instance: str) -> dict[str, Any]:
-        """Return an instance's status record; `state: absent`, with a message, if there is none."""
+    async def record(self, identity: str, instance: str) -> dict[str, Any]:
+        """Return an instance's status record; `state: absent`, with a message, if there is none.
+
+        identity: name of its identity (CloudFacts.identity_of).
+        """
         ...
 
 
@@ -73,7 +76,7 @@ class Rollout:
     def __init__(self, plan: ClusterPlan, machines: Machines, access: Output[Access], *, simulated: bool) -> None:
         """simulated: do not wait, because machines of an unbooted sandbox are ready when their creation returns."""
         self._cluster, self._machines, self._access, self._simulated = plan.name, machines, access, simulated
-        self._pools = {pool.name: pool for pool in plan.pools}
+        self._facts, self._pools = plan.spec.cloud.facts, {pool.name: pool for pool in plan.pools}
         self._options = {name: pool.rollout for name, pool in plan.spec.pools.items()}
         self._registered: dict[str, pulumi.Resource] = {}
         self._locks: Mapping[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -174,7 +177,7 @@ class Rollout:
             return Missing(machine.name, "its Node is not Ready", await self._hopeful(pool, instance))
         if time.monotonic() - self._ready.get(instance, -READY_VALID_SECONDS) < READY_VALID_SECONDS:
             return None
-        record = await self._machines.record(instance)
+        record = await self._machines.record(self._facts.identity_of(pool.name, machine.name), instance)
         if record["state"] in ENOUGH[self._options[pool.name].gate]:
             self._ready[instance] = time.monotonic()
             return None

@@ -21,6 +21,7 @@ from pulumi import Output
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import get_monitor
 
+from components.naming import CONTROL_PLANE
 from components.plan import Machine
 from components.rollout.plain_text import plain_record
 from components.rollout.signed_documents import POINTER, Forged, verified
@@ -143,8 +144,6 @@ class RecordsByMachine(ABC):
 
     parent: pulumi.Resource
     """The resource whose provider is called."""
-    role: str
-    """Prefix of the names of records."""
     planned: Sequence[Machine] = ()
     """The workers."""
 
@@ -172,9 +171,13 @@ class RecordsByMachine(ABC):
             await self.instances(running=True)
         return moment(self.seen[instance].created) if instance in self.seen else LONG_AGO
 
-    async def record(self, instance: str) -> dict[str, Any]:
+    async def record(self, identity: str, instance: str) -> dict[str, Any]:
         """Return a machine's status record; `state: absent`, with the reason, if none can be read."""
-        return await status_record(self.text(f"status/{self.role}:{instance}.json"), instance)
+        return await status_record(self.record_text(f"status/{identity}:{instance}.json"), instance)
+
+    async def record_text(self, key: str) -> str:
+        """Return the text of a status record; of a larger object, at least LARGEST_RECORD and a byte."""
+        return await self.text(key)
 
 
 async def desired(text: Callable[[str], Awaitable[str]], key: str) -> Desired | None:
@@ -197,8 +200,8 @@ async def desired(text: Callable[[str], Awaitable[str]], key: str) -> Desired | 
 class Store(Protocol):
     """Objects of a cloud's bundle store."""
 
-    async def record(self, instance: str) -> dict[str, Any]:
-        """Return an instance's status record."""
+    async def record(self, identity: str, instance: str) -> dict[str, Any]:
+        """Return an instance's status record; identity: name of its identity (CloudFacts.identity_of)."""
         ...
 
     async def text(self, key: str) -> str:
@@ -218,7 +221,7 @@ class ControlPlaneRecords:
     async def reported(self) -> list[str]:
         """Return the versions that its machines report."""
         ids: list[str] = await Output.all(*self.instance_ids).future() or []  # unknown in a preview of a new cluster
-        records = [await self.records.record(id_) for id_ in ids]
+        records = [await self.records.record(CONTROL_PLANE, id_) for id_ in ids]
         versions = [record.get("kubernetes") for record in records]
         return [version for version in versions if isinstance(version, str) and _VERSION.fullmatch(version)]
 

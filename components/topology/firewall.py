@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from ipaddress import IPv4Network
 
+from components import naming
 from components.spec.models import ApiAccess, ClusterSpec, NetworkMode
 from components.topology.addressing import ANYWHERE
 
@@ -19,8 +20,8 @@ NODE_PORTS = (30000, 32767)
 class SecurityGroup(str, Enum):
     """Machines or load balancers that a rule applies to."""
 
-    CONTROL_PLANE = "control-plane"
-    WORKERS = "workers"
+    CONTROL_PLANE = naming.CONTROL_PLANE
+    WORKERS = naming.WORKERS
     API_INTERNAL = "api-internal"
     API_PUBLIC = "api-public"
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from components.plan import ClusterPlan
 from components.rollout.signed_documents import EPOCH, MEMBERS, POINTER
 from components.topology.firewall import SecurityGroup
 
@@ -52,13 +53,24 @@ class Grant:
     """Names of objects that the right is limited to; empty: all."""
 
 
-def grants(group: SecurityGroup) -> Iterator[Grant]:
-    """Yield all rights of a group, for clouds where all machines of a group have one identity.
+def identities(plan: ClusterPlan) -> dict[str, SecurityGroup]:
+    """Return the names of the identities of all planned machines (CloudFacts.identity_of), with their group."""
+    facts = plan.spec.cloud.facts
+    return {
+        facts.identity_of(group.name, machine.name): group.group
+        for group in plan.machine_groups
+        for machine in group.machines
+    }
 
-    There a machine may write the records of its whole group.
+
+def grants(group: SecurityGroup, identity: str) -> Iterator[Grant]:
+    """Yield all rights of an identity of a group, for clouds whose permissions name an identity, not a machine.
+
+    Names of its machines' records begin with its name and a colon. Where machines share an identity, each may write the
+    records of all of them.
     """
     more = CONTROL_PLANE if group is SecurityGroup.CONTROL_PLANE else Rights()
-    own = f"{group.value}:"
+    own = f"{identity}:"
     for name, role, prefixes in (
         ("read", "read", (*EVERY.read, *more.read)),
         ("written", "records", (*EVERY.written, *more.written)),

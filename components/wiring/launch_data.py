@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pulumi import Input, Output
 
 from components.machine import facts
 from components.machine import user_data as userdata
 from components.plan import Machine, MachineGroup
-from components.topology.firewall import SecurityGroup
 from components.wiring.context import ClusterContext
 from components.wiring.stores import SECRETS, Stores
 
@@ -21,28 +21,26 @@ class LaunchData:
     """URLs of bundles, by name of the machine group."""
     facts: Output[dict[str, str]]
     """Facts that are the same for all machines."""
-    own: Mapping[SecurityGroup, Output[dict[str, str]]]
-    """Facts that differ by security group: status_url, and on Azure identity."""
+    own: Mapping[str, Output[dict[str, str]]]
+    """Facts that differ by identity: status_url, and on Azure identity. By name of the identity."""
 
     def user_data(self, group: MachineGroup, current: Output[MachineGroup]) -> Callable[[Machine], Output[str]]:
         """Return a function that gives the user-data of a machine; it computes the group's shared part once.
 
         current: the group at its version in this run (components/rollout/upgrade.py).
         """
-        control_plane = group.is_control_plane
-        shared = Output.all(self.bundle_urls[group.name], self.facts, self.own[group.group], current).apply(
-            lambda values: (
-                values[0],
-                facts.for_role({**values[1], **values[2]}, control_plane=control_plane),
-                values[3].bundle.sha256,
-            )
-        )
+        control_plane, cloud = group.is_control_plane, group.cloud.facts
+        shared = Output.all(self.bundle_urls[group.name], self.facts, current)
 
         def of(machine: Machine) -> Output[str]:
-            mine = group.machine_document(machine)
-            return shared.apply(
-                lambda values: group.user_data(userdata.document(values[0], values[2], mine, values[1]))
-            )
+            mine, own = group.machine_document(machine), self.own[cloud.identity_of(group.name, machine.name)]
+
+            def text(values: list[Any]) -> str:
+                (url, common, planned), different = values
+                known = facts.for_role({**common, **different}, control_plane=control_plane)
+                return group.user_data(userdata.document(url, planned.bundle.sha256, mine, known))
+
+            return Output.all(shared, own).apply(text)
 
         return of
 
@@ -51,15 +49,16 @@ def launch_data(
     context: ClusterContext,
     stores: Stores,
     public_host: Output[str],
-    roles: Mapping[SecurityGroup, Input[str]],
+    roles: Mapping[str, Input[str]],
     secret_names: Mapping[str, Input[str]],
     services: Mapping[str, Input[str]],
-    identities: Mapping[SecurityGroup, Input[str]] | None = None,
+    identities: Mapping[str, Input[str]] | None = None,
 ) -> LaunchData:
     """Return the launch data with every fact of components/machine/facts.py.
 
-    roles: prefix of the names of status records. secret_names: by secret. services: region and URLs of cloud services,
-    by fact. identities: client ids, on clouds where a machine must name its identity.
+    roles: prefix of the names of status records, by name of the identity (access_rights.py). secret_names: by secret.
+    services: region and URLs of cloud services, by fact. identities: client ids, by name of the identity, on clouds
+    where a machine must name its identity.
     """
     plan = context.plan
     common = Output.all(
@@ -76,15 +75,15 @@ def launch_data(
         **{fact: secret_names[secret] for fact, secret in SECRETS.items()},
         **services,
     )
-    identity = {group: {"identity": client_id} for group, client_id in (identities or {}).items()}
-    by_group = {
+    client_ids = {name: {"identity": client_id} for name, client_id in (identities or {}).items()}
+    own = {
         # URL of a machine's status record without the instance's id; %3A is a colon
-        group: Output.all(
-            status_url=Output.concat(stores.bundle_store, "/status/", role, "%3A"), **identity.get(group, {})
+        name: Output.all(
+            status_url=Output.concat(stores.bundle_store, "/status/", role, "%3A"), **client_ids.get(name, {})
         )
-        for group, role in roles.items()
+        for name, role in roles.items()
     }
-    return LaunchData(stores.bundle_urls, common, by_group)
+    return LaunchData(stores.bundle_urls, common, own)
 
 
 def group_tags(group: MachineGroup, current: Output[MachineGroup]) -> dict[str, Input[str]]:

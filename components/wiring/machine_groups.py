@@ -13,7 +13,6 @@ from components.rollout.gates import Machines, Rollout
 from components.rollout.provider_calls import ControlPlaneRecords, Store
 from components.rollout.upgrade import Upgrade
 from components.sdk.registration import urn_dependency
-from components.topology.firewall import SecurityGroup
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import LaunchData, group_tags
 
@@ -159,20 +158,16 @@ class Records(Machines, Store, Protocol):
 def machines(
     context: ClusterContext,
     cloud_machines: CloudMachines[Made],
-    records: Callable[[SecurityGroup], Records],
+    records: Records,
     public_host: Output[str],
     opts: ResourceOptions,
 ) -> dict[Machine, Made]:
-    """Register all machines of a cluster; return their resources.
-
-    records: returns the records of a group's machines. public_host: of the API, or empty.
-    """
+    """Register all machines of a cluster; return their resources. public_host: of the API, or empty."""
     plan, upgrade, simulated = context.plan, context.upgrade, simulation.is_simulated(context.target)
-    rollout = Rollout(plan, records(SecurityGroup.WORKERS), context.access(public_host), simulated=simulated)
+    rollout = Rollout(plan, records, context.access(public_host), simulated=simulated)
     control_plane = ControlPlane(plan.name, plan.control_plane, cloud_machines, protect=plan.spec.protect, opts=opts)
-    upgrade.source = ControlPlaneRecords(
-        records(SecurityGroup.CONTROL_PLANE), control_plane.instance_ids, context.generated.desired_state_key
-    )
+    key = context.generated.desired_state_key
+    upgrade.source = ControlPlaneRecords(records, control_plane.instance_ids, key)
     pools = [Workers(plan.name, pool, cloud_machines, rollout, upgrade, opts=opts) for pool in plan.pools]
     resources = [*control_plane.made, *(machine for pool in pools for machine in pool.made)]
     return dict(zip(plan.machines, resources, strict=True))

@@ -9,7 +9,6 @@ from pulumi import Input, Output
 from components.plan import ClusterPlan
 from components.rollout.signed_documents import members, members_document, pointer_document
 from components.rollout.upgrade import Upgrade
-from components.topology.firewall import SecurityGroup
 from components.wiring.kept_secrets import Generated, stash
 
 
@@ -28,15 +27,20 @@ def pointer(
 
 
 def member_list(
-    plan: ClusterPlan, generated: Generated, roles: Mapping[SecurityGroup, Input[str]], parent: pulumi.Resource
+    plan: ClusterPlan, generated: Generated, roles: Mapping[str, Input[str]], parent: pulumi.Resource
 ) -> Output[str]:
     """Return members.json. Its serial is the time of its last change, Unix seconds.
 
-    roles: prefix of the names of a group's records, without the colon at its end.
+    roles: prefix of the names of records, without the colon at its end, by name of the identity (access_rights.py).
     """
-    machines = {machine.name: group.group for group in plan.machine_groups for machine in group.machines}
-    listed = Output.all(**{group.value: role for group, role in roles.items()}).apply(
-        lambda known: members(plan, {name: f"{known[group.value]}:" for name, group in machines.items()})
+    facts = plan.spec.cloud.facts
+    owners = {
+        machine.name: facts.identity_of(group.name, machine.name)
+        for group in plan.machine_groups
+        for machine in group.machines
+    }
+    listed = Output.all(**roles).apply(
+        lambda known: members(plan, {name: f"{known[identity]}:" for name, identity in owners.items()})
     )
     serial = stash(f"{plan.name}-members-serial", int(time.time()), parent=parent, trigger=listed)
     values = Output.all(generated.desired_state_key, listed, serial)

@@ -9,7 +9,6 @@ from pulumi import Input, Output, ResourceOptions
 
 from components.plan import MachineGroup
 from components.rollout.signed_documents import MEMBERS, POINTER
-from components.topology.firewall import SecurityGroup
 from components.wiring.bundle_files import asset
 from components.wiring.context import ClusterContext
 from components.wiring.published_documents import member_list, pointer
@@ -72,8 +71,8 @@ class Stores(pulumi.ComponentResource, ABC):
         hooks = ResourceOptions(hooks=context.upgrade.hooks)
         self._put(Content("desired-state", POINTER, document, options=hooks))
 
-    def publish_members(self, context: ClusterContext, roles: Mapping[SecurityGroup, Input[str]]) -> None:
-        """Upload the member list. roles: prefix of the names of a group's records, known once identities exist."""
+    def publish_members(self, context: ClusterContext, roles: Mapping[str, Input[str]]) -> None:
+        """Upload the member list. roles: prefix of the names of records, by name of the identity."""
         document = member_list(context.plan, context.generated, roles, self)
         self.members, _ = self._put(Content("members", MEMBERS, document))
 

@@ -16,9 +16,9 @@ _NOT_FOUND = ("does not exist", "NotFound", "no results", "couldn't find resourc
 """Parts of getInstance's error messages about an instance that is terminated or never existed."""
 
 
-def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
-    """Return the reader of machines' status records in the bundle store. role: prefix of their names."""
-    return Records(parent, *map(Output.from_input, ("", bucket, role)))
+def records(parent: pulumi.Resource, bucket: str) -> Records:
+    """Return the reader of machines' status records in the bundle store."""
+    return Records(parent, *map(Output.from_input, ("", bucket)), role_ids={})
 
 
 async def not_running(records: Records, machine: Mapping[str, Any]) -> str:

@@ -18,9 +18,9 @@ from components.rollout.provider_calls import ProviderCalls, ProviderError
 from operations.clouds import cloud_tables
 
 
-def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
-    """Return the reader of machines' status records in the bundle store. role: prefix of their names."""
-    return Records(parent=parent, role=role, container=Output.from_input(bucket))
+def records(parent: pulumi.Resource, bucket: str) -> Records:
+    """Return the reader of machines' status records in the bundle store."""
+    return Records(parent=parent, container=Output.from_input(bucket))
 
 
 async def not_running(records: Records, machine: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from components import clouds
-from components.naming import CONTROL_PLANE
+from components.naming import CONTROL_PLANE, WORKERS
 
 State = Iterable[Mapping[str, Any]]
 """The resources of a state, as `pulumi stack export` gives them."""
@@ -41,8 +41,8 @@ class Cloud:
     key: str
     """Input with an object's key."""
     role: tuple[str, str] | None
-    """Type and output of the role id that status records' names begin with; None if they begin with the machines'
-    group."""
+    """Type and output of the role id that status records' names begin with; None if they begin with the identity's
+    name."""
     passing: tuple[str, ...]
     """Prefixes of the configuration keys that the provider needs."""
     removal: str
@@ -196,18 +196,18 @@ def of_type(token: str) -> Cloud:
     return next(each for each in CLOUDS.values() if each.machine.partition(":")[0] == package)
 
 
-def role(cloud: Cloud, outputs: Mapping[tuple[str, str], Mapping[str, Any]], stack: str, group: str) -> str:
-    """Return the prefix of status records' names. Raises KeyError if the state lacks the role."""
+def roles(cloud: Cloud, outputs: Mapping[tuple[str, str], Mapping[str, Any]], stack: str) -> dict[str, str]:
+    """Return role ids by name of the identity, where status records' names begin with them. Raises KeyError if the
+    state lacks one.
+    """
     if cloud.role is None:
-        return group
+        return {}
     type_, output = cloud.role
-    return str(outputs[type_, f"{stack}-{group}"][output])
+    return {name: str(outputs[type_, f"{stack}-{name}"][output]) for name in (CONTROL_PLANE, WORKERS)}
 
 
 GONE, STOPPED = "gone", "stopped"
 """States of an instance that does not run."""
-
-GROUPS = (CONTROL_PLANE, "workers")
 
 
 def provider(name: str) -> ModuleType:

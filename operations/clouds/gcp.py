@@ -13,9 +13,9 @@ from components.rollout.provider_calls import ProviderError
 from operations.clouds import cloud_tables
 
 
-def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
-    """Return the reader of machines' status records in the bundle store. role: prefix of their names."""
-    return Records(parent=parent, role=role, bucket=Output.from_input(bucket))
+def records(parent: pulumi.Resource, bucket: str) -> Records:
+    """Return the reader of machines' status records in the bundle store."""
+    return Records(parent=parent, bucket=Output.from_input(bucket))
 
 
 async def not_running(records: Records, machine: Mapping[str, Any]) -> str:

@@ -43,10 +43,10 @@ FORUMS = "https://discuss.kubernetes.io, https://serverfault.com/questions/tagge
 
 @dataclass(frozen=True)
 class LogTarget:
-    """A machine with its bundle store, and the id of its role and instance in object keys."""
+    """A machine with its bundle store, and the prefix and instance id in object keys."""
 
     bucket: str
-    role_id: str
+    prefix: str
     instance: str
     pool: str
     cloud: str
@@ -54,7 +54,7 @@ class LogTarget:
     @property
     def key(self) -> str:
         """Name of its object in the folders requests/ and logs/ of the store."""
-        return f"{self.role_id}:{self.instance}.json"
+        return f"{self.prefix}:{self.instance}.json"
 
 
 def logs(name: str, machine: str, output: Path | None) -> None:
@@ -93,8 +93,8 @@ def find(name: str, machine: str, resources: state.State) -> LogTarget:
         raise Stop(Exit.USAGE, f"stack {name} has no machine {machine!r}; it has {names}")
     pool = machines[machine]["pool"]
     stores = state.stores(name, resources)
-    role_id = stores.control_plane if pool == CONTROL_PLANE else stores.workers
-    return LogTarget(stores.bundles, role_id, machines[machine]["id"], pool, cloud_tables.of(resources).name)
+    prefix = stores.prefix(pool, machine)
+    return LogTarget(stores.bundles, prefix, machines[machine]["id"], pool, cloud_tables.of(resources).name)
 
 
 def _answer(name: str, machine: str, log_target: LogTarget, *, sandbox: bool) -> Mapping[str, Any]:
@@ -108,7 +108,7 @@ def _answer(name: str, machine: str, log_target: LogTarget, *, sandbox: bool) ->
 
         cloud = cloud_tables.provider(log_target.cloud)
         request = cloud.put("request", log_target.bucket, f"requests/{log_target.key}", json.dumps({"id": question}))
-        store = cloud.records(request, log_target.bucket, log_target.role_id)
+        store = cloud.records(request, log_target.bucket)
 
         async def wait(_: str) -> bool:
             end, heart = time.monotonic() + ANSWER_SECONDS, Heartbeat()

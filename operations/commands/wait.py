@@ -8,7 +8,6 @@ import base64
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -120,17 +119,16 @@ def watch(name: str, seconds: float, *, control_plane: bool = False, only: Colle
 
         provider = cloud_tables.provider(plan.spec.cloud.value)
         parent = pulumi.ComponentResource("mullion:index:Waiting", name)
-        records_of = partial(provider.records, parent, stores.bundles)
-        records = {True: records_of(stores.control_plane), False: records_of(stores.workers)}
-        instances = state.instances(resources)
+        records, instances = provider.records(parent, stores.bundles), state.instances(resources)
+        prefixes = {name: stores.prefix(found["pool"], name) for name, found in instances.items()}
 
         async def check(report: MachineReport) -> MachineReport:
             machine = report.expected
-            fault = await provider.not_running(records[machine.control_plane], instances[machine.name])
+            fault = await provider.not_running(records, instances[machine.name])
             return without_instance(report, fault, up)
 
         async def look() -> list[MachineReport]:
-            read = (records[machine.control_plane].record(machine.instance) for machine in machines)
+            read = (records.record(prefixes[machine.name], machine.instance) for machine in machines)
             found, nodes = await asyncio.gather(*read), await _nodes(cluster)
             now = [judge(machine, record, nodes) for machine, record in zip(machines, found, strict=True)]
             if reports and problems(now):

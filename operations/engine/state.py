@@ -1,12 +1,13 @@
 """Queries and edits of a cluster's state: machines, stores, protection, versions."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pulumi import automation as auto
 
+from components import clouds
 from operations.clouds import cloud_tables
 from operations.console.exits import Exit, Stop
 from operations.engine.events import SILENT
@@ -65,12 +66,18 @@ def instances(state: State) -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Stores:
-    """Names of a cluster's two buckets, and unique ids of the two roles of machines."""
+    """Names of a cluster's two buckets, and prefixes of the names of machines' records."""
 
     bundles: str
     snapshots: str
-    control_plane: str
-    workers: str
+    cloud: str
+    roles: Mapping[str, str]
+    """Role ids by name of the identity; empty where records' names begin with the identity's name."""
+
+    def prefix(self, pool: str, machine: str) -> str:
+        """Return what the names of a machine's records begin with, before a colon and its instance's id."""
+        identity = clouds.CLOUDS[self.cloud].identity_of(pool, machine)
+        return self.roles.get(identity, identity)
 
 
 def stores(stack: str, state: State) -> Stores:
@@ -82,7 +89,7 @@ def stores(stack: str, state: State) -> Stores:
     cloud = cloud_tables.of(state)
     try:
         names = [outputs[cloud.bucket, f"{stack}-{each}"][cloud.named] for each in ("bundles", "snapshots")]
-        return Stores(*names, *(cloud_tables.role(cloud, outputs, stack, each) for each in cloud_tables.GROUPS))
+        return Stores(*names, cloud.name, cloud_tables.roles(cloud, outputs, stack))
     except KeyError as error:
         raise Stop(Exit.FAILED, f"the state of {stack} has no {error}; run: {target.command('up', stack)}") from error
 

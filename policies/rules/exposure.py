@@ -155,8 +155,8 @@ def _meant(resource: Resource, opening: Opening) -> bool:
     """Return whether a rule is one of those for people and probes, and applies to the control plane alone."""
     targets = {resource.urn}
     if resource.type == FIREWALL:
-        targets = {*resource.inputs_from.get("targetServiceAccounts", ())}
-    behind = bool(targets) and all(urn.endswith(f"-{CONTROL_PLANE}") for urn in targets)
+        targets = {str(each) for each in _list(resource.properties.get("targetTags"))}
+    behind = bool(targets) and all(name.endswith(f"-{CONTROL_PLANE}") for name in targets)
     return opening.why in FROM_OUTSIDE and behind
 
 

@@ -86,21 +86,28 @@ def _firewall(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -
     """Return why https out is denied; it is allowed unless the first matching rule denies it (VPC, "Firewall
     rules").
     """
-    network, email = bare(_face(machine)["network"]), (machine.inputs.get("serviceAccount") or {}).get("email")
+    network = bare(_face(machine)["network"])
     rules = [one.inputs for one in cloud_state.referrers(NETWORK, network) if one.type == FIREWALL]
     matching = [
         rule
         for rule in rules
-        if rule.get("direction") == "EGRESS" and not rule.get("disabled") and is_for(rule, email) and _is_https(rule)
+        if rule.get("direction") == "EGRESS" and not rule.get("disabled") and is_for(rule, machine) and _is_https(rule)
     ]
     first = min(matching, key=lambda rule: (rule.get("priority", 1000), not rule.get("denies")), default=None)
     return f"firewall rule {first['name']} denies tcp {HTTPS} to {EVERYWHERE}" if first and first.get("denies") else ""
 
 
-def is_for(rule: dict[str, Any], email: str | None) -> bool:
-    """Return whether a rule targets machines with this service account, which have no tags."""
-    targets, tags = rule.get("targetServiceAccounts"), rule.get("targetTags")
-    return email in targets if targets else not tags
+def is_for(rule: dict[str, Any], machine: Record) -> bool:
+    """Return whether a rule targets a machine: by its service account, by a network tag, or all machines."""
+    return has(machine, rule.get("targetServiceAccounts"), rule.get("targetTags"), every=True)
+
+
+def has(machine: Record, accounts: list[str] | None, tags: list[str] | None, *, every: bool) -> bool:
+    """Return whether a machine has one of the service accounts or network tags; every: if there are none of both."""
+    if accounts or tags:
+        email = (machine.inputs.get("serviceAccount") or {}).get("email")
+        return email in (accounts or ()) or not {*(tags or ())}.isdisjoint(machine.inputs.get("tags") or ())
+    return every
 
 
 def _is_https(rule: dict[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from sandbox.boot.balancers import Forwarder
 from sandbox.boot.cloud_services import Ask, CloudServices, balanced
 from sandbox.boot.firewalls import ANYWHERE, NUMBERS, Permission
 from sandbox.cloud_state import CloudState
-from sandbox.gcp.boot_obstacles import MACHINES, is_for
+from sandbox.gcp.boot_obstacles import MACHINES, has, is_for
 from sandbox.gcp.dns import RECORD
 from sandbox.gcp.groups import members
 from sandbox.gcp.names import BACKEND, CHECK, FIREWALL, FORWARDING, GROUP, INSTANCE, NETWORK, SUBNETWORK, bare
@@ -53,9 +53,9 @@ def permissions(cloud_state: CloudState, machine: Record) -> list[Permission]:
     """Return the connections that the network's rules allow a machine. Egress is allowed by default. Raises ValueError
     for a deny rule.
     """
-    network, email = bare(_face(machine)["network"]), _account(machine)
+    network = bare(_face(machine)["network"])
     rules = [each.inputs for each in cloud_state.referrers(NETWORK, network) if each.type == FIREWALL]
-    mine = [rule for rule in rules if is_for(rule, email) and not rule.get("disabled")]
+    mine = [rule for rule in rules if is_for(rule, machine) and not rule.get("disabled")]
     if denied := [rule["name"] for rule in mine if rule.get("denies")]:
         raise ValueError(f"firewall rules that deny are not imitated here: {', '.join(denied)}")
     found = [each for rule in mine for each in _permissions(cloud_state, rule)]
@@ -68,8 +68,9 @@ def permissions(cloud_state: CloudState, machine: Record) -> list[Permission]:
 
 def _permissions(cloud_state: CloudState, rule: dict[str, Any]) -> Iterator[Permission]:
     ingress = rule.get("direction") != "EGRESS"
-    accounts = rule.get("sourceServiceAccounts") or []
-    members = [_face(each)["networkIp"] for each in cloud_state.resources(INSTANCE) if _account(each) in accounts]
+    sources = rule.get("sourceServiceAccounts"), rule.get("sourceTags")
+    machines = cloud_state.resources(INSTANCE)
+    members = [_face(each)["networkIp"] for each in machines if has(each, *sources, every=False)]
     ranges = rule.get("sourceRanges" if ingress else "destinationRanges") or ([] if ingress else [ANYWHERE])
     for each in rule.get("allows") or []:
         protocol = str(each["protocol"])
@@ -77,10 +78,6 @@ def _permissions(cloud_state: CloudState, rule: dict[str, Any]) -> Iterator[Perm
             first, _, last = port.partition("-")
             peers = (*members, *ranges)
             yield Permission(ingress, NUMBERS.get(protocol, protocol), int(first), int(last or first), peers)
-
-
-def _account(machine: Record) -> str:
-    return (machine.inputs.get("serviceAccount") or {}).get("email") or ""
 
 
 def forwarders(cloud_state: CloudState) -> list[Forwarder]:

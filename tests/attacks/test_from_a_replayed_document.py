@@ -41,7 +41,7 @@ class WrittenStore:
             raise ProviderError("not found")
         return self.pointer
 
-    async def record(self, instance: str) -> dict[str, Any]:
+    async def record(self, identity: str, instance: str) -> dict[str, Any]:
         """Return no record."""
         return {"state": "absent", "message": "not found"}
 

@@ -41,7 +41,7 @@ def opened(*ports: str, protocol: str = "tcp", source: str = "0.0.0.0/0") -> Cha
     """Return a change that admits `source` to these ports."""
     allows: dict[str, Any] = {"protocol": protocol, **({"ports": list(ports)} if ports else {})}
     new = given(allows=[allows], sourceRanges=[source], description="x")
-    return lambda each: without("sourceServiceAccounts")(new(each) or each)
+    return lambda each: without("sourceTags")(new(each) or each)
 
 
 CP, WEB, BUNDLE = "control-plane-1", "web-1", "bundle-web"
@@ -71,8 +71,8 @@ ROWS: tuple[tuple[str, str, str, Change, str], ...] = (
     ("no-secret-in-objects", OBJECT, "ca", given(content=JWT), "content holds a JSON web token"),
     ("stores-encrypted", BUCKET, "snapshots", given(uniformBucketLevelAccess=False), "uniformBucketLevelAccess is not"),
     ("stores-encrypted", BUCKET, "bundles", given(publicAccessPrevention="inherited"), "publicAccessPrevention is not"),
-    ("permissions-narrow", ON_BUCKET, "workers-read", given(role="roles/storage.objectAdmin"), "nearly everything"),
-    ("permissions-narrow", ON_BUCKET, "workers-read", given(member="allUsers"), "allUsers is everybody"),
+    ("permissions-narrow", ON_BUCKET, "web-read", given(role="roles/storage.objectAdmin"), "nearly everything"),
+    ("permissions-narrow", ON_BUCKET, "web-read", given(member="allUsers"), "allUsers is everybody"),
     ("permissions-narrow", ON_PROJECT, "machines", given(role="roles/editor"), "roles/editor allows nearly"),
     ("permissions-narrow", ON_PROJECT, "machines", given(role="roles/compute.viewer"), "the whole project"),
     ("permissions-narrow", CUSTOM, "machines", given(permissions=["compute.*"]), "compute.*; list"),

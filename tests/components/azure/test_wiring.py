@@ -64,7 +64,7 @@ def _hidden(value: Any) -> bool:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_machines_are_as_planned_and_hardened(stack: str) -> None:
-    """SRV-12, SEC-02: names, disks, trusted launch, one identity for each group."""
+    """SRV-12, SEC-02: names, disks, trusted launch, one identity for each worker."""
     machines, interfaces = of(recording(stack), MACHINE), of(recording(stack), INTERFACE)
     planned = {f"{stack}-{one.name}": (group, one) for group in plan(stack).machine_groups for one in group.machines}
     assert set(machines) == set(interfaces) == set(planned)
@@ -76,7 +76,10 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
         assert inputs["storageProfile"]["osDisk"]["diskSizeGB"] == group.disk_gb
         assert inputs["securityProfile"]["securityType"] == "TrustedLaunch"
         [identity] = inputs["identity"]["userAssignedIdentities"]
-        assert identity.endswith(f"/{stack}-{group.group.value}")
+        own = "control-plane" if group.is_control_plane else machine.name
+        assert identity.endswith(f"/{stack}-{own}")
+        rights = [each for key, each in of(recording(stack), ASSIGNMENT).items() if key.startswith(f"{stack}-{own}-")]
+        assert rights and {each.urn for each in rights} <= machines[name].dependencies, "it would boot without rights"
         loader = base64.b64decode(profile["customData"]).decode()
         assert group.bundle.sha256 in loader and "<powershell>" not in loader
         assert ("adminPassword" in profile) is group.os.is_windows
@@ -162,21 +165,26 @@ def test_security_groups_equal_the_rule_table_and_end_with_deny_all(stack: str) 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_identities_have_the_least_rights(stack: str) -> None:
-    """Checks roles, scopes and conditions of the assignments."""
+    """Checks roles, scopes and conditions of the assignments; a worker takes two of a subscription's 4000."""
     rights = {name.removeprefix(f"{stack}-"): each.inputs for name, each in of(recording(stack), ASSIGNMENT).items()}
-    assert {name for name in rights if name.startswith("workers-")} == {
-        *("workers-read", "workers-written", "workers-join-read"),
+    workers = [worker.name for worker in plan(stack).workers]
+    assert {name for name in rights if not name.startswith("control-plane-")} == {
+        f"{name}-{each}" for name in workers for each in ("objects", "join-read")
     }
-    paths = {name: set(re.findall(r"'([^']*)'", each.get("condition") or "")) for name, each in rights.items()}
-    assert paths["workers-read"] == {"bundles/", "ca.crt", "epoch.json", "requests/workers:"}
-    assert paths["workers-written"] == {"status/workers:", "logs/workers:", "join/workers:"}
-    assert all(bool(paths[name]) is ("containers/bundles" in each["scope"]) for name, each in rights.items())
+    for name in workers:
+        read, written = str(rights[f"{name}-objects"]["condition"]).split(" AND ")
+        assert "blobs/read'" in read and "blobs/write'" in written
+        found = [set(re.findall(r"StartsWith '([^']*)'", each)) for each in (read, written)]
+        assert found[0] == {"bundles/", "ca.crt", "epoch.json", f"requests/{name}:"}
+        assert found[1] == {f"status/{name}:", f"logs/{name}:", f"join/{name}:"}
+    assert all(bool(each.get("condition")) is ("containers/bundles" in each["scope"]) for each in rights.values())
     assert all(each["principalType"] == "ServicePrincipal" for each in rights.values())
     roles = of(recording(stack), "azure-native:authorization:RoleDefinition")
     granted = [row for each in roles.values() for row in each.inputs["permissions"]]
     assert sorted(action for row in granted for actions in row.values() for action in actions) == [
         "Microsoft.Compute/virtualMachines/read",
         "Microsoft.KeyVault/vaults/secrets/setSecret/action",
+        "Microsoft.Storage/storageAccounts/blobServices/containers/blobs/read",
         "Microsoft.Storage/storageAccounts/blobServices/containers/blobs/write",
     ]
 

@@ -60,7 +60,7 @@ def test_secrets_are_only_in_the_secret_store_and_the_kubeconfig(stack: str) -> 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_machines_are_as_planned_and_hardened(stack: str) -> None:
-    """SRV-12, SEC-02, NET-05: names, addresses, disks, Shielded VM, one service account for each group."""
+    """SRV-12, SEC-02, NET-05: names, addresses, disks, Shielded VM, one service account for each pool."""
     instances = of(recording(stack), INSTANCE)
     planned = {f"{stack}-{one.name}": (group, one) for group in plan(stack).machine_groups for one in group.machines}
     assert set(instances) == set(planned)
@@ -73,7 +73,8 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
         assert inputs["canIpForward"] is (machine.pods is not None)
         assert set(inputs["shieldedInstanceConfig"].values()) == {True}
         account = inputs["serviceAccount"]["email"]
-        assert account.startswith(f"{stack}-{group.group.value}"[:20]), account
+        assert re.fullmatch(rf"{stack}-{group.name}-[a-z]{{6}}", account.partition("@")[0])
+        assert inputs["tags"] == [f"{stack}-{group.group.value}"]
         key = "windows-startup-script-ps1" if group.os.is_windows else "user-data"
         assert group.bundle.sha256 in inputs["metadata"][key]
         assert "<powershell>" not in inputs["metadata"][key], "Google's agent runs the script without that tag"
@@ -106,12 +107,13 @@ def test_a_replaced_control_plane_leaves_and_joins_its_instance_group() -> None:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_the_firewall_equals_the_rule_table_and_matches_service_accounts(stack: str) -> None:
+def test_the_firewall_equals_the_rule_table_and_matches_network_tags(stack: str) -> None:
     firewalls = of(recording(stack), FIREWALL)
     assert set(firewalls) == {f"{stack}-{rule.name}" for rule in plan(stack).rules}
     for rule in plan(stack).rules:
         inputs = firewalls[f"{stack}-{rule.name}"].inputs
-        assert len(inputs["targetServiceAccounts"]) == 1 and inputs["description"] == rule.why
+        assert inputs["targetTags"] == [f"{stack}-{rule.group.value}"] and inputs["description"] == rule.why
+        assert inputs.get("sourceTags") == ([f"{stack}-{rule.peer.value}"] if isinstance(rule.peer, str) else None)
         ranges = inputs.get("sourceRanges" if rule.ingress else "destinationRanges")
         assert ranges == (None if isinstance(rule.peer, str) else [str(rule.peer)])
 
@@ -126,19 +128,22 @@ def test_firewall_rules_admit_people_and_probes_to_the_control_plane() -> None:
 @pytest.mark.parametrize("stack", STACKS)
 def test_service_accounts_have_the_least_rights(stack: str) -> None:
     rights = [each.inputs for each in of(recording(stack), BUCKET_RIGHT).values()]
-    workers = [each for each in rights if "-workers-" in each["member"] or "-worker" in each["member"]]
+    pools = {pool.name for pool in plan(stack).pools}
+    workers = [each for each in rights if "-control-plane-" not in each["member"]]
     roles = {each.inputs["roleId"]: each.inputs["permissions"] for each in of(recording(stack), ROLE).values()}
-    own = {each.rpartition("_")[0].removeprefix(f"{stack.replace('-', '_')}_"): each for each in roles}
-    records = f"projects/example-project/roles/{own['records']}"
+    named = {each.rpartition("_")[0].removeprefix(f"{stack.replace('-', '_')}_"): each for each in roles}
+    records = f"projects/example-project/roles/{named['records']}"
     assert {each["role"] for each in workers} == {"roles/storage.legacyObjectReader", records}
     for each in workers:
         paths = re.findall(r'objects/([^"]*)"', each["condition"]["expression"])
         written = each["role"] == records
-        read = {"bundles/", "ca.crt", "epoch.json", "requests/workers:"}
-        assert set(paths) == ({"status/workers:", "logs/workers:", "join/workers:"} if written else read)
+        [own] = [pool for pool in pools if each["member"].startswith(f"serviceAccount:{stack}-{pool}-")]
+        read = {"bundles/", "ca.crt", "epoch.json", f"requests/{own}:"}
+        assert set(paths) == ({f"status/{own}:", f"logs/{own}:", f"join/{own}:"} if written else read)
     secrets = {name: each.inputs for name, each in of(recording(stack), SECRET_RIGHT).items()}
-    assert {name.removeprefix(f"{stack}-workers-") for name in secrets if "-workers-" in name} == {"join-read"}
-    assert {each: set(roles[own[each]]) for each in own} == {
+    of_workers = {name.removeprefix(f"{stack}-") for name in secrets if "-control-plane-" not in name}
+    assert of_workers == {f"{pool}-join-read" for pool in pools}
+    assert {each: set(roles[named[each]]) for each in named} == {
         "machines": {"compute.instances.get", "compute.instances.list"},
         "records": {"storage.objects.create", "storage.objects.delete"},
     }

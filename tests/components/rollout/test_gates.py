@@ -52,7 +52,8 @@ class Machines:
     async def launched(self, instance: str) -> datetime:
         return NOW - self.age
 
-    async def record(self, instance: str) -> dict[str, Any]:
+    async def record(self, identity: str, instance: str) -> dict[str, Any]:
+        assert identity == "workers", "of machines on AWS"
         self.reads.append(instance)
         return self.records.get(instance.removeprefix("i-"), READY)
 
@@ -129,35 +130,6 @@ def test_a_registered_worker_passes_the_gate_registered() -> None:
 
 async def _no_api(*_: Any) -> None:
     """Return no Nodes, so that only status records decide."""
-
-
-@pytest.mark.parametrize(
-    ("gate", "ready", "why"),
-    [
-        ("registered", None, "the cluster has no Node of this name"),
-        ("ready", None, "the cluster has no Node of this name"),
-        ("registered", False, ""),
-        ("ready", False, "its Node is not Ready"),
-        ("ready", True, ""),
-    ],
-)
-def test_a_ready_record_without_a_node_of_that_name_passes_no_gate(gate: str, ready: bool | None, why: str) -> None:
-    rollout = rolling(Machines(plan(gate=gate)), "web-0")
-    rollout._nodes = nodes(**{"web-1": True} | ({} if ready is None else {"web-2": ready}))  # type: ignore[method-assign]
-    if not why:
-        leave(rollout, "web-0")
-        return
-    with pytest.raises(RuntimeError, match=f"web-2: {why}"):
-        leave(rollout, "web-0")
-
-
-def nodes(**ready: bool) -> Any:
-    """Return a function in place of `Rollout._nodes` that returns these Nodes."""
-
-    async def found(_: Any) -> dict[str, bool]:
-        return ready
-
-    return found
 
 
 @pytest.mark.parametrize(

@@ -114,14 +114,15 @@ def test_the_version_of_a_cluster_without_pools_is_read_from_the_pointer_of_its_
     assert (earlier.kubernetes, earlier.bundle) == ("1.35.8", digest)
 
 
-def test_stores_of_gcp_are_buckets_by_name_and_records_begin_with_the_group() -> None:
+def test_stores_of_gcp_are_buckets_by_name_and_records_begin_with_the_pool() -> None:
     urn = "urn:pulumi:small::mullion::gcp:storage/bucket:Bucket::small-"
     buckets = [
         {"type": "gcp:storage/bucket:Bucket", "urn": f"{urn}{each}", "outputs": {"name": f"small-{each}-1"}}
         for each in ("bundles", "snapshots")
     ]
     found = state.stores("small", [*STATES["gcp"], *buckets])
-    assert found == state.Stores("small-bundles-1", "small-snapshots-1", "control-plane", "workers")
+    assert found == state.Stores("small-bundles-1", "small-snapshots-1", "gcp", {})
+    assert [found.prefix(pool, f"{pool}-0") for pool in ("control-plane", "web")] == ["control-plane", "web"]
 
 
 def test_every_cloud_of_the_table_has_a_module_that_asks_its_provider() -> None:

@@ -20,15 +20,16 @@ OUT = Permission(False, "-1", 0, 0, (ANYWHERE,))
 
 
 def instance(name: str, address: str) -> tuple[str, str, dict[str, Any], dict[str, Any]]:
-    """A machine whose service account has the machine's name."""
+    """A machine whose service account and network tag have the machine's name."""
     faces = [{"networkIp": address, "network": COMPUTE + NET}]
     account = {"email": f"{name}@p"}
-    return INSTANCE, f"zones/z/{name}", {"serviceAccount": account}, {"networkInterfaces": faces, "instanceId": address}
+    given = {"serviceAccount": account, "tags": [f"c-{name}"]}
+    return INSTANCE, f"zones/z/{name}", given, {"networkInterfaces": faces, "instanceId": address}
 
 
 def firewall(name: str, target: str, **more: Any) -> tuple[str, str, dict[str, Any], dict[str, Any]]:
-    """A rule for machines with a service account."""
-    return FIREWALL, name, {"name": name, "network": NET, "targetServiceAccounts": [f"{target}@p"], **more}, {}
+    """A rule for machines with a network tag."""
+    return FIREWALL, name, {"name": name, "network": NET, "targetTags": [f"c-{target}"], **more}, {}
 
 
 BALANCER = {"ipAddress": "10.20.0.9", "ports": ["6443"], "loadBalancingScheme": "INTERNAL"}
@@ -39,7 +40,7 @@ ROWS = [
     (SUBNETWORK, "s1", {"ipCidrRange": "10.20.32.0/19"}, {}),
     instance("head", "10.20.0.4"),
     instance("worker", "10.20.0.5"),
-    firewall("kubelet", "worker", direction="INGRESS", sourceServiceAccounts=["head@p"], allows=TCP),
+    firewall("kubelet", "worker", direction="INGRESS", sourceTags=["c-head"], allows=TCP),
     firewall("people", "head", sourceRanges=["203.0.113.0/24"], allows=[{"protocol": "all"}]),
     firewall("off", "worker", sourceRanges=["0.0.0.0/0"], allows=[{"protocol": "all"}], disabled=True),
     (RECORD, "r", {"name": "api.c.mullion.internal.", "type": "A", "rrdatas": ["10.20.0.9"]}, {}),
