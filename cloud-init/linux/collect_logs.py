@@ -1,4 +1,4 @@
-"""Collects what explains why this machine is not a Node or not Ready: logs, networks, versions, plan and results.
+"""Collects data that explain why this machine is not a Node or not Ready: logs, networks, versions, plan, results.
 
     collect_logs.py --output FILE   write the zip to FILE
     collect_logs.py --requested     handle requests to this machine in the bundle store; a timer runs this. For a zip

@@ -44,12 +44,12 @@ class Proxy(ProxyHandler):
 
 def bypassed(host: str, direct: list[str]) -> bool:
     """Return whether the host is one of these names, in one of these domains or ranges."""
-    for each in direct:
-        name = each.lstrip(".").lower()
+    for entry in direct:
+        name = entry.lstrip(".").lower()
         if host.lower() == name or host.lower().endswith(f".{name}"):
             return True
         try:
-            if ipaddress.ip_address(host) in ipaddress.ip_network(each, strict=False):
+            if ipaddress.ip_address(host) in ipaddress.ip_network(entry, strict=False):
                 return True
         except ValueError:
             continue

@@ -1,8 +1,8 @@
-# Collects what explains why this machine is not a Node or not Ready: logs, events, networks, versions, plan, results.
+# Collects data that explain why this machine is not a Node or not Ready: logs, events, networks, versions, results.
 # Needs neither the kubelet nor the API. Leaves out files that hold secrets and redacts all other text.
 # -Output FILE: write the zip to FILE. -Requested: handle requests to this machine in the bundle store; a task runs
 # this every two minutes. For a zip (mullion logs), upload it under a key that only this machine may write. For a
-# restart of programs that watch the cluster (mullion restore), run epoch.ps1. Each time look at the pod network
+# restart of programs that watch the cluster (mullion restore), run epoch.ps1. Each run also checks the pod network
 # (watch-network.ps1).
 [CmdletBinding(DefaultParameterSetName = 'File')]
 param(

@@ -255,7 +255,7 @@ function Receive-Bundle {
 
 # .SYNOPSIS
 # Register the script as a task that SYSTEM runs at every boot, and start it now. If Windows cannot start it, it tries
-# again after a minute; what fails later, the script itself repeats.
+# again after a minute; the script itself repeats what fails later.
 function Start-BootTask {
     [CmdletBinding()]
     param([string] $Script)

@@ -9,7 +9,7 @@ $WatchLimit = 180    # seconds for the services and the network of one restart
 $NetworkKinds = 'overlay-network', 'hns-network'
 
 # .SYNOPSIS
-# Return the process of HNS as number and start time: numbers are used again. Empty if HNS does not run.
+# Return process id and start time of HNS, because Windows reuses process ids. Empty if HNS does not run.
 function Get-HnsProcess {
     [CmdletBinding()]
     param()
@@ -44,7 +44,7 @@ function Test-NodeDone {
 }
 
 # .SYNOPSIS
-# Return what happened to the network since the last look, as text; nothing if nothing did.
+# Return as text what changed in the network since the last look; nothing if it is unchanged.
 function Get-NetworkLoss {
     [CmdletBinding()]
     param([hashtable] $Run, $Step, [string] $Before, [string] $Now)
@@ -71,7 +71,7 @@ function Restart-Network {
 }
 
 # .SYNOPSIS
-# Return the seconds that Windows runs; no clock that can be set.
+# Return the seconds since Windows started, which no change of the clock affects.
 function Get-UpSecond {
     [CmdletBinding()]
     param()

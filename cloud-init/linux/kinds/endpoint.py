@@ -50,7 +50,7 @@ def endpoint_holds(run: Run, step: Step) -> bool:
     found, wanted = mapped(run, step["host"]), own(run, step)
     if wanted:
         return found == wanted
-    peers = {each for each in step["peers"] if each != step["address"]}
+    peers = {peer for peer in step["peers"] if peer != step["address"]}
     return bool(found) and set(found) == peers and ready(run, step, found[0])
 
 
@@ -59,8 +59,8 @@ def make_endpoint(run: Run, step: Step) -> None:
     addresses = own(run, step)
     while not addresses:
         addresses = sorted(
-            (each for each in step["peers"] if each != step["address"]),
-            key=lambda each: not ready(run, step, each),
+            (peer for peer in step["peers"] if peer != step["address"]),
+            key=lambda peer: not ready(run, step, peer),
         )
         if addresses and ready(run, step, addresses[0]):
             break

@@ -90,8 +90,8 @@ def ready(run: Run, name: str) -> bool:
 def read_by(run: Run, step: Step) -> str:
     """Return a digest of the unit and the files in restarts_on; a change of it restarts the service."""
     sums = hashlib.sha256(unit(step).encode())
-    for each in step.get("restarts_on", ()):
-        path = run.path(each)
+    for file in step.get("restarts_on", ()):
+        path = run.path(file)
         content = path.read_bytes() if path.is_file() else b""
         sums.update(hashlib.sha256(content).digest())
     return sums.hexdigest()

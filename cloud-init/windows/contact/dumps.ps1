@@ -1,12 +1,12 @@
-# Dumps of the machine, as JSON: what Windows really answers to the commands that the scripts use.
+# Dumps of the machine, as JSON: the answers of Windows to the commands that the scripts use.
 
 $MostItems = 300    # of a list
 $Deepest = 6        # levels of an object
 
-# Dumps that a network changes.
+# Names of the dumps that a new network changes.
 $OfNetworks = 'hns-networks', 'hns-endpoints', 'hns-policies', 'adapters', 'addresses', 'interfaces', 'routes'
 
-# Commands by the name of the dump; each is read apart, so one that fails leaves the others.
+# Commands by the name of the dump; each runs alone, so a failing one does not stop the others.
 $Dumps = [ordered] @{
     'hns-networks'      = { Send-HnsRequest 'GET' 'networks' }
     'hns-endpoints'     = { Send-HnsRequest 'GET' 'endpoints' }
@@ -33,7 +33,7 @@ $Dumps = [ordered] @{
 }
 
 # .SYNOPSIS
-# Return the values that say which Windows this is.
+# Return the values that identify this Windows.
 function Get-VersionShape {
     [CmdletBinding()]
     param()
@@ -70,7 +70,7 @@ function Get-ServiceShape {
 }
 
 # .SYNOPSIS
-# Return the access rules of folders that the plan makes or uses, as SDDL.
+# Return the access rules of folders that the plan creates or uses, as SDDL.
 function Get-AccessShape {
     [CmdletBinding()]
     param()
@@ -86,7 +86,7 @@ function Get-AccessShape {
 }
 
 # .SYNOPSIS
-# Return a value as JSON can have it: dictionaries, lists, texts, numbers, truth values.
+# Return a value in types of JSON: dictionaries, lists, texts, numbers, truth values.
 function ConvertTo-Plain {
     [CmdletBinding()]
     param($Value, [int] $Level = 0)
@@ -115,7 +115,7 @@ function ConvertTo-Plain {
 }
 
 # .SYNOPSIS
-# Write the dumps of a stage, all or the named ones; one that fails holds the reason.
+# Write the dumps of a stage, all or the named ones; a failed dump contains the reason.
 function Write-Dumps {
     [CmdletBinding()]
     param([string] $Stage, [string[]] $Names = @($Dumps.Keys))

@@ -1,4 +1,4 @@
-# Checks of the machine itself, and of functions of the loader and the modules that no step judges alone.
+# Checks of the machine, and of functions of the loader and the modules that no step tests alone.
 
 $CurrentVersionKey = 'HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion'
 $AbcDigest = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'    # FIPS 180-2, appendix B.1

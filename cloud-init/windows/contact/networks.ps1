@@ -1,4 +1,4 @@
-# Networks of HNS in both modes: made, judged, dumped and removed again.
+# Networks of HNS in both modes: created, checked, dumped and removed again.
 
 $MostSeconds = 90    # until an address is back, or a removed network is gone
 
@@ -16,8 +16,8 @@ function Wait-Until {
 }
 
 # .SYNOPSIS
-# Make the network of a mode: l2bridge by the plan's kind of step, overlay by the request that flanneld's first network
-# amounts to, since flanneld needs a cluster.
+# Create the network of a mode: l2bridge by the plan's kind of step, overlay by the request that flanneld sends, because
+# flanneld itself needs a cluster.
 function New-ContactNetwork {
     [CmdletBinding()]
     param([hashtable] $Run, $Planned, [string] $Mode)
@@ -27,7 +27,7 @@ function New-ContactNetwork {
 }
 
 # .SYNOPSIS
-# Check what the scripts read of the network: type, range, adapters, the machine's address and routes.
+# Check the data of the network that the scripts read: type, range, adapters, the machine's address and routes.
 function Test-MadeNetwork {
     [CmdletBinding()]
     param([hashtable] $Run, $Planned, [string] $Mode, [string] $Address)
@@ -57,7 +57,7 @@ function Test-MadeNetwork {
 }
 
 # .SYNOPSIS
-# Make an endpoint as a pod would have it, with the policies of the planned CNI file; check that HNS keeps each of them.
+# Create an endpoint as for a pod, with the policies of the planned CNI file; check that HNS keeps each policy.
 function Test-PodEndpoint {
     [CmdletBinding()]
     param([hashtable] $Run, $Planned, [string] $Mode)
@@ -77,7 +77,7 @@ function Test-PodEndpoint {
 }
 
 # .SYNOPSIS
-# Remove what was made; check that HNS lists it no more and the machine is as before.
+# Remove network and endpoint; check that HNS no longer lists them and that the machine is as before.
 function Remove-ContactNetwork {
     [CmdletBinding()]
     param([hashtable] $Run, $Planned, [string] $Mode, [string] $Address)
@@ -96,7 +96,7 @@ function Remove-ContactNetwork {
 }
 
 # .SYNOPSIS
-# Make, judge, dump and remove the network of a mode. A machine that has other networks keeps them: nothing is tried.
+# Create, check, dump and remove the network of a mode; do nothing on a machine that has other networks.
 function Test-ContactNetwork {
     [CmdletBinding()]
     param([hashtable] $Run, $Wanted, [string] $Mode)

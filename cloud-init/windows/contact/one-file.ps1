@@ -1,11 +1,11 @@
 # First contact of Mullion with a Windows Server: copy this one file to the machine, run it as an administrator.
 #   powershell.exe -ExecutionPolicy Bypass -File first-contact.ps1
-#       asks only: changes nothing but C:\first-contact
+#       tests only: changes nothing outside C:\first-contact
 #   powershell.exe -ExecutionPolicy Bypass -File first-contact.ps1 -Change
-#       for a machine to throw away: also sets every step that needs no cluster, restarts the machine once, makes HNS
-#       networks of both modes and removes them
+#       only for a machine that may be thrown away: also sets every step that needs no cluster, restarts the machine
+#       once, creates HNS networks of both modes and removes them
 #   powershell.exe -ExecutionPolicy Bypass -File first-contact.ps1 -Undo
-#       takes back what it changed
+#       undoes the changes
 # The result is C:\first-contact\first-contact.zip, redacted. `mullion first-contact --read FILE` shows it.
 [CmdletBinding()]
 param([switch] $Change, [switch] $Undo)
@@ -32,7 +32,7 @@ if ($Undo) {
     exit 0
 }
 if ([IO.File]::Exists("$Contact\progress.json")) {
-    # clouds run a start script at every boot; after a run that only asked, -Change begins anew
+    # clouds run a start script at every boot; after a run that only tested, -Change starts from the beginning
     $asked = (ConvertFrom-Json ([IO.File]::ReadAllText("$Contact\progress.json"))).change -eq $false
     if (-not ($asked -and $Change)) {
         [Console]::WriteLine("first-contact: it ran here already, see $Contact; to run it again, remove that folder")

@@ -27,7 +27,7 @@ function Save-Progress {
 }
 
 # .SYNOPSIS
-# Begin another stage.
+# Begin the next stage.
 function Set-Stage {
     [CmdletBinding()]
     param([string] $Stage)
@@ -46,7 +46,7 @@ function Write-Line {
 }
 
 # .SYNOPSIS
-# Record a check: what was expected, what was found, and whether that fits.
+# Record a check: the expected and the found value, and whether they match.
 function Add-Row {
     [CmdletBinding()]
     param([string] $Check, [string] $Expected, [string] $Found, [bool] $Fits, [double] $Seconds = 0)

@@ -29,7 +29,7 @@ function Get-EventsText {
 }
 
 # .SYNOPSIS
-# Write the archive and say what it holds.
+# Write the archive and list its content.
 function Write-Contact {
     [CmdletBinding()]
     param([hashtable] $Run, $Wanted)

@@ -1,5 +1,5 @@
-# First contact with a Windows Server: runs Mullion's functions and steps without a cluster, and writes what is as
-# expected and what is not. one-file.ps1 unpacks it beside the scripts of a bundle and starts it; with -Change the boot
+# First contact with a Windows Server: runs Mullion's functions and steps without a cluster, and compares the results
+# with the expected ones. one-file.ps1 unpacks it beside the scripts of a bundle and starts it; with -Change the boot
 # task starts it again (-Resume) after the restart. contact.json has the steps. Exit code 0: done, or it restarts.
 [CmdletBinding()]
 param([switch] $Change, [switch] $Resume)

@@ -1,4 +1,4 @@
-# The plan's steps that need no cluster: asked, set, and asked again.
+# The plan's steps that need no cluster: tested, set, and tested again.
 
 # .SYNOPSIS
 # Return the name of a row about a step.
@@ -9,7 +9,7 @@ function Get-StepTitle {
 }
 
 # .SYNOPSIS
-# Ask every step whether it holds. At first each may also need to be set; after the set it must hold.
+# Test every step. At first a step may also need to be set; after the set it must hold.
 function Test-Steps {
     [CmdletBinding()]
     param([hashtable] $Run, $Wanted, [string] $When)
@@ -22,7 +22,7 @@ function Test-Steps {
             catch {
                 $failure = Get-Failure $_.Exception
                 $said = Get-FailureText $_.Exception
-                # an earlier step makes what it looks for; the executor's check says would-set then
+                # an earlier step creates the object of this test; the executor's check reports would-set then
                 $row = Get-ErrorRow $failure.Name
                 $later = $failure.Name -in 'wait-timeout', 'reference-unresolved' -or ($row -and $row['retry'])
             }
@@ -60,7 +60,7 @@ function Set-Steps {
 }
 
 # .SYNOPSIS
-# Set one step as the executor does, with its retries; record what takes it back. An error ends only this step.
+# Set one step as the executor does, with its retries; record how to undo it. An error ends only this step.
 function Set-OneStep {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -80,7 +80,7 @@ function Set-OneStep {
 }
 
 # .SYNOPSIS
-# Have the loader's boot task start this script after the restart.
+# Let the loader's boot task start this script after the restart.
 function Start-Resume {
     [CmdletBinding()]
     param()

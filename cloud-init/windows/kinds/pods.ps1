@@ -120,7 +120,8 @@ function Test-StaleNetworkStep {
 }
 
 # .SYNOPSIS
-# Remove it before flanneld and kube-proxy run: remaining load balancers would keep the network (17763.1554 and later).
+# Remove that state before flanneld and kube-proxy run: remaining load balancers would keep the network (17763.1554 and
+# later).
 function Set-StaleNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)

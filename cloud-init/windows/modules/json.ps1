@@ -8,7 +8,7 @@ function ConvertTo-Tree {
     if ($Document -is [Management.Automation.PSCustomObject]) {
         $tree = [Collections.Specialized.OrderedDictionary]::new()
         foreach ($each in $Document.PSObject.Properties) {
-            # strings inline: a call for each of a plan's thousand would take as long as the steps
+            # Strings are copied here: a function call for each of a plan's thousand would take as long as its steps.
             $tree[$each.Name] = if ($each.Value -is [string]) { $each.Value } else { ConvertTo-Tree $each.Value }
         }
         return $tree

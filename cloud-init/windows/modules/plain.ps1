@@ -1,5 +1,5 @@
-# What the executor does through functions of Windows libraries, by programs of Windows alone: for machines whose
-# security software blocks those functions in scripts.
+# Replacements for functions of Windows libraries that use only programs of Windows: for machines whose security
+# software blocks those functions in scripts.
 
 $NativeBlocked = $null
 

@@ -95,7 +95,7 @@ function Set-ScmRestart {
     $info = [Runtime.InteropServices.Marshal]::AllocHGlobal(64)
     try {
         # On 64 bits: reset period at 0, two texts at 8 and 16, number of actions at 24, their address at 32; the one
-        # action (type 1: restart, milliseconds) lies behind it.
+        # action (type 1: restart, milliseconds) follows.
         foreach ($place in 0, 8, 16, 24, 32, 40) { [Runtime.InteropServices.Marshal]::WriteInt64($info, $place, 0) }
         [Runtime.InteropServices.Marshal]::WriteInt32($info, 24, 1)
         [Runtime.InteropServices.Marshal]::WriteIntPtr($info, 32, [IntPtr]::Add($info, 40))
