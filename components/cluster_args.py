@@ -14,6 +14,7 @@ from components.spec.models import (
     NatGateways,
     NetworkMode,
     OperatingSystem,
+    PodSecurityLevel,
     PriorityClass,
     Runtime,
     System,
@@ -66,6 +67,29 @@ class NetworkArgs(TypedDict):
     """An existing network to build in, instead of a new one."""
 
 
+class OidcArgs(TypedDict):
+    """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
+
+    issuer: str
+    """URL of the provider, as in the claim `iss` of its tokens; control planes must reach it."""
+    client: str
+    """Client id that tokens must be issued for (claim `aud`)."""
+    username_claim: NotRequired[str]
+    """Claim with the user's name."""
+    groups_claim: NotRequired[str]
+    """Claim with the user's groups."""
+    prefix: NotRequired[str]
+    """Text before the names of users and groups in the cluster."""
+    required_claims: NotRequired[dict[str, str]]
+    """Claims that tokens must have, with their values."""
+    admins: NotRequired[list[str]]
+    """Groups with the role cluster-admin, named as in the token."""
+    editors: NotRequired[list[str]]
+    """Groups with the role edit in all namespaces, named as in the token."""
+    viewers: NotRequired[list[str]]
+    """Groups with the role view in all namespaces, named as in the token."""
+
+
 class ApiArgs(TypedDict):
     """Access to the Kubernetes API."""
 
@@ -73,6 +97,8 @@ class ApiArgs(TypedDict):
     """Who reaches the API: private (the cluster's network) or public (also the ranges in `allow`)."""
     allow: NotRequired[list[str]]
     """Ranges that may reach a public API; on Azure also the storage account and key vault, so list your own."""
+    oidc: NotRequired[OidcArgs]
+    """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
 
 
 class ReserveArgs(TypedDict):
@@ -197,6 +223,19 @@ class KubeadmArgs(TypedDict):
     """Fields of ClusterConfiguration, InitConfiguration and JoinConfiguration; they override those of Mullion."""
 
 
+class PodSecurityArgs(TypedDict):
+    """Pod Security Standards for namespaces without labels of their own. Kubernetes 1.23 and newer."""
+
+    enforce: NotRequired[PodSecurityLevel]
+    """Level that refuses pods beyond it: privileged (refuses none), baseline or restricted."""
+    warn: NotRequired[PodSecurityLevel]
+    """Level that warns the person who creates a pod beyond it."""
+    audit: NotRequired[PodSecurityLevel]
+    """Level that marks pods beyond it in the audit log."""
+    exempt_namespaces: NotRequired[list[str]]
+    """Namespaces to which no level applies. kube-system always is one."""
+
+
 class AddonsArgs(TypedDict):
     """Optional add-ons."""
 
@@ -283,6 +322,8 @@ class ClusterArgs(TypedDict):
     """Pools of workers, by name."""
     kubeadm: NotRequired[KubeadmArgs]
     """kubeadm on all Linux machines."""
+    pod_security: NotRequired[PodSecurityArgs]
+    """Pod Security Standards for namespaces without labels of their own. Kubernetes 1.23 and newer."""
     addons: NotRequired[AddonsArgs]
     """Optional add-ons."""
     images: NotRequired[dict[str, str]]

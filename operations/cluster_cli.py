@@ -115,17 +115,20 @@ def wait(
     waiting.wait(stack, timeout)
 
 
-@command(CLUSTERS, "mullion kubeconfig aws-dev", "mullion kubeconfig aws-dev -o - > kubeconfig")
+@command(CLUSTERS, "mullion kubeconfig aws-dev", "mullion kubeconfig aws-dev --oidc -o team.kubeconfig")
 def kubeconfig(
     stack: StackName,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="File to write; - is standard output.")
     ] = None,
+    oidc: Annotated[
+        bool, typer.Option("--oidc", help="Write one without secrets, for people who sign in by api.oidc.")
+    ] = False,
 ) -> None:
     """Write the administrator's kubeconfig; its certificate is valid for at least five days."""
     from operations.commands import kubeconfig as kubeconfigs
 
-    kubeconfigs.kubeconfig(stack, output)
+    kubeconfigs.kubeconfig(stack, output, oidc=oidc)
 
 
 @command(CLUSTERS, "mullion outputs aws-dev", "mullion outputs aws-dev --json")

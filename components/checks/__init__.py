@@ -1,6 +1,7 @@
 """Every check, in one table per concern. For a new concern add a module and a row in TABLES."""
 
 from components.checks import (
+    access,
     addresses,
     api,
     config_types,
@@ -34,7 +35,7 @@ TABLES: dict[str, tuple[Check, ...]] = {
     "IP plan": ranges.CHECKS + addresses.CHECKS,
     "Region": region.CHECKS,
     "Network": network.CHECKS,
-    "API access": api.CHECKS,
+    "API access": api.CHECKS + access.CHECKS,
     "Proxy and authorities": egress.CHECKS,
     "Control plane": control_plane.CHECKS,
     "Names": names.CHECKS,

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from components import releases
-from components.node import cni, network
+from components.node import cni, network, sign_in
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG
 from components.node.plan import Phase, Scope, canonical
@@ -67,9 +67,15 @@ def runtime_classes(role: Role) -> list[Manifest]:
     return [_runtime_class(releases.windows(os), each) for os, each in sorted(pools.items())]
 
 
-def pod_security(_: Role) -> list[Manifest]:
+def pod_security(role: Role) -> list[Manifest]:
     """Return the Pod Security Admission labels of the namespaces that every cluster has."""
-    return _manifests("pod-security.yaml")
+    manifests, levels = _manifests("pod-security.yaml"), role.spec.pod_security
+    (default,) = (each for each in manifests if each["metadata"]["name"] == "default")
+    labels = {"audit": levels.audit, "warn": levels.warn}
+    default["metadata"]["labels"] = {
+        f"pod-security.kubernetes.io/{mode}": level.value for mode, level in labels.items()
+    }
+    return manifests
 
 
 def metrics_server(role: Role) -> list[Manifest]:
@@ -88,6 +94,7 @@ ADDONS: dict[str, Callable[[Role], list[Manifest]]] = {
     "windows-nodes": windows_nodes,
     "runtime-classes": runtime_classes,
     "pod-security": pod_security,
+    "sign-in": sign_in.bindings,
     "metrics-server": metrics_server,
 }
 

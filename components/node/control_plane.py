@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from components.node import addons, agent, downloads, kubeadm, network, runtime, system
+from components.node import addons, admission, agent, downloads, kubeadm, network, runtime, system
 from components.node.kinds import Step, ref, step
 from components.node.layout import ADMIN_KUBECONFIG, LINUX, STATE
 from components.node.plan import Phase, Scope
@@ -73,7 +73,7 @@ def phases(role: Role) -> tuple[Phase, ...]:
         runtime.phase(role),
         network.linux_phase(role),
         *network.linux_pods(role),
-        Phase("certificates", Scope.NODE, _certificates()),
+        Phase("certificates", Scope.NODE, (*_certificates(), *_admission(role))),
         Phase("control-plane", Scope.NODE, (*_prepared(role), *_found_or_join(role))),
         agent.phase(),
         addons.phase(role),
@@ -96,6 +96,16 @@ def _certificates() -> tuple[Step, ...]:
         step("directory", "audit-folder", path=kubeadm.AUDIT_POLICY.rpartition("/")[0]),
         step("file", "audit-policy", path=kubeadm.AUDIT_POLICY, format="json", content=AUDIT_POLICY),
         step("directory", "audit-logs", path=kubeadm.AUDIT_LOGS, access="private"),
+    )
+
+
+def _admission(role: Role) -> tuple[Step, ...]:
+    content = admission.configuration(role)
+    if content is None:
+        return ()
+    return (
+        step("directory", "admission-folder", path=admission.FOLDER),
+        step("file", "admission", path=admission.path(content), format="json", content=content),
     )
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from components import releases
-from components.node import egress, kubelet, proxy
+from components.node import admission, egress, kubelet, proxy, sign_in
 from components.node.endpoint import authority, kubeconfig
 from components.node.kinds import Step, ref, step
 from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, PKI
@@ -124,8 +124,8 @@ def cluster_configuration(role: Role) -> dict[str, Any]:
         },
         "apiServer": {
             "certSANs": names,
-            "extraArgs": _arguments(role, _API_SERVER),
-            "extraVolumes": [_volume(*each) for each in _VOLUMES],
+            "extraArgs": _arguments(role, {**_API_SERVER, **admission.arguments(role), **sign_in.arguments(role)}),
+            "extraVolumes": [_volume(*each) for each in (*_VOLUMES, *admission.volumes(role))],
         },
         "controllerManager": {"extraArgs": _arguments(role, {**_pod_ranges(role), **_CONTROLLER_MANAGER})},
         "scheduler": {"extraArgs": _arguments(role, {"profiling": "false"})},

@@ -65,6 +65,9 @@ class Release:
     1.25)."""
     ignore_preflight: tuple[str, ...]
     """kubeadm's preflight checks for programs that nothing on the host uses."""
+    pod_security_api: str | None
+    """API version of PodSecurityConfiguration; None: the plugin is missing, or its feature gate is off (to 1.22)
+    (kubernetes.io, Enforce Pod Security Standards by Configuring the Built-in Admission Controller)."""
     metrics_server: str
     """Version of metrics-server whose own table (README, "Compatibility Matrix") has the minor."""
 
@@ -97,6 +100,7 @@ FIRST = Release(
     credential_provider=None,
     # kube-proxy's image has conntrack
     ignore_preflight=("FileExisting-conntrack",),
+    pod_security_api=None,
     metrics_server="0.5.2",
 )
 
@@ -119,6 +123,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "cgroup_v2": "beta",
     },
     "1.23": {
+        "pod_security_api": "pod-security.admission.config.k8s.io/v1beta1",
         "end_of_life": "2023-02-28",
         "pause": "3.6",
         "coredns": "coredns/coredns:v1.8.6",
@@ -128,6 +133,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     },
     "1.24": {"end_of_life": "2023-07-28", "pause": "3.7", "dockershim": False},
     "1.25": {
+        "pod_security_api": "pod-security.admission.config.k8s.io/v1",
         "end_of_life": "2023-10-27",
         "pause": "3.8",
         "windows_pause": "registry.k8s.io/pause:3.7",

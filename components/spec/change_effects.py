@@ -71,6 +71,7 @@ EFFECTS: dict[str, Effect] = {
     "pools.*.spot": Effect.NOT_AVAILABLE,
     "kubeadm.ignore_preflight": Effect.REPLACED,
     "kubeadm.config": Effect.IN_PLACE,
+    "pod_security": Effect.IN_PLACE,
     "addons": Effect.IN_PLACE,
     "images": Effect.REPLACED,
     "owner": Effect.IN_PLACE,

@@ -109,3 +109,11 @@ class Gate(str, Enum):
 
     REGISTERED = "registered"
     READY = "ready"
+
+
+class PodSecurityLevel(str, Enum):
+    """A level of the Pod Security Standards."""
+
+    PRIVILEGED = "privileged"
+    BASELINE = "baseline"
+    RESTRICTED = "restricted"

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from components.spec import defaults
+from components.spec.access import Oidc, PodSecurity
 from components.spec.choices import (
     ApiAccess,
     Cloud,
@@ -20,6 +21,7 @@ from components.spec.choices import (
     NatGateways,
     NetworkMode,
     OperatingSystem,
+    PodSecurityLevel,
     PriorityClass,
     Runtime,
     System,
@@ -59,7 +61,10 @@ __all__ = [
     "NatGateways",
     "Network",
     "NetworkMode",
+    "Oidc",
     "OperatingSystem",
+    "PodSecurity",
+    "PodSecurityLevel",
     "Pool",
     "PriorityClass",
     "Proxy",
@@ -129,6 +134,8 @@ class Api(Model):
     """Who reaches the API: private (the cluster's network) or public (also the ranges in `allow`)."""
     allow: list[IPv4Network] = []
     """Ranges that may reach a public API; on Azure also the storage account and key vault, so list your own."""
+    oidc: Oidc | None = None
+    """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
 
 
 InstanceType = Annotated[str, Field(min_length=1)]
@@ -237,6 +244,8 @@ class ClusterSpec(Model):
     """Pools of workers, by name."""
     kubeadm: Kubeadm = Kubeadm()
     """kubeadm on all Linux machines."""
+    pod_security: PodSecurity = PodSecurity()
+    """Pod Security Standards for namespaces without labels of their own. Kubernetes 1.23 and newer."""
     addons: Addons = Addons()
     """Optional add-ons."""
     images: dict[OperatingSystem, str] = {}

@@ -14,6 +14,7 @@ import yaml
 from pulumi import automation as auto
 
 from components.machine import pki
+from components.spec.models import Oidc
 from operations.commands import report
 from operations.console.exits import Exit, Stop
 from operations.engine import failures, locate, state
@@ -40,8 +41,12 @@ def outputs(name: str, *, as_json: bool) -> None:
     print("\n".join(lines))
 
 
-def kubeconfig(name: str, output: str | None) -> None:
-    """Write the administrator's kubeconfig, with a new certificate if the stored one expires within 5 days."""
+def kubeconfig(name: str, output: str | None, *, oidc: bool = False) -> None:
+    """Write the administrator's kubeconfig, with a new certificate if the stored one expires within 5 days.
+
+    oidc: write one for people who sign in by the stack's OpenID Connect provider instead; it has no secrets.
+    """
+    provider = _provider(name) if oidc else None
     if output is not None and Path(output).is_dir():
         raise Stop(Exit.USAGE, f"-o {output or '.'} is a folder; name a file in it, or - for standard output")
     if output not in (None, "-") and not os.path.isdir(os.path.dirname(output) or "."):  # noqa: PTH112, PTH120 - False for a loop of links
@@ -52,16 +57,47 @@ def kubeconfig(name: str, output: str | None) -> None:
         stored = run.outputs().get("kubeconfig")
         if stored is None:
             raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `{target.command('up', name)}` creates it")
-        text = current(name, stored.value, run)
+        text = current(name, stored.value, run) if provider is None else sign_in(name, stored.value, provider)
     if output == "-" or (output is None and not sys.stdout.isatty()):
         print(text, end="")
         return
-    path = report.kubeconfig(name, text) if output is None else Path(output)
+    default = report.kubeconfig if provider is None else report.sign_in_kubeconfig
+    path = default(name, text) if output is None else Path(output)
     if output is not None and not _written(path, text):
         return
     if target.in_sandbox(name) and not boot_site.api(name):
         print(f"mullion: nothing answers at its server yet: {boot_site.not_booted(name)}", file=sys.stderr)
     print(f"kubeconfig of {name}: {path}\n  export KUBECONFIG={os.path.abspath(path)}")  # noqa: PTH100 - keeps a link
+
+
+def _provider(name: str) -> Oidc:
+    """Return the provider of the stack. Raises Stop if the stack file names none."""
+    provider = stack_files.load(name).spec.api.oidc
+    if provider is None:
+        raise Stop(
+            Exit.REFUSED,
+            f"{stack_files.file(name)}: mullion:cluster.api.oidc is not set, so nobody can sign in;"
+            f" set issuer and client, and run: {target.command('up', name)}",
+        )
+    return provider
+
+
+def sign_in(name: str, stored: str, provider: Oidc) -> str:
+    """Return a kubeconfig whose user is a token that the kubectl plugin oidc-login asks the provider for."""
+    document = yaml.safe_load(stored)
+    command = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "interactiveMode": "IfAvailable",
+        "command": "kubectl",
+        "args": [
+            *("oidc-login", "get-token"),
+            f"--oidc-issuer-url={provider.issuer}",
+            f"--oidc-client-id={provider.client}",
+        ],
+        "installHint": "install the kubectl plugin oidc-login: kubectl krew install oidc-login",
+    }
+    document["users"][0]["user"] = {"exec": command}
+    return boot_site.reached(name, yaml.safe_dump(document, sort_keys=False))
 
 
 def _written(path: Path, text: str) -> bool:

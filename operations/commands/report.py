@@ -36,6 +36,13 @@ def kubeconfig(name: str, text: str) -> Path:
     return path
 
 
+def sign_in_kubeconfig(name: str, text: str) -> Path:
+    """Write the kubeconfig of people who sign in (mode 0600), and return its path."""
+    path = target.folder(name) / "kubeconfig-oidc"
+    target.write(path, text)
+    return path
+
+
 def access(outputs: dict[str, Any], path: Path, not_booted: str = "") -> str:
     """Return the lines with the endpoint and the kubeconfig's path. not_booted: why nothing answers there, if so."""
     public = outputs.get("public_endpoint")

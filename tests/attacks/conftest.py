@@ -1,7 +1,7 @@
 """A real API server and controller manager with the planned flags, modules of machines, and the clouds' services."""
 
 from tests.cloud_init.conftest import execute, programs
-from tests.lab.agent.conftest import api, cloud, loader, module, node, root, run, served
+from tests.lab.agent.conftest import api, cloud, loader, module, node, root, run, served, sign_in
 from tests.lab.conftest import program, pytest_generate_tests
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "root",
     "run",
     "served",
+    "sign_in",
 ]

@@ -26,6 +26,7 @@ SAMPLE: dict[str, Any] = {
 }
 """A stack without errors."""
 
+OIDC = {"api": {"oidc": {"issuer": "https://login.example.com", "client": "kubernetes"}}}
 PROXY = {"proxy": {"http": "http://10.0.0.1:3128"}}
 ROUTED = {"network": {"pods": "10.244.0.0/14", "nodes": "10.20.0.0/22"}}
 DOWNLOAD = {
@@ -78,6 +79,19 @@ VALUES: dict[str, Any] = {
     "network.existing.subnets": ["subnet-2"],
     "api.access": "public",
     "api.allow": ["203.0.113.0/24"],
+    "api.oidc.issuer": "https://login.example.com/other",
+    "api.oidc.client": "other",
+    "api.oidc.username_claim": "email",
+    "api.oidc.groups_claim": "roles",
+    "api.oidc.prefix": "people:",
+    "api.oidc.required_claims": {"hd": "example.com"},
+    "api.oidc.admins": ["platform-team"],
+    "api.oidc.editors": ["web-team"],
+    "api.oidc.viewers": ["everyone"],
+    "pod_security.enforce": "restricted",
+    "pod_security.warn": "restricted",
+    "pod_security.audit": "restricted",
+    "pod_security.exempt_namespaces": ["monitoring"],
     "control_plane.count": 3,
     "control_plane.os": "ubuntu-22.04",
     "control_plane.size": "m6i.xlarge",
@@ -130,6 +144,13 @@ VALUES: dict[str, Any] = {
 CONTEXT: dict[str, dict[str, Any]] = {
     "network.mode": ROUTED,
     "api.allow": {"api": {"access": "public", "allow": ["198.51.100.0/24"]}},
+    **{
+        f"api.oidc.{option}": OIDC
+        for option in (
+            *("issuer", "client", "username_claim", "groups_claim", "prefix"),
+            *("required_claims", "admins", "editors", "viewers"),
+        )
+    },
     "proxy.http": PROXY,
     "proxy.https": PROXY,
     "proxy.no_proxy": PROXY,

@@ -13,6 +13,7 @@ from tests.agent.conftest import module, run
 from tests.cloud_init.conftest import cloud, loader, node, root
 from tests.lab.agent import simulated
 from tests.lab.agent.served import Served
+from tests.lab.agent.sign_in import ready
 from tests.lab.conftest import Find
 
 __all__ = ["cloud", "loader", "module", "node", "root", "run"]
@@ -32,6 +33,13 @@ def served(
         yield processes
     finally:
         processes.stop()
+
+
+@pytest.fixture(scope="session")
+def sign_in(served: Served) -> Served:
+    """Return the API once people can sign in by its issuer."""
+    ready(served)
+    return served
 
 
 @pytest.fixture

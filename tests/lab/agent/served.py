@@ -21,7 +21,8 @@ from cryptography.x509.oid import NameOID
 from components import releases
 from components.node.layout import PKI
 from tests.awaited import until
-from tests.lab.rendered import machines
+from tests.lab.agent.issuer import CLIENT, Issuer
+from tests.lab.rendered import Rendered, Variant, machines, of_variant
 
 TOKEN = "abcdef.0123456789abcdef"
 JOINERS = "system:bootstrappers:kubeadm:default-node-token"
@@ -39,10 +40,13 @@ class Served:
 
     def __init__(self, programs: Mapping[str, Path], kubernetes: str, folder: Path) -> None:
         self.programs, self.kubernetes, self.folder = programs, kubernetes, folder
-        self.held = held_ports(4)
-        self.port, self.etcd, self.peers, self.controllers = (each.getsockname()[1] for each in self.held)
+        self.held = held_ports(5)
+        ports = [each.getsockname()[1] for each in self.held]
+        self.port, self.etcd, self.peers, self.controllers, sign_in = ports
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self.pki = folder / "pki"
+        self.issuer = Issuer(sign_in, self.pki)
+        self.plan = with_sign_in(kubernetes, self.issuer.url)
         self.config = folder / "kubeadm.yaml"
         self.client_key = ec.generate_private_key(ec.SECP256R1())
 
@@ -67,6 +71,7 @@ class Served:
         own.write_text(own.read_text().replace(ADVERTISED, "127.0.0.1"))
         for each in self.held:  # released only now: other test processes also look for free ports
             each.close()
+        self.issuer.start()
         self._start_etcd()
         self._process("kube-apiserver", self._api_server())
         until(self._ready, "the API is ready", log=self._log)
@@ -78,6 +83,7 @@ class Served:
         for each in reversed(list(self.running.values())):
             each.kill()
             each.wait()
+        self.issuer.stop()
 
     def kubectl(self, *words: str, check: bool = True) -> str:
         """Return kubectl's output as the administrator."""
@@ -88,6 +94,12 @@ class Served:
         """Run kubeadm."""
         argv = [str(self.programs["kubeadm"]), *words]
         subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60)
+
+    def kubectl_said(self, *words: str) -> str:
+        """Return kubectl's output and errors as the administrator, also if it fails."""
+        argv = [str(self.programs["kubectl"]), "--kubeconfig", str(self.administrator), *words]
+        ended = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=60)
+        return ended.stdout + ended.stderr
 
     def _configure(self) -> None:
         version = releases.release(self.kubernetes).kubeadm_api
@@ -137,10 +149,20 @@ class Served:
         flags: dict[str, Any] = {"bind-address": "127.0.0.1", "advertise-address": ADVERTISED, "secure-port": self.port}
         flags |= {"etcd-servers": f"https://127.0.0.1:{self.etcd}", "authorization-mode": "Node,RBAC"}
         flags |= {"enable-admission-plugins": "NodeRestriction", "enable-bootstrap-token-auth": "true"}
+        flags |= {"allow-privileged": "true"}  # as kubeadm
         flags |= {"service-cluster-ip-range": "10.96.0.0/12"}
         flags |= {"service-account-issuer": "https://kubernetes.default.svc.cluster.local"}
-        authority = planned(self.kubernetes, "apiServer")[CHECKS_KUBELETS].replace(PKI, str(self.pki))
-        return flags | {flag: self.pki / file for flag, file in files.items()} | {CHECKS_KUBELETS: authority}
+        given = arguments(self.plan, "apiServer")
+        flags |= {name: value for name, value in given.items() if name.startswith("oidc-")}
+        flags |= {
+            "oidc-ca-file": self.pki / "ca.crt",
+            CHECKS_KUBELETS: given[CHECKS_KUBELETS].replace(PKI, str(self.pki)),
+        }
+        if "admission-control-config-file" in given:  # from 1.23 on
+            file = self.folder / "admission.json"
+            file.write_text(json.dumps(self.plan.content("admission")))
+            flags["admission-control-config-file"] = file
+        return flags | {flag: self.pki / file for flag, file in files.items()}
 
     def _controllers(self) -> dict[str, Any]:
         kubeconfig = self.folder / "controller-manager.conf"
@@ -230,7 +252,19 @@ class Served:
 
 def planned(kubernetes: str, part: str) -> dict[str, str]:
     """Return the flags that a cluster's plan gives a program; part: its section of the ClusterConfiguration."""
-    machine = next(each for each in machines(kubernetes) if each.pool == "control-plane")
+    return arguments(next(each for each in machines(kubernetes) if each.pool == "control-plane"), part)
+
+
+def with_sign_in(kubernetes: str, issuer: str) -> Rendered:
+    """Return the control plane of a cluster whose groups `admins`, `editors` and `viewers` sign in by an issuer."""
+    groups = {name: [name] for name in ("admins", "editors", "viewers")}
+    oidc = {"issuer": issuer, "client": CLIENT, **groups, "required_claims": {"tenant": "ours"}}
+    variant = Variant("sign-in", {"api": {"oidc": oidc}}, {})
+    return next(each for each in of_variant(kubernetes, variant) if each.pool == "control-plane")
+
+
+def arguments(machine: Rendered, part: str) -> dict[str, str]:
+    """Return the flags that a control plane's plan gives a program."""
     cluster = next(each for each in machine.content("init-config") if each["kind"] == "ClusterConfiguration")
     given = cluster[part]["extraArgs"]
     return given if isinstance(given, dict) else {each["name"]: each["value"] for each in given}

@@ -20,6 +20,7 @@ from components.machine import pki
 from operations.commands import kubeconfig
 from operations.console.exits import Exit, Stop
 
+Mullion = Callable[..., Result]
 AUTHORITY = pki.certificate_authority("kubernetes")
 
 
@@ -134,3 +135,23 @@ def test_a_stack_that_was_never_built_is_refused_without_asking_an_account(
     result = mullion(command, "small", *words)
     assert result.exit_code == 2
     assert "stack small is not built; `mullion up small` builds it" in result.stderr
+
+
+def test_kubeconfig_for_people_has_the_provider_and_no_secret(built: str, clone: Path, mullion: Mullion) -> None:
+    file = clone / "stacks" / "Pulumi.small.yaml"
+    file.write_text(file.read_text() + "    api: {oidc: {issuer: https://login.example.com, client: kubernetes}}\n")
+    ended = mullion("kubeconfig", "small", "--oidc", "-o", "-")
+    assert ended.exit_code == 0, ended.output
+    document = yaml.safe_load(ended.stdout)
+    assert document["users"][0]["user"]["exec"]["args"][2:] == [
+        "--oidc-issuer-url=https://login.example.com",
+        "--oidc-client-id=kubernetes",
+    ]
+    assert document["clusters"] == yaml.safe_load(built)["clusters"]
+    assert "key-data" not in ended.stdout
+
+
+def test_kubeconfig_for_people_names_the_missing_option(built: str, clone: Path, mullion: Mullion) -> None:
+    ended = mullion("kubeconfig", "small", "--oidc")
+    assert ended.exit_code == Exit.REFUSED
+    assert "mullion:cluster.api.oidc" in ended.output and "issuer and client" in ended.output

@@ -9,7 +9,27 @@ def _of(program: str, *flags: tuple[str, str]) -> dict[str, object]:
     return {"kubernetes": "1.31.14", "kubeadm": {"config": {"ClusterConfiguration": fields}}}
 
 
+_OIDC = {"issuer": "https://login.example.com", "client": "kubernetes"}
+
 CASES = (
+    Case(
+        "pod-security-unavailable",
+        {"kubernetes": "1.22.17", "pod_security": {"enforce": "restricted"}},
+        "pod_security",
+        {"kubernetes": "1.23.17", "pod_security": {"enforce": "restricted"}},
+    ),
+    Case(
+        "admission-file-replaced",
+        _of("apiServer", ("admission-control-config-file", "/etc/kubernetes/own.yaml")),
+        "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.0",
+        _of("apiServer", ("audit-log-maxage", "7")),
+    ),
+    Case(
+        "sign-in-twice",
+        {**_of("apiServer", ("oidc-issuer-url", "https://login.example.com")), "api": {"oidc": _OIDC}},
+        "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.0",
+        _of("apiServer", ("oidc-issuer-url", "https://login.example.com"), ("oidc-client-id", "kubernetes")),
+    ),
     Case(
         "kubelet-config-open",
         plane(kubelet={"config": {"readOnlyPort": 10255}}),

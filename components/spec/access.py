@@ -1,0 +1,80 @@
+"""Options that decide what pods may do and who may use the Kubernetes API."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from components.spec.choices import PodSecurityLevel
+from components.spec.options import Model
+
+_NAMESPACE = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+"""RFC 1123 label, as the API server checks names of namespaces."""
+
+
+def _issuer(text: str) -> str:
+    """Return the URL. Raises ValueError for a URL that the API server refuses as an issuer."""
+    if not re.fullmatch(r"https://[^/\s?#@]+(/[^\s?#]*)?", text):
+        raise ValueError("it is not an https URL without query, fragment and user; write https://host/path")
+    return text
+
+
+def _prefix(text: str) -> str:
+    """Return the prefix. Raises ValueError for one with which a token could name a user or group of the system."""
+    if not text or text.startswith("system:"):
+        raise ValueError("a token could then name users of the system; write a prefix such as oidc:")
+    return text
+
+
+def _name(text: str) -> str:
+    """Return a claim, client or group. Raises ValueError if it is empty, not printable, or has spaces at its ends."""
+    if not text or not text.isprintable() or text != text.strip():
+        raise ValueError("it is empty, or has control characters or spaces at an end; write the name alone")
+    return text
+
+
+def _claim(text: str) -> str:
+    """Return a claim or its value. Raises ValueError for one that the API server's list of pairs cannot hold."""
+    if "," in text or "=" in text:
+        raise ValueError("it has a comma or an equals sign, which the API server's list of claims cannot hold")
+    return text
+
+
+Name = Annotated[str, AfterValidator(_name)]
+Claim = Annotated[Name, AfterValidator(_claim)]
+
+
+class PodSecurity(Model):
+    """Pod Security Standards for namespaces without labels of their own. Kubernetes 1.23 and newer."""
+
+    enforce: PodSecurityLevel = PodSecurityLevel.BASELINE
+    """Level that refuses pods beyond it: privileged (refuses none), baseline or restricted."""
+    warn: PodSecurityLevel = PodSecurityLevel.BASELINE
+    """Level that warns the person who creates a pod beyond it."""
+    audit: PodSecurityLevel = PodSecurityLevel.BASELINE
+    """Level that marks pods beyond it in the audit log."""
+    exempt_namespaces: list[Annotated[str, Field(pattern=_NAMESPACE)]] = []
+    """Namespaces to which no level applies. kube-system always is one."""
+
+
+class Oidc(Model):
+    """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
+
+    issuer: Annotated[str, AfterValidator(_issuer)]
+    """URL of the provider, as in the claim `iss` of its tokens; control planes must reach it."""
+    client: Name
+    """Client id that tokens must be issued for (claim `aud`)."""
+    username_claim: Name = "sub"
+    """Claim with the user's name."""
+    groups_claim: Name = "groups"
+    """Claim with the user's groups."""
+    prefix: Annotated[str, AfterValidator(_prefix), AfterValidator(_name)] = "oidc:"
+    """Text before the names of users and groups in the cluster."""
+    required_claims: dict[Claim, Claim] = {}
+    """Claims that tokens must have, with their values."""
+    admins: list[Name] = []
+    """Groups with the role cluster-admin, named as in the token."""
+    editors: list[Name] = []
+    """Groups with the role edit in all namespaces, named as in the token."""
+    viewers: list[Name] = []
+    """Groups with the role view in all namespaces, named as in the token."""

@@ -1,0 +1,40 @@
+"""Attacks: sign in with a token that the provider did not make for this cluster, or claim the names of the system."""
+
+import time
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tests.lab.agent.served import Served
+from tests.lab.agent.sign_in import OURS, SECRETS, asked
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [{"groups": ["system:masters"]}, {"sub": "system:admin"}, {"sub": "system:node:web-0", "groups": ["system:nodes"]}],
+    ids=["group-of-the-system", "user-of-the-system", "node"],
+)
+def test_a_token_cannot_name_a_user_or_group_of_the_system(sign_in: Served, claims: dict[str, Any]) -> None:
+    answer = asked(sign_in, SECRETS, sign_in.issuer.token(**claims, **OURS))
+    assert answer["code"] == 403
+    assert 'User "oidc:' in answer["message"]
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"aud": "another-client"},
+        {"iss": "https://127.0.0.1:1"},
+        {"exp": int(time.time()) - 60},
+        {"tenant": "another"},
+        {"algorithm": "none"},
+        {"key": rsa.generate_private_key(public_exponent=65537, key_size=2048)},
+    ],
+    ids=["other-client", "other-issuer", "expired", "other-tenant", "unsigned", "other-key"],
+)
+def test_a_token_that_is_not_for_this_cluster_is_refused(sign_in: Served, claims: dict[str, Any]) -> None:
+    token = sign_in.issuer.token(**{"groups": ["admins"], **OURS, **claims})
+    assert asked(sign_in, SECRETS, token)["code"] == 401
