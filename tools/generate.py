@@ -15,6 +15,7 @@ from components.node import plan_schema  # noqa: E402
 from components.node.kinds import page as kinds_page  # noqa: E402
 from components.stack_files import arguments, schema  # noqa: E402
 from tools import (  # noqa: E402
+    attacks_page,
     clouds_page,
     error_page,
     requirements_page,
@@ -67,6 +68,7 @@ STACKS = (
 
 FILES: dict[str, Callable[[], str]] = {
     "stacks/schema.json": lambda: _json(schema.stack_schema()),
+    "docs/attacks.md": attacks_page.render,
     "docs/checks.md": page.render,
     "docs/clouds.md": clouds_page.render,
     "docs/errors.md": error_page.render,

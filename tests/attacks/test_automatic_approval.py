@@ -1,4 +1,4 @@
-"""Attack: use the moment after `kubeadm upgrade apply`, which binds kubeadm's automatic approvals again."""
+"""During an upgrade of the control plane: `kubeadm upgrade apply` binds kubeadm's automatic approvals again."""
 
 import json
 import time
@@ -20,6 +20,10 @@ SECONDS = 10
 def test_no_controller_approves_a_token_holders_request_while_kubeadms_bindings_exist(
     served: Served, api: Any, module: Callable[[str], ModuleType]
 ) -> None:
+    """Ask for a control plane's certificate with a bootstrap token while kubeadm's automatic approvals exist.
+
+    Refused by: kube-controller-manager, which runs without its approver; the agent removes the bindings.
+    """
     served._kubeadm("bootstrap-token", "--kubeconfig", str(served.administrator))
     assert "kubeadm:node-autoapprove-bootstrap" in served.kubectl("get", "clusterrolebindings", "--output", "name")
     planned = served.request(served.pem("web-0"), CLIENT, {"token": TOKEN})

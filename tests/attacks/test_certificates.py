@@ -1,4 +1,4 @@
-"""Attacks by root on a Linux worker: get the certificate of another node, keep one after the machine was replaced."""
+"""From root on a Linux worker: get the certificate of another node, keep one after the machine was replaced."""
 
 import importlib
 from collections.abc import Callable, Iterator
@@ -109,7 +109,10 @@ def joined(served: Served, agent: Agent, name: str, folder: Path) -> dict[str, A
 def test_a_workers_token_gets_no_other_nodes_certificate(
     served: Served, agent: Agent, api: Any, tmp_path: Path
 ) -> None:
-    """Nodes that flannel's ServiceAccount declares away, machines that are planned and not made, other names."""
+    """Ask for the certificate of a Node that flannel declares away, of a planned machine, or of another name.
+
+    Refused by: the agent, which approves a name only for the token of that machine.
+    """
     joined(served, agent, "web-0", tmp_path)
     joined(served, agent, "control-plane-0", tmp_path)
     token = announce(agent.account, "web-1", tmp_path)
@@ -127,7 +130,10 @@ def test_a_workers_token_gets_no_other_nodes_certificate(
 
 
 def test_the_secret_that_every_machine_reads_gives_no_rights(served: Served, agent: Agent) -> None:
-    """kubeadm makes it as a token of a group without rights; without its number it gives no machine's token."""
+    """Join with the secret that every machine can read.
+
+    Refused by: the API server; the secret is a token of a group without rights.
+    """
     with agent.account.on("web-1") as facts:
         secret = machine_run("web-1", facts, Path("/nowhere")).secret("join")
     nobody = importlib.import_module("kinds.cluster").NOBODY
@@ -139,6 +145,10 @@ def test_the_secret_that_every_machine_reads_gives_no_rights(served: Served, age
 
 
 def test_a_worker_cannot_announce_in_another_machines_name(agent: Agent, tmp_path: Path) -> None:
+    """Write another machine's announcement, so that it gets a token that you know.
+
+    Refused by: the cloud, by the machine's rights.
+    """
     victim = agent.account.instances["web-0"]
     with agent.account.on("web-1") as facts:
         run = machine_run("web-1", facts, tmp_path)
@@ -149,7 +159,10 @@ def test_a_worker_cannot_announce_in_another_machines_name(agent: Agent, tmp_pat
 
 
 def test_an_announcement_with_a_changed_content_admits_nobody(agent: Agent, api: Any, tmp_path: Path) -> None:
-    """Deep nesting, wrong types, another machine's id, a number that is none."""
+    """Announce with deep nesting, wrong types, another machine's id, or a wrong number.
+
+    Refused by: the agent.
+    """
     instance = agent.account.instances["web-1"]
     bodies = [b"[" * 60000, b"7", b"{}", b'{"number": 7, "instance": "%s"}' % instance.encode(), b"\xff" * 9]
     bodies += [b'{"number": "%s", "instance": "i-0"}' % (b"0" * 32)]
@@ -165,7 +178,10 @@ def test_an_announcement_with_a_changed_content_admits_nobody(agent: Agent, api:
 def test_a_replaced_machines_certificate_is_not_renewed_and_does_not_keep_its_successor_out(
     served: Served, agent: Agent, api: Any, tmp_path: Path
 ) -> None:
-    """The thief of the old key heartbeats, so the Node stays Ready, while the machine is rolled."""
+    """Keep a stolen kubelet key alive, with heartbeats so that the Node stays Ready, while the machine is rolled.
+
+    Refused by: the agent, which renews only for the machine that the cloud has now.
+    """
     account, names = agent.account, [x509.DNSName("web-1"), x509.IPAddress(ip_address("10.20.1.5"))]
     stolen = joined(served, agent, "web-1", tmp_path)
     renewed = served.request(served.pem("web-1"), CLIENT, stolen)
@@ -189,6 +205,10 @@ def test_a_replaced_machines_certificate_is_not_renewed_and_does_not_keep_its_su
 
 
 def test_the_token_of_a_replaced_machine_is_refused(served: Served, agent: Agent, api: Any, tmp_path: Path) -> None:
+    """Join again with the token of a machine that was replaced.
+
+    Refused by: the agent, which deleted it.
+    """
     token = announce(agent.account, "web-1", tmp_path)
     agent.round()
     agent.account.terminate("web-1")
@@ -199,7 +219,7 @@ def test_the_token_of_a_replaced_machine_is_refused(served: Served, agent: Agent
 
 
 def test_a_machine_that_lost_its_certificate_joins_again(served: Served, agent: Agent, tmp_path: Path) -> None:
-    """The same machine proves itself again, also while its Node exists."""
+    """Not an attack: the same machine proves itself again, also while its Node exists."""
     joined(served, agent, "web-1", tmp_path)
     token = announce(agent.account, "web-1", tmp_path)
     asked = served.request(served.pem("web-1"), CLIENT, {"token": token})

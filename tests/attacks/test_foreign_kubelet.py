@@ -1,4 +1,4 @@
-"""Attack: answer at a kubelet's address, to read what the API server sends to it and to forge logs."""
+"""From the network between API server and kubelets: read what the API server sends, and forge logs."""
 
 import datetime
 import socket
@@ -94,6 +94,10 @@ def placed(served: Served, api: Any, address: str, port: int) -> None:
 def test_the_api_server_sends_nothing_to_a_kubelet_with_a_foreign_certificate(
     served: Served, api: Any, tmp_path: Path
 ) -> None:
+    """Answer exec, logs and port-forward at a node's address with a certificate of another authority.
+
+    Refused by: the API server, by --kubelet-certificate-authority.
+    """
     address, logs = own_address(), f"{POD}/app/log"
     with answering(tmp_path, address, served.pki) as kubelet:
         placed(served, api, address, kubelet.server_port)

@@ -1,4 +1,4 @@
-"""Attacks: take over a node by a pod, as somebody who may create pods in a namespace without labels."""
+"""From a namespace: somebody who may create pods in a namespace without labels wants the node."""
 
 import json
 from collections.abc import Iterator
@@ -49,11 +49,16 @@ def create(served: Served, namespace: str, name: str, spec: dict[str, Any]) -> s
 
 @pytest.mark.parametrize("kind", PODS)
 def test_a_pod_that_reaches_the_node_is_refused(served: Served, namespace: str, kind: str) -> None:
+    """Create a pod that is privileged, has the host's network, processes, folders or ports, or is a HostProcess pod.
+
+    Refused by: the API server, by the Pod Security Standard baseline.
+    """
     said = create(served, namespace, kind, PODS[kind])
     assert 'violates PodSecurity "baseline:latest"' in said, said
 
 
 def test_a_plain_pod_and_a_privileged_pod_of_the_system_are_admitted(served: Served, namespace: str) -> None:
+    """Not an attack: without these pods no cluster would run."""
     plain = create(served, namespace, "plain", {})
     system = create(served, "kube-system", "system", PODS["privileged"])
     assert plain == "pod/plain created (server dry run)\n"

@@ -1,4 +1,4 @@
-"""Attacks: sign in with a token that the provider did not make for this cluster, or claim the names of the system."""
+"""By signing in: with a token that was not made for this cluster, or with one that claims names of the system."""
 
 import time
 from typing import Any
@@ -18,6 +18,10 @@ pytestmark = pytest.mark.lab
     ids=["group-of-the-system", "user-of-the-system", "node"],
 )
 def test_a_token_cannot_name_a_user_or_group_of_the_system(sign_in: Served, claims: dict[str, Any]) -> None:
+    """Name yourself system:admin, a node, or a member of system:masters at the provider.
+
+    Refused by: the prefix of api.oidc; the API server finds no role for it.
+    """
     answer = asked(sign_in, SECRETS, sign_in.issuer.token(**claims, **OURS))
     assert answer["code"] == 403
     assert 'User "oidc:' in answer["message"]
@@ -36,5 +40,9 @@ def test_a_token_cannot_name_a_user_or_group_of_the_system(sign_in: Served, clai
     ids=["other-client", "other-issuer", "expired", "other-tenant", "unsigned", "other-key"],
 )
 def test_a_token_that_is_not_for_this_cluster_is_refused(sign_in: Served, claims: dict[str, Any]) -> None:
+    """Use a token of another client, provider or tenant, an expired one, or one that you signed yourself or not at all.
+
+    Refused by: the API server.
+    """
     token = sign_in.issuer.token(**{"groups": ["admins"], **OURS, **claims})
     assert asked(sign_in, SECRETS, token)["code"] == 401
