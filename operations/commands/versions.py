@@ -43,7 +43,7 @@ def matrix(day: date) -> str:
         [
             table(head, rows, ""),
             table(("", "ends", ""), [(each.what, each.end, state(each.end, day)) for each in _others()], ""),
-            "A * marks what a cluster gets where its stack says nothing. Upgrades go one minor at a time.",
+            "A * marks the default. Upgrade one minor version at a time.",
             "Sources:\n" + "\n".join(f"  {each}" for each in SOURCES),
         ]
     )

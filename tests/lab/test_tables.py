@@ -69,9 +69,9 @@ def test_every_field_of_the_table_is_accepted_with_its_type(kubernetes: str, rea
 def test_every_field_missing_in_the_table_is_refused(kubernetes: str, real: Real) -> None:
     table = releases.fields(real.name, kubernetes)
     absent = {
-        each
-        for each in every("fields", real.name, releases.supported_minors()) - table.keys()
-        if each.rpartition(".")[0] in ("", *table)
+        field
+        for field in every("fields", real.name, releases.supported_minors()) - table.keys()
+        if field.rpartition(".")[0] in ("", *table)
     }
     judgement = real.read(of_fields(*KINDS[real.name], dict.fromkeys(absent, "bool")))
     if not judgement.first_unknown():

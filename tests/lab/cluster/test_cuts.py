@@ -75,9 +75,9 @@ def cut_through(machine: Machine, points: tuple[str, ...]) -> None:
 def records(booted: BootedCluster) -> list[dict[str, Any]]:
     """Return the founding records in the snapshot store."""
     (bucket,) = {
-        booted.document(each.record)["facts"]["snapshot_store"].split("//")[1].split(".")[0]
-        for each in booted.machines.values()
-        if "snapshot_store" in booted.document(each.record)["facts"]
+        booted.document(machine.record)["facts"]["snapshot_store"].split("//")[1].split(".")[0]
+        for machine in booted.machines.values()
+        if "snapshot_store" in booted.document(machine.record)["facts"]
     }
     held = booted.cloud_state.objects(bucket)
     return [json.loads(held[key].content) for key in sorted(held) if key.startswith(f"{LOG}/")]

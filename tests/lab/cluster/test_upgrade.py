@@ -74,8 +74,8 @@ def preload(machines: Iterable[Machine], kubernetes: str, archive: Path) -> None
 def hopped(booted: BootedCluster, version: str) -> bool:
     """Return whether every control plane reports the version and no turn is held."""
     return all(
-        (each.status().get("kubernetes"), each.status().get("state")) == (version, "ready") and at_rest(each)
-        for each in heads(booted)
+        (head.status().get("kubernetes"), head.status().get("state")) == (version, "ready") and at_rest(head)
+        for head in heads(booted)
     )
 
 
