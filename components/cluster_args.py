@@ -282,6 +282,8 @@ class ArtifactEntryArgs(TypedDict):
     """Operating system of the program: linux or windows."""
     url: str
     """Complete URL, without user and query."""
+    fallbacks: NotRequired[list[str]]
+    """URLs of the same file, which machines ask in order if those before them fail; unused with a mirror."""
     sha256: NotRequired[str]
     """SHA-256, 64 hexadecimal digits in lower case. Write exactly one of sha256, sha512 and digest."""
     sha512: NotRequired[str]

@@ -40,6 +40,8 @@ class Artifact:
     """Where the digest was read, or would be published."""
     size: int | None = None
     """Bytes, where known."""
+    fallbacks: tuple[str, ...] = ()
+    """Other URLs of the same file, asked in order."""
 
     @property
     def file_name(self) -> str:
@@ -67,7 +69,8 @@ class Catalogue:
             raise UnknownArtifact(
                 f"artifacts.json has no {name} {version} for {os}; {self._nearest(name, version, os)}"
             )
-        return replace(entry, url=mirrored(entry.url, self.mirror)) if self.mirror else entry
+        # a mirror has a copy of each file; machines behind one often reach nothing else
+        return replace(entry, url=mirrored(entry.url, self.mirror), fallbacks=()) if self.mirror else entry
 
     def versions(self, name: str, os: str | None = None, *, pinned: bool = True) -> tuple[str, ...]:
         """Return versions of a download for an operating system, the stack's own last.
@@ -112,18 +115,21 @@ find, versions = BUILT_IN.find, BUILT_IN.versions
 
 def artifact(entry: Mapping[str, Any]) -> Artifact:
     """Return an entry of artifacts.json: name, version, os, url, source, one of sha256, sha512 and digest,
-    optionally size.
+    optionally size and fallbacks.
     """
     fields = dict(entry)
     digest = next((f"{each}:{fields.pop(each)}" for each in ("sha256", "sha512") if each in fields), None)
     fields["digest"] = digest or fields["digest"]
+    fields["fallbacks"] = tuple(fields.get("fallbacks", ()))
     return Artifact(**fields)
 
 
 def _own(entry: ArtifactEntry) -> Artifact:
     digests = (f"{kind}:{value}" for kind, value in (("sha256", entry.sha256), ("sha512", entry.sha512)) if value)
     digest = next(digests, UNKNOWN)
-    return Artifact(entry.name, entry.version, entry.os.value, entry.url, digest, entry.source, entry.size)
+    return Artifact(
+        entry.name, entry.version, entry.os.value, entry.url, digest, entry.source, entry.size, tuple(entry.fallbacks)
+    )
 
 
 def _by_key(entries: Iterable[Artifact]) -> dict[_Key, Artifact]:

@@ -124,6 +124,8 @@ def _steps(download: Download, role: Role, layout: Layout) -> Iterator[Step]:
     source: dict[str, Any] = {"url": artifact.url, "digest": artifact.digest}
     if artifact.size is not None:
         source["size"] = artifact.size
+    if artifact.fallbacks:
+        source["fallbacks"] = list(artifact.fallbacks)
     if download.program:
         path = layout.program(download.program, download.target)
         yield step("artifact", f"download-{download.name}", path=path, executable=True, **source)

@@ -148,6 +148,8 @@ class ArtifactEntry(Model):
     """Operating system of the program: linux or windows."""
     url: Address
     """Complete URL, without user and query."""
+    fallbacks: list[Address] = []
+    """URLs of the same file, which machines ask in order if those before them fail; unused with a mirror."""
     sha256: Sha256 | None = None
     """SHA-256, 64 hexadecimal digits in lower case. Write exactly one of sha256, sha512 and digest."""
     sha512: Sha512 | None = None

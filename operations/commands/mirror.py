@@ -86,6 +86,18 @@ def _each(wanted: list[Artifact], put: Put) -> Iterator[tuple[Artifact, bool | E
         yield from zip(wanted, pool.map(one, wanted), strict=True)
 
 
+def _from_any(each: Artifact, get: Callable[[str], object]) -> None:
+    """Get a file from the first of its addresses that gives it. Raises the first address's error if none does."""
+    said: list[Exception] = []
+    for url in (each.url, *each.fallbacks):
+        try:
+            get(url)
+            return
+        except (fetch.Unreachable, fetch.WrongDigest) as error:
+            said.append(error)
+    raise said[0]
+
+
 def _to_folder(folder: Path) -> Put:
     if folder.exists() and not folder.is_dir():
         raise Stop(Exit.USAGE, f"{folder} is not a folder")
@@ -99,7 +111,7 @@ def _to_folder(folder: Path) -> Put:
         if fetch.holds(kept(each.digest), each.digest):
             fetch.copy(kept(each.digest), place)
         else:
-            fetch.fetch(each.url, place, each.digest, heard)
+            _from_any(each, lambda url: fetch.fetch(url, place, each.digest, heard))
         return True
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -129,7 +141,7 @@ def _to_server(base: str) -> Put:
         place = mirrored(each.url, base)
         if is_stored(place, each.digest):
             return False
-        stored(each.url, each.digest, heard)
+        _from_any(each, lambda url: stored(url, each.digest, heard))
         fetch.send(kept(each.digest), place, headers)
         if not is_stored(place, each.digest):
             raise fetch.WrongDigest(f"{place} returns another file than was stored there")

@@ -30,7 +30,8 @@ from kinds import (
 )
 
 FIELDS: dict[type, str] = {
-    list: "again argv clears command depends ends files groups members peers ports resources restarts_on sources",
+    list: "again argv clears command depends ends fallbacks files groups members peers ports resources restarts_on"
+    " sources",
     dict: "condition environment limits schedule",
     int: "lifetime_hours restart_seconds retries size strip timeout_seconds",
     bool: "delegate executable",
@@ -72,7 +73,11 @@ KINDS = {
     "directory": Kind(files.directory_holds, files.make_directory, "path", "access"),
     "file": Kind(files.file_holds, files.make_file, "path content", "format access executable"),
     "artifact": Kind(
-        artifacts.artifact_holds, artifacts.make_artifact, "url digest path", "executable size", artifacts.SECONDS
+        artifacts.artifact_holds,
+        artifacts.make_artifact,
+        "url digest path",
+        "executable size fallbacks",
+        artifacts.SECONDS,
     ),
     "archive": Kind(archives.archive_holds, archives.make_archive, "source target", "strip members", 600),
     "link": Kind(files.link_holds, files.make_link, "path target"),

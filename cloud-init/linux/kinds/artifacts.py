@@ -73,7 +73,26 @@ def make_artifact(run: Run, step: Step) -> None:
     path.chmod(mode(step))
 
 
+OF_A_SOURCE = ("download-failed", "certificate-refused", "digest-mismatch")
+"""Failures that another address of the same file may not have."""
+
+
 def download(run: Run, step: Step, until: float) -> None:
+    """Download the file to its partial path from the first address that gives it; raise the last address's Failure."""
+    said: list[str] = []
+    name = ""
+    for url in (step["url"], *step.get("fallbacks", ())):
+        try:
+            return download_from(run, {**step, "url": url}, until)
+        except Failure as failure:
+            if failure.name not in OF_A_SOURCE:
+                raise
+            said.append(str(failure))
+            name = failure.name
+    raise Failure(name, "; ".join(said))
+
+
+def download_from(run: Run, step: Step, until: float) -> None:
     """Download the file to its partial path. Resume an earlier attempt; the digest decides whether that worked."""
     partial, digest = beside(run.path(step["path"]), "part"), step["digest"]
     whole = partial.exists() and digest_of(run, partial, digest) == digest

@@ -23,12 +23,12 @@ function Get-PartPath {
 # Return the download of an artifact step; its Failure is disk-full if the disk has too little space.
 function New-StepDownload {
     [CmdletBinding()]
-    param([hashtable] $Run, $Step, [int] $Seconds)
+    param([hashtable] $Run, $Step, [int] $Seconds, [string] $Url = $Step['url'])
     $part = Get-PartPath $Step
     [void][IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($part))
     $free = [IO.DriveInfo]::new($part.Substring(0, 1)).AvailableFreeSpace
     $have = if ([IO.File]::Exists($part)) { [IO.FileInfo]::new($part).Length } else { 0 }
-    $download = New-Download $Step['url'] $part $Seconds
+    $download = New-Download $Url $part $Seconds
     $download.Size = [long] $Step['size']
     if ($Step['size'] -and $Step['size'] - $have -gt $free) {
         $download.Failure = New-Failure 'disk-full' "$part needs $($Step['size'] - $have) bytes, $free are free"
@@ -56,24 +56,38 @@ function Save-PhaseArtifact {
 }
 
 # .SYNOPSIS
-# Download beside the target, check the digest, then rename.
+# Return what is wrong with a finished download, or nothing; remove a file with another digest.
+function Get-ArtifactFailure {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step, [hashtable] $Download, [string] $Url)
+    if ($Download.Failure) { return $Download.Failure }
+    $found = Get-FileDigest $Run $Download.Part $Step['digest']
+    if ($found -eq $Step['digest']) { return }
+    [IO.File]::Delete($Download.Part)
+    New-Failure 'digest-mismatch' "$Url has $found, the plan says $($Step['digest'])"
+}
+
+# .SYNOPSIS
+# Download beside the target from the first address that gives the file with its digest, then rename.
 function Set-ArtifactStep {
     [CmdletBinding()]
     param($Run, $Step)
-    $path, $name = $Step['path'], $Step['name']
-    if ($Run.Fetched -and $Run.Fetched.ContainsKey($name)) {
-        $download = $Run.Fetched[$name]
-        $Run.Fetched.Remove($name)
+    $download, $said, $name = $null, @(), ''
+    if ($Run.Fetched -and $Run.Fetched.ContainsKey($Step['name'])) {
+        $download = $Run.Fetched[$Step['name']]
+        $Run.Fetched.Remove($Step['name'])
     }
-    else {
-        $download = New-StepDownload $Run $Step (Get-SecondsLeft $Run)
-        if (-not $download.Failure) { Invoke-Download $Run $download }
+    foreach ($url in @($Step['url']) + @($Step['fallbacks'] | Where-Object { $_ })) {
+        if (-not $download) {
+            $download = New-StepDownload $Run $Step (Get-SecondsLeft $Run) $url
+            if (-not $download.Failure) { Invoke-Download $Run $download }
+        }
+        $failure = Get-ArtifactFailure $Run $Step $download $url
+        if (-not $failure) { return Move-IntoPlace $download.Part $Step['path'] }
+        $said += $failure.Message
+        $name = $failure.Data['mullion']
+        if ($name -notin 'download-failed', 'certificate-refused', 'redirect-refused', 'digest-mismatch') { break }
+        $download = $null
     }
-    if ($download.Failure) { throw $download.Failure }
-    $found = Get-FileDigest $Run $download.Part $Step['digest']
-    if ($found -ne $Step['digest']) {
-        [IO.File]::Delete($download.Part)
-        throw (New-Failure 'digest-mismatch' "$($Step['url']) has $found, the plan says $($Step['digest'])")
-    }
-    Move-IntoPlace $download.Part $path
+    throw (New-Failure $name ($said -join '; '))
 }

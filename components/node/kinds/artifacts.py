@@ -1,7 +1,7 @@
 """The kind that downloads a file."""
 
 from components.node.kinds.model import Cut, Field, Kind, OnChange
-from components.node.kinds.values import COUNT, DIGEST, FLAG, PATH, URL
+from components.node.kinds.values import COUNT, DIGEST, FLAG, PATH, URL, URLS
 
 ARTIFACTS: dict[str, Kind] = {
     "artifact": Kind(
@@ -10,6 +10,12 @@ ARTIFACTS: dict[str, Kind] = {
             "url": Field(
                 URL,
                 "Address of the download; a different address of the same file replaces no machine.",
+                on_change=OnChange.NEW_NODES,
+            ),
+            "fallbacks": Field(
+                URLS,
+                "Other addresses of the same file, asked in order when those before them failed or gave other bytes.",
+                required=False,
                 on_change=OnChange.NEW_NODES,
             ),
             "digest": Field(DIGEST, "sha256:<hex> or sha512:<hex>."),
@@ -25,7 +31,7 @@ ARTIFACTS: dict[str, Kind] = {
         compares="The digest of the whole file, and its mode.",
         sets="Downloads to a file beside the target (up to 4 artifacts of a phase at the same time), resumes an earlier"
         " attempt if the server supports it, checks the digest, renames the file. Redirects are followed, but not from"
-        " https to http.",
+        " https to http. If an address fails or gives other bytes, the same attempt asks the next of fallbacks.",
         cuts=(Cut.BEFORE_SET, Cut.DURING_DOWNLOAD, Cut.BEFORE_RENAME, Cut.AFTER_SET),
         seconds=900,
     ),

@@ -22,6 +22,7 @@ DOCUMENT: Type = {}
 VARIABLES: Type = {"type": "object", "additionalProperties": TEXT}
 ARGUMENTS: Type = {"type": "array", "items": TEXT, "minItems": 1}
 NAMES: Type = {"type": "array", "items": NAME}
+URLS: Type = {"type": "array", "items": URL}
 PATHS: Type = {"type": "array", "items": PATH}
 
 

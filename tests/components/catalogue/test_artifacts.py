@@ -165,12 +165,21 @@ def test_a_mirror_is_put_before_the_host_and_keeps_the_digests(mirror: str) -> N
         assert theirs[name]["digest"] == fields["digest"]
 
 
+def test_a_plan_has_the_fallbacks_of_an_entry_and_with_a_mirror_none() -> None:
+    own = {**OWN, "fallbacks": ["https://other.example/node.tar.gz"]}
+    assert _downloads(entries=[own])["download-kubernetes-node"]["fallbacks"] == own["fallbacks"]
+    assert _downloads()["download-nssm"]["fallbacks"]
+    assert not any("fallbacks" in each for each in _downloads(entries=[own], mirror="https://m.example").values())
+
+
 @pytest.mark.parametrize("os", ["ubuntu-22.04", "windows-2019"])
 def test_a_changed_mirror_replaces_no_machine_but_a_changed_digest_does(os: str) -> None:
     system = "windows" if os.startswith("windows") else "linux"
     now = plan(os).replace_digest
     assert plan(os, artifacts={"mirror": "https://mirror.example"}).replace_digest == now
     assert plan(os, artifacts={"entries": [{**OWN, "os": system}]}).replace_digest != now
+    known = [{**OWN, "os": system}, {**OWN, "os": system, "fallbacks": ["https://other.example/x"]}]
+    assert len({plan(os, artifacts={"entries": [each]}).replace_digest for each in known}) == 1
 
 
 def test_a_url_on_the_mirror_itself_is_kept() -> None:

@@ -114,7 +114,13 @@ def test_every_other_field_replaces_machines() -> None:
     }
     asking = ("wait", "probe", "api-version", "node-object", "pod-range", "overlay-network")
     looking = {(name, field) for name in (*asking, "stale-network") for field in KINDS[name].fields}
-    others = {("artifact", "url"), ("artifact", "size"), ("service", "restart_seconds"), ("service", "restarts_on")}
+    others = {
+        ("artifact", "url"),
+        ("artifact", "fallbacks"),
+        ("artifact", "size"),
+        ("service", "restart_seconds"),
+        ("service", "restarts_on"),
+    }
     others |= {("service", "description"), ("task", "description")}
     others |= {("addons", field) for field in KINDS["addons"].fields}  # the control-plane agent applies these in place
     assert steering == looking | others

@@ -3,6 +3,7 @@
 import hashlib
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -49,6 +50,18 @@ def test_a_folder_gets_every_download_where_machines_look_for_it(
         assert place(tmp_path / "m", publisher, name).read_bytes() == publisher.files[name]
     url = f"{publisher.urls['url']}/a.zip"
     assert mirrored(url, "http://m.test") == f"http://m.test/{place(Path(), publisher, 'a.zip')}"
+
+
+def test_a_file_whose_first_address_fails_comes_from_its_fallback(
+    publisher: Downloads, mullion: Mullion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"{publisher.urls['url']}/a.zip"
+    file = Artifact("a", "1", "linux", url.replace("a.zip", "missing.zip"), publisher.digest("sha256", "a.zip"), "")
+    monkeypatch.setattr(mirror, "originals", lambda stack: (replace(file, fallbacks=(url,)),))
+    ended = mullion("mirror", str(tmp_path / "m"), "small")
+    assert "1 copied, 0 there before, 0 failed" in ended.output
+    copied = place(tmp_path / "m", publisher, "missing.zip").read_bytes()
+    assert copied == publisher.files["a.zip"], "where machines look for the file: at its first address"
 
 
 def test_a_second_run_asks_for_nothing(publisher: Downloads, mullion: Mullion, tmp_path: Path) -> None:
