@@ -53,6 +53,15 @@ def flannel(role: Role) -> list[Manifest]:
     return manifests
 
 
+def flannel_policy(role: Role) -> list[Manifest]:
+    """Return the admission policy that holds each flannel pod to its own Node; empty without flannel, or for minors
+    whose tokens of pods do not name the Node.
+    """
+    if role.spec.network.mode is NetworkMode.L2BRIDGE or not role.release.pod_tokens_name_node:
+        return []
+    return _manifests("flannel-policy.yaml")
+
+
 def windows_nodes(_: Role) -> list[Manifest]:
     """Return the RBAC rules that flanneld and kube-proxy on Windows need with their node's certificate."""
     return _manifests("windows-nodes.yaml")
@@ -91,6 +100,7 @@ def metrics_server(role: Role) -> list[Manifest]:
 
 ADDONS: dict[str, Callable[[Role], list[Manifest]]] = {
     "flannel": flannel,
+    "flannel-policy": flannel_policy,
     "windows-nodes": windows_nodes,
     "runtime-classes": runtime_classes,
     "pod-security": pod_security,

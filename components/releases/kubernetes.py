@@ -68,6 +68,9 @@ class Release:
     pod_security_api: str | None
     """API version of PodSecurityConfiguration; None: the plugin is missing, or its feature gate is off (to 1.22)
     (kubernetes.io, Enforce Pod Security Standards by Configuring the Built-in Admission Controller)."""
+    pod_tokens_name_node: bool
+    """Whether the API server serves ValidatingAdmissionPolicy v1 and writes the Node of a pod into its token: from 1.30
+    (KEP-3488; KEP-4193, whose gate ServiceAccountTokenPodNodeInfo is beta and on there)."""
     metrics_server: str
     """Version of metrics-server whose own table (README, "Compatibility Matrix") has the minor."""
 
@@ -101,6 +104,7 @@ FIRST = Release(
     # kube-proxy's image has conntrack
     ignore_preflight=("FileExisting-conntrack",),
     pod_security_api=None,
+    pod_tokens_name_node=False,
     metrics_server="0.5.2",
 )
 
@@ -170,6 +174,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "crictl": _both("1.29.0"),
     },
     "1.30": {
+        "pod_tokens_name_node": True,
         "end_of_life": "2025-07-15",
         "etcd": "3.5.15-0",
         "coredns": "coredns/coredns:v1.11.3",

@@ -208,10 +208,12 @@ class Served:
 
         return until(created, "the request is accepted")
 
-    def call(self, who: Mapping[str, Any], method: str, path: str, body: Any = None) -> Any:
+    def call(
+        self, who: Mapping[str, Any], method: str, path: str, body: Any = None, kind: str = "application/json"
+    ) -> Any:
         """Return the API's answer for this identity: a document, also if it refuses."""
         words = ["curl", "--silent", "--cacert", str(self.pki / "ca.crt"), "--request", method]
-        words += ["--header", "Content-Type: application/json", f"{self.url}{path}"]
+        words += ["--header", f"Content-Type: {kind}", f"{self.url}{path}"]
         words += ["--config", "-"]
         options = [f'header = "Authorization: Bearer {who["token"]}"'] if "token" in who else []
         options += [f'cert = "{who["certificate"]}"', f'key = "{who["key"]}"'] if "certificate" in who else []
