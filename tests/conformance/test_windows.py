@@ -86,16 +86,24 @@ def test_a_sample_of_cases_with_cuts_on_windows(driver: Driver, downloads: Downl
         assert not problems, "\n".join([case.name, *problems])
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if fills_a_disk(case)], ids=lambda case: case.name)
-def test_on_a_small_disk(
-    case: Case, winpwsh: str, tmp_path_factory: pytest.TempPathFactory, downloads: Downloads, cloud: FakeCloud,
-    missing: Callable[[str, str], NoReturn],
-) -> None:  # fmt: skip
-    """Play the case on a real disk that is full to the last byte."""
+@pytest.fixture(scope="module")
+def small(
+    winpwsh: str, tmp_path_factory: pytest.TempPathFactory, cloud: FakeCloud, missing: Callable[[str, str], NoReturn]
+) -> Iterator[Driver]:
+    """Return a machine with the executor and a small disk, for all cases that fill it."""
     if os.geteuid() != 0 or not shutil.which("nsenter"):
         missing("linuxnode", "a disk of its own takes a mount namespace, which takes root, unshare and nsenter")
     machine = new_machine(winpwsh, tmp_path_factory.mktemp("small") / "machine")
     on_windows.install(machine, cloud)
     with small_disk(machine) as driver:
-        problems = on_windows.play(case, driver, downloads, cloud, next(NUMBERS))
+        yield driver
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if fills_a_disk(case)], ids=lambda case: case.name)
+def test_on_a_small_disk(case: Case, small: Driver, downloads: Downloads, cloud: FakeCloud) -> None:
+    """Play the case on a real disk that is full to the last byte."""
+    assert small.full is not None
+    for left in small.full.iterdir():
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    problems = on_windows.play(case, small, downloads, cloud, next(NUMBERS))
     assert not problems, "\n".join(problems)
