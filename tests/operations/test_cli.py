@@ -78,7 +78,7 @@ def test_values_of_examples_stop_up_in_an_account_but_not_in_the_sandbox(
     (clone / "stacks" / "Pulumi.small.yaml").write_text(STACK.replace(*allowed, 1))
     refused = mullion("up", "small", "--yes")
     assert refused.exit_code == Exit.USAGE
-    assert "1 error\n  api.allow.0: 203.0.113.0/24 is a range for examples" in refused.stderr
+    assert "1 error\n  api.allow.0: 203.0.113.0/24 is a range for documentation" in refused.stderr
     assert no_engine == []
     assert mullion("up", "small", "--sandbox").exit_code == Exit.NO_ENGINE
     assert no_engine == ["find"]
