@@ -35,7 +35,7 @@ CNI_FILE = "10-flannel.conflist"
 
 
 def before_kubelet(role: Role) -> Phase:
-    """Return the phase that removes state of the last boot while the kubelet is stopped.
+    """Return the phase that removes state of the last boot, and the CNI file, while the kubelet is stopped.
 
     Otherwise the reservation of a pod that the kubelet starts meanwhile would look stale until its endpoint exists, and
     two pods would get one address. With l2bridge the range is planned, so the whole network exists before the kubelet.
@@ -91,6 +91,8 @@ _RUNTIME_NETWORKS = {Runtime.DOCKER: ["nat"], Runtime.CONTAINERD: list[str]()}
 def _stale(role: Role, name: str, services: list[str], **more: Any) -> Step:
     """Return the step that removes stale networks at each boot, before any program uses the network (OPS-04)."""
     fields: dict[str, Any] = {"network": cni.name(role.spec.network), "services": services, **more}
+    if "kubelet" in services:
+        fields["cni_file"] = WINDOWS.path(WINDOWS.cni_config, CNI_FILE)
     own = _RUNTIME_NETWORKS[role.runtime]
     return step("stale-network", name, data_directory=HOST_LOCAL_STATE, runtime_networks=own, **fields)
 

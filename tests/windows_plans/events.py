@@ -13,8 +13,9 @@ from tests.windows_plans.server import Node
 CERTIFICATE = r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"
 OTHER_CLUSTER = "FLANNEL_NETWORK=172.30.0.0/16\nFLANNEL_SUBNET=172.30.5.1/24\nFLANNEL_MTU=1400\nFLANNEL_IPMASQ=false\n"
 ROUTES = ("metadata-route-before-kubelet", "metadata-route", "metadata-route-holds")
-BOOTED = ("last-boot", "kubelet", "flanneld", "overlay-network", *ROUTES, "kube-proxy")
-"""Steps that every boot sets: HNS and routes are in memory, and no service on the network starts by itself."""
+BOOTED = ("last-boot", "kubelet", "flanneld", "overlay-network", *ROUTES, "cni-config", "kube-proxy")
+"""Steps that every boot sets: HNS and routes are in memory, no service on the network starts by itself, and the CNI
+file is written after the network."""
 REJOINED = ("bootstrap", "node-certificate", "joined")
 NEW_RANGE = ("stale-network", "source-vip", "kube-proxy-config")
 AWAY_SECONDS = 2.0

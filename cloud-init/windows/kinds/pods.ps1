@@ -128,6 +128,10 @@ function Set-StaleNetworkStep {
     foreach ($name in $Step['services']) {
         if ((Get-ServiceState $name) -notin '', 'Stopped') { Stop-PlannedService $Run $name }
     }
+    # without it the runtime reports no network, so the kubelet starts no pod before network and kube-proxy
+    if ($Step['cni_file'] -and -not (Test-SetInBoot $Step)) {
+        Remove-Item -LiteralPath $Step['cni_file'] -Force -ErrorAction Ignore
+    }
     Remove-HnsPolicyList
     foreach ($each in Get-NatNetwork $Step) { Remove-HnsNetwork $Run $each }
     $network = Get-HnsObject 'networks' $Step['network']

@@ -39,7 +39,7 @@ $Kinds = @{
         'log:text? restart_seconds:number? start:auto,boot? wrapper:text? description:text? demand:flag?')
     'source-vip'            = 120, 'network:text subnet:text plugin:text data_directory:text'
     'stale-network'         = 120, ('network:text data_directory:text services:list ' +
-        'subnet:text? subnet_file:text? runtime_networks:list?')
+        'subnet:text? subnet_file:text? runtime_networks:list? cni_file:text?')
     'system-service'        = 120, 'service:text start:auto,disabled'
     'task'                  = 120, 'task:text command:list schedule:map description:text?'
     'wait'                  = 300, ('condition:map ' +

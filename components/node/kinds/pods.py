@@ -37,13 +37,15 @@ PODS: dict[str, Kind] = {
             "subnet": Field(_RANGE, "The node's pod range; without it no range is compared.", required=False),
             "subnet_file": Field(_SUBNET_FILE.type, _SUBNET_FILE.meaning, required=False),
             "runtime_networks": Field(NAMES, "NAT networks that the node's runtime makes by itself.", required=False),
+            "cni_file": Field(PATH, "CNI configuration, which a later step writes again.", required=False),
         },
         compares="The subnet of the HNS network of that name, the runtime's NAT networks, flanneld's file, host-local's"
         " reservations, and that a step with this network was set since this boot: a boot ends all pods, and HNS keeps"
         " no endpoints of them.",
         sets="Stops the services; removes load-balancer policies and the runtime's NAT networks of HNS, then network"
         " and file of another range, each until HNS lists it no more, then reservations in another range and of pods"
-        " without an endpoint.",
+        " without an endpoint. The first time in a boot it also deletes the CNI configuration, so that the node is not"
+        " Ready before its network.",
         undo="stale networks, files, policies and reservations",
         cuts=_STEPPED,
         systems=_WINDOWS,

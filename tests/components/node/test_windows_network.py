@@ -89,6 +89,8 @@ def test_the_kubelet_starts_after_state_of_the_last_boot_is_removed(mode: str) -
     cleaning = next(each for each in node_plan.steps if each.kind == "stale-network")
     assert position(node_plan, cleaning.name) < position(node_plan, "kubelet")
     assert cleaning.fields["services"][-1] == "kubelet", "after those that depend on it"
+    assert cleaning.fields["cni_file"] == one(node_plan, "cni-config").fields["path"]
+    assert position(node_plan, "kubelet") < position(node_plan, "cni-config") < position(node_plan, "kube-proxy")
     assert one(node_plan, "kubelet").fields["demand"], "Windows does not start it at boot"
 
 
