@@ -1,12 +1,15 @@
-# Watches the pod network between boots: routes to the cloud's services, and the Host Networking Service (HNS). A
-# restart of HNS loses all load balancers, and flannel's network too, which is not persistent; neither kube-proxy nor
-# flanneld notices (AKS restarts kube-proxy for the same reason: hnsremediator.ps1). The task that handles requests
-# (collect-logs.ps1) uses these functions every two minutes.
+# Watches the pod network between boots: routes to the cloud's services, the Host Networking Service (HNS), routes to
+# other nodes' pods, and endpoints of pods. A restart of HNS loses pods' endpoints (projectcalico/calico#5164). Load
+# balancers and networks are lost too (Azure/AgentBaker#2085), or restored (kubernetes/kubernetes#139519); neither
+# kube-proxy nor flanneld notices. The task that handles requests (collect-logs.ps1) uses these functions every two
+# minutes.
 
 $WatchRestarts = 3    # restarts of services within WatchWindow; further ones wait
 $WatchWindow = 3600    # seconds
 $WatchLimit = 180    # seconds for the services and the network of one restart
 $NetworkKinds = 'overlay-network', 'hns-network'
+$RouteLooks = 5    # looks between two questions to the API for the other nodes' pod ranges
+$Crictl = 'C:\k\crictl.exe'
 
 # .SYNOPSIS
 # Return process id and start time of HNS, because Windows reuses process ids. Empty if HNS does not run.
@@ -54,20 +57,121 @@ function Get-NetworkLoss {
 }
 
 # .SYNOPSIS
-# Restart flanneld, which creates its network, or create the bridged network; then restart kube-proxy, which creates the
-# load balancers in it.
+# Restart flanneld, which creates its network and routes, or create the bridged network; then restart kube-proxy, which
+# creates the load balancers in it, unless only routes are lost.
 function Restart-Network {
     [CmdletBinding()]
-    param([hashtable] $Run, $Step)
+    param([hashtable] $Run, $Step, [bool] $OnlyRoutes)
     $Run.Watch.Restart()
     $Run.Limit = $WatchLimit
-    foreach ($name in 'kube-proxy', $Step['service']) {
+    $proxy = if (-not $OnlyRoutes) { 'kube-proxy' }
+    foreach ($name in $proxy, $Step['service']) {
         if ($name -and (Get-ServiceState $name) -notin '', 'Stopped') { Stop-PlannedService $Run $name }
     }
     if ($Step['service']) { Start-PlannedService $Run $Step['service'] }
     $noun = Get-KindNoun $Step['kind']
     if (-not (& "Test-${noun}Step" $Run $Step)) { & "Set-${noun}Step" $Run $Step }
-    Start-PlannedService $Run 'kube-proxy'
+    if ($proxy) { Start-PlannedService $Run $proxy }
+}
+
+# .SYNOPSIS
+# Return pod ranges of other nodes that flannel has announced with a router, for which the network has no route:
+# flanneld drops errors of HNS (flannel-io/flannel pkg/backend/vxlan/vxlan_network_windows.go). None if the API does not
+# answer.
+function Get-UnroutedRange {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    $api = Get-PlannedStep $Run 'pod-range'
+    $columns = '.metadata.name', '.spec.podCIDR', '.metadata.annotations.flannel\.alpha\.coreos\.com/backend-data'
+    $named = @(0..2 | ForEach-Object { "C${_}:$($columns[$_])" }) -join ','
+    $words = "--kubeconfig=$($api['kubeconfig'])", 'get', 'nodes', '--no-headers', "--output=custom-columns=$named"
+    $said = Invoke-Kubectl $Run $api['kubectl'] $words
+    $network = Get-HnsObject 'networks' $Step['network']
+    $routes = @($network.Policies | Where-Object { $_.Type -eq 'RemoteSubnetRoute' })
+    $routed = @($routes | ForEach-Object { $_.DestinationPrefix })
+    foreach ($line in $said -split "`r?`n") {
+        $name, $range, $backend = -split $line
+        # a Windows node that has no network yet has announced no router
+        if ($name -eq $api['node'] -or $backend -notmatch '"VtepMAC":"[0-9a-fA-F]') { continue }
+        if ($range -notin $routed) { $range }
+    }
+}
+
+# .SYNOPSIS
+# Return the routes that are missing now and were missing at the last question, as text; nothing if there is none.
+function Get-RouteLoss {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step, $Known)
+    $looks = [int] $Known['looks']
+    $Known['looks'] = $looks + 1
+    if ($Step['kind'] -ne 'overlay-network' -or $looks % $RouteLooks) { return }
+    $Run.Watch.Restart()
+    $Run.Limit = $WatchLimit
+    $before, $now = @($Known['unrouted']), @(Get-UnroutedRange $Run $Step)
+    $Known['unrouted'] = $now
+    $lost = @($now | Where-Object { $_ -in $before })
+    if ($lost) { "the network $($Step['network']) has no route to pods of $($lost -join ', ')" }
+}
+
+# .SYNOPSIS
+# Stop sandboxes that two looks in a row found without an endpoint: HNS lost it, the containers run on without network,
+# and the kubelet restarts them in the same sandbox. It makes a new sandbox for a stopped one. host-local's leases name
+# each sandbox; one that stays leased is stopped once.
+function Stop-LostSandbox {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Known, $Endpoints)
+    $used = @($Endpoints | ForEach-Object { $_.IPAddress })
+    $leases = Get-Lease (Get-PlannedStep $Run 'stale-network')
+    $lost = [ordered] @{}
+    foreach ($address in $leases.Keys) {
+        if ($leases[$address] -ne $Holder -and $address -notin $used) { $lost[$leases[$address]] = $address }
+    }
+    $stopped = @($Known['stopped'] | Where-Object { $_ -in $lost.Keys })
+    foreach ($id in @($lost.Keys | Where-Object { $_ -in @($Known['lost']) -and $_ -notin $stopped })) {
+        $why = "HNS has no endpoint with the address $($lost[$id]) of sandbox ${id}: the kubelet makes a new one"
+        Write-Event $Run $why 0
+        Write-Said $Run $why
+        $answer = Invoke-Program -Program $Crictl -Arguments '--timeout', '60s', 'stopp', $id -AllowFailure
+        if ($answer.Code) { Write-Said $Run "crictl stopp ${id}: $($answer.Output.Trim())" } else { $stopped += $id }
+    }
+    $Known['lost'], $Known['stopped'] = @($lost.Keys), $stopped
+}
+
+# .SYNOPSIS
+# Say which addresses several endpoints of this machine have: a pod with one has no network until it moves to another
+# node (Azure/AKS#5653, microsoft/Windows-Containers#631). Nothing is repaired, because either may be the living one.
+function Write-SharedAddress {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Known, $Endpoints)
+    $groups = $Endpoints | Group-Object -Property IPAddress | Sort-Object -Property Name
+    $shared = $groups | Where-Object { $_.Count -gt 1 }
+    $texts = $shared | ForEach-Object { "$($_.Name): $(@($_.Group | ForEach-Object { $_.Name }) -join ', ')" }
+    $said = @($texts) -join '; '
+    if ($said -and $said -ne $Known['shared']) {
+        Write-Event $Run "several HNS endpoints have one address, drain this node: $said" 0
+        Write-Said $Run "several HNS endpoints have one address, drain this node: $said"
+    }
+    $Known['shared'] = $said
+}
+
+# .SYNOPSIS
+# Look at the endpoints of this machine's pods once, unless the network is lost.
+function Invoke-EndpointLook {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    $noun = Get-KindNoun $Step['kind']
+    if (-not (& "Test-${noun}Step" $Run $Step)) { return }
+    $known = (Update-Memory)['endpoint_watch']
+    if (-not $known -or $known['boot'] -ne (Get-BootId)) {
+        $known = [ordered] @{ boot = Get-BootId; lost = @(); stopped = @(); shared = '' }
+    }
+    $own = @(Send-HnsRequest 'GET' 'endpoints' | Where-Object {
+            $remote = $_.PSObject.Properties['IsRemoteEndpoint'] -and $_.IsRemoteEndpoint
+            -not $remote -and $_.PSObject.Properties['IPAddress'] -and $_.IPAddress
+        })
+    Write-SharedAddress $Run $known $own
+    Stop-LostSandbox $Run $known $own
+    [void](Update-Memory @{ endpoint_watch = $known })
 }
 
 # .SYNOPSIS
@@ -89,9 +193,13 @@ function Invoke-NetworkLook {
     if ($route -and -not (Test-MetadataRouteStep $Run $route)) { Set-MetadataRouteStep $Run $route }
     $known, $now = (Update-Memory)['network_watch'], (Get-HnsProcess)
     if (-not $known -or $known['boot'] -ne (Get-BootId)) {
-        $known = [ordered] @{ boot = Get-BootId; process = $now; restarts = @(); waits = $false }
+        $known = [ordered] @{
+            boot = Get-BootId; process = $now; restarts = @(); waits = $false; looks = 0; unrouted = @()
+        }
     }
     $loss = Get-NetworkLoss $Run $Step $known['process'] $now
+    $lostRoutes = if (-not $loss) { Get-RouteLoss $Run $Step $known }
+    if ($lostRoutes) { $loss = $lostRoutes }
     $recent = @($known['restarts'] | Where-Object { $_ -gt (Get-UpSecond) - $WatchWindow })
     $due = $loss -and $recent.Count -lt $WatchRestarts
     if ($due) { $recent += Get-UpSecond }
@@ -106,7 +214,7 @@ function Invoke-NetworkLook {
     Write-Event $Run "${loss}: services of the pod network are started anew" 0
     Write-Said $Run "${loss}: services of the pod network are started anew"
     try {
-        Restart-Network $Run $Step
+        Restart-Network $Run $Step ([bool] $lostRoutes)
         Write-Said $Run "the pod network works again"
     }
     catch {
@@ -125,8 +233,11 @@ function Invoke-NetworkWatch {
     if (-not $mine) { return $lock.Dispose() }
     try {
         $step = Get-PlannedStep $Run $NetworkKinds
-        if ($step -and (Test-NodeDone $step)) { Invoke-NetworkLook $Run $step }
+        if (-not $step -or -not (Test-NodeDone $step)) { return }
+        foreach ($look in 'Invoke-NetworkLook', 'Invoke-EndpointLook') {
+            try { & $look $Run $step }
+            catch { Write-Said $Run "the pod network: $($_.Exception.GetBaseException().Message)" }
+        }
     }
-    catch { Write-Said $Run "the pod network: $($_.Exception.GetBaseException().Message)" }
     finally { $lock.ReleaseMutex(); $lock.Dispose() }
 }

@@ -18,6 +18,8 @@ SERVICES = ("hns", "flanneld", "kube-proxy")
 STATE = r"C:\ProgramData\mullion"
 SUBNET_FILE = r"C:\run\flannel\subnet.env"
 ROUTE = "169.254.169.254/32"
+LEASES = r"C:\cni\flannel.4096"
+KUBECTL, CRICTL, CRICTL_CALLS = r"C:\k\kubectl.cmd", r"C:\k\crictl.cmd", r"C:\k\crictl.txt"
 NETWORK: dict[str, Any] = {
     "ID": "00000000-0000-0000-0000-000000000001",
     "Name": "flannel.4096",
@@ -31,6 +33,8 @@ STEPS: list[dict[str, Any]] = [
         "service": "flanneld", "address": "127.0.0.1",
     },
     {"kind": "metadata-route", "name": "metadata-route", "addresses": ["169.254.169.254"]},
+    {"kind": "stale-network", "name": "last-boot", "network": "flannel.4096", "data_directory": "/cni", "services": []},
+    {"kind": "pod-range", "name": "pod-range", "node": "web-0", "kubeconfig": "node.conf", "kubectl": KUBECTL},
 ]  # fmt: skip
 MADE = "; ".join(
     [rf"sc.exe create {each} binPath= C:\k\{each}.exe start= demand | Out-Null" for each in SERVICES]
@@ -53,9 +57,11 @@ def books(machine: Machine) -> Path:
     return machine.path(BOOKS)
 
 
-def network(machine: Machine, *, exists: bool) -> None:
-    """Write flannel's network into the state of HNS, or remove it."""
-    (books(machine) / "networks.json").write_text(json.dumps({NETWORK["ID"]: NETWORK} if exists else {}))
+def network(machine: Machine, *, exists: bool, routed: str = "10.244.0.0/24") -> None:
+    """Write flannel's network, with a route to the pods of one node, into the state of HNS, or remove it."""
+    route = {"Type": "RemoteSubnetRoute", "DestinationPrefix": routed}
+    made = {NETWORK["ID"]: {**NETWORK, "Policies": [route]}}
+    (books(machine) / "networks.json").write_text(json.dumps(made if exists else {}))
 
 
 def flanneld_makes_the_network(machine: Machine) -> None:
@@ -77,6 +83,25 @@ def log(machine: Machine) -> str:
     return place.read_text() if place.exists() else ""
 
 
+def endpoints(machine: Machine, addresses: dict[str, str]) -> None:
+    """Write endpoints of these names and addresses into the state of HNS."""
+    made = {name: {"ID": name, "Name": name, "IPAddress": address} for name, address in addresses.items()}
+    (books(machine) / "endpoints.json").write_text(json.dumps(made))
+
+
+def leases(machine: Machine, holders: dict[str, str]) -> None:
+    """Write reservations of host-local: address -> holder."""
+    machine.path(LEASES).mkdir(parents=True, exist_ok=True)
+    for address, holder in holders.items():
+        (machine.path(LEASES) / address).write_text(f"{holder}\r\neth0")
+
+
+def stopped(machine: Machine) -> list[str]:
+    """Return the arguments of each call of crictl."""
+    place = machine.path(CRICTL_CALLS)
+    return [line.strip() for line in place.read_text().splitlines()] if place.exists() else []
+
+
 @pytest.fixture
 def node(machine: Machine, cloud: FakeCloud) -> Machine:
     """Return a machine whose executor has finished in this boot; its services run once MADE was run."""
@@ -95,6 +120,10 @@ def node(machine: Machine, cloud: FakeCloud) -> Machine:
     machine.path(rf"{STATE}\result.json").write_text(json.dumps({"state": "done"}))
     machine.path(rf"{STATE}\state.json").write_text(json.dumps({"cleared": {"flannel.4096": 3}}))
     network(machine, exists=True)
+    machine.path(KUBECTL).write_text("@exit /b 1\r\n")
+    machine.path(CRICTL).write_text(f"@echo %* >> {CRICTL_CALLS}\r\n")
+    script = machine.path(rf"{FOLDER}\watch-network.ps1")
+    script.write_text(script.read_text().replace(r"C:\k\crictl.exe", CRICTL))
     return machine
 
 
@@ -142,6 +171,40 @@ def test_a_lost_metadata_route_is_set_again_and_restarts_nothing(node: Machine) 
     third, fourth = looks(node, "$null = 0")
     assert first == third == fourth
     assert ROUTE in json.loads((books(node) / "routes.json").read_text())
+
+
+def test_a_sandbox_without_its_endpoint_is_stopped_once_at_the_second_look_and_shared_addresses_are_told(
+    node: Machine,
+) -> None:
+    leases(node, {"10.244.3.2": "kube-proxy", "10.244.3.5": "lost", "10.244.3.6": "kept", "10.244.3.7": "kept-too"})
+    endpoints(node, {"a": "10.244.3.6", "b": "10.244.3.7", "c": "10.244.3.7"})
+    first, *_ = looks(node, MADE)
+    assert stopped(node) == []
+    assert "several HNS endpoints have one address, drain this node: 10.244.3.7: b, c" in log(node)
+    *_, last = looks(node, "$null = 0", "$null = 0")
+    assert stopped(node) == ["--timeout 60s stopp lost"]
+    assert "no endpoint with the address 10.244.3.5 of sandbox lost" in log(node)
+    assert log(node).count("drain this node") == 1
+    assert first == last, "services of the network run on"
+
+
+def test_a_lost_route_to_another_nodes_pods_restarts_flanneld_alone_at_the_second_question(node: Machine) -> None:
+    network(node, exists=True, routed="10.244.1.0/24")
+    backend = '{"VNI":4096,"VtepMAC":"%s"}'
+    rows = (
+        ("web-0", "10.244.3.0/24", backend % "00:15:5d:aa:bb:cc"),
+        ("linux-0", "10.244.1.0/24", backend % "0e:2a:00:00:00:01"),
+        ("linux-1", "10.244.2.0/24", backend % "0e:2a:00:00:00:02"),
+        ("web-1", "10.244.4.0/24", backend % ""),
+        ("web-2", "10.244.5.0/24", "<none>"),
+    )
+    said = "".join(f"@echo {'   '.join(row)}\r\n".replace("<", "^<").replace(">", "^>") for row in rows)
+    node.path(KUBECTL).write_text(said)
+    rounds = looks(node, MADE, *["$null = 0"] * 5)
+    assert all(each == rounds[0] for each in rounds[:-1]), "other looks do not ask the API"
+    assert rounds[-1]["flanneld"] not in (0, rounds[0]["flanneld"])
+    assert {**rounds[-1], "flanneld": 0} == {**rounds[0], "flanneld": 0}
+    assert "the network flannel.4096 has no route to pods of 10.244.2.0/24: " in log(node)
 
 
 @pytest.mark.parametrize(
