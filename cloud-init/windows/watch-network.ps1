@@ -87,7 +87,8 @@ function Get-UnroutedRange {
     $words = "--kubeconfig=$($api['kubeconfig'])", 'get', 'nodes', '--no-headers', "--output=custom-columns=$named"
     $said = Invoke-Kubectl $Run $api['kubectl'] $words
     $network = Get-HnsObject 'networks' $Step['network']
-    $routes = @($network.Policies | Where-Object { $_.Type -eq 'RemoteSubnetRoute' })
+    $policies = if ($network.PSObject.Properties['Policies']) { $network.Policies }
+    $routes = $policies | Where-Object { $_.PSObject.Properties['DestinationPrefix'] }
     $routed = @($routes | ForEach-Object { $_.DestinationPrefix })
     foreach ($line in $said -split "`r?`n") {
         $name, $range, $backend = -split $line
@@ -208,7 +209,7 @@ function Invoke-NetworkLook {
     if (-not $known['waits']) { $known['process'] = $now }
     [void](Update-Memory @{ network_watch = $known })
     if ($known['waits'] -and -not $waited) {
-        Write-Said $Run "${loss}: $WatchRestarts restarts within $WatchWindow s did not help, the next one waits"
+        Write-Said $Run "${loss}: $WatchRestarts restarts within $WatchWindow s did not help, the next restart waits"
     }
     if (-not $due) { return }
     Write-Event $Run "${loss}: services of the pod network are started anew" 0

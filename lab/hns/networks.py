@@ -82,13 +82,18 @@ def mac(guid: str) -> str:
 
 
 def _adapter(service: Service, wanted: list[Mapping[str, Any]]) -> str:
-    """Return the adapter of the policy, by its name before or after a virtual switch took it over; else the first."""
+    """Return the adapter of the policy; else the first, as real HNS chooses any.
+
+    Real HNS refuses the adapter of a virtual switch (Azure/azure-container-networking network/network_windows.go),
+    with 0x57 (antrea-io/antrea#2213, flannel-io/flannel#1966).
+    """
     if not wanted:
         return next(iter(service.adapters))
     name = wanted[0]["NetworkAdapterName"]
-    for adapter in service.adapters:
-        if name in (adapter, f"vEthernet ({adapter})"):
-            return adapter
+    if name.startswith("vEthernet"):
+        raise HnsError(Code.PARAMETER, f"{name} is the adapter of a virtual switch")
+    if name in service.adapters:
+        return name
     raise HnsError(Code.ADAPTER_NOT_FOUND, f"no adapter {name}, only {', '.join(service.adapters)}")
 
 

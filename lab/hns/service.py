@@ -130,12 +130,21 @@ class Service:
         """Lose what a boot loses: endpoints, namespaces, load balancers, and networks that are not persistent."""
         self._lose(lambda kind, each: kind != "Network" or bool(each.get("Flags", 0) & NON_PERSISTENT))
 
-    def restart(self) -> None:
+    def restart(self, *, restores: bool = True) -> None:
         """Lose what a restart of the service loses: endpoints of containers (projectcalico/calico#5164, on 2022).
 
-        Networks and load balancers are restored (kubernetes/kubernetes#139519).
+        Networks and load balancers are restored (kubernetes/kubernetes#139519), or `restores` is False: load balancers
+        are lost (Azure/AgentBaker#2085), and networks that are not persistent, with their endpoints (ours).
         """
-        self._lose(lambda kind, each: kind == "Endpoint" and not each.get("Flags", 0) & REMOTE)
+
+        def lost(kind: str, each: Object) -> bool:
+            if kind == "Network":
+                return not restores and bool(each.get("Flags", 0) & NON_PERSISTENT)
+            if kind == "Endpoint":
+                return not restores or not each.get("Flags", 0) & REMOTE
+            return kind == "LoadBalancer" and not restores
+
+        self._lose(lost)
 
     def _lose(self, lost: Callable[[str, Object], bool]) -> None:
         with self.lock:

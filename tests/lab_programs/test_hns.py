@@ -61,6 +61,10 @@ NETWORKS: dict[str, tuple[dict[str, Any], Code]] = {
     "overlay without VSID": (network(subnets=[subnet(vsid=None)]), Code.INVALID_POLICY),
     "VSID too small": (network(subnets=[subnet(vsid=1)]), Code.INVALID_POLICY),
     "unknown adapter": (network(Policies=[policy("NetAdapterName", NetworkAdapterName="x")]), Code.ADAPTER_NOT_FOUND),
+    "adapter of a virtual switch": (
+        network(Policies=[policy("NetAdapterName", NetworkAdapterName="vEthernet (Ethernet)")]),
+        Code.PARAMETER,
+    ),
     "VXLAN of a bridge": (network("L2Bridge", Policies=[REMOTE_SUBNET]), Code.INVALID_POLICY_TYPE),
     "policy of endpoints": (network(Policies=[policy("OutBoundNAT")]), Code.INVALID_POLICY_TYPE),
     "field of a policy": (network(Policies=[policy("VxlanPort", port=4789)]), Code.INVALID_POLICY),
@@ -199,7 +203,8 @@ def test_a_boot_loses_endpoints_and_networks_that_are_not_persistent() -> None:
     assert to.all("Endpoint") == []
 
 
-def test_a_restart_of_the_service_loses_endpoints_of_containers_alone() -> None:
+@pytest.mark.parametrize("restores", [True, False])
+def test_a_restart_of_the_service_loses_local_endpoints_or_all_but_persistent_networks(restores: bool) -> None:
     to = service()
     on = create(to, "Network", network(Flags=NON_PERSISTENT))
     pod = create(to, "Endpoint", endpoint("10.244.1.9"), on)
@@ -207,10 +212,11 @@ def test_a_restart_of_the_service_loses_endpoints_of_containers_alone() -> None:
     create(to, "Endpoint", endpoint("10.244.2.9", provider, Flags=1), on)
     create(to, "LoadBalancer", balancer(pod))
 
-    to.restart()
+    to.restart(restores=restores)
 
-    assert [each["IpConfigurations"][0]["IpAddress"] for each in to.all("Endpoint")] == ["10.244.2.9"]
-    assert len(to.all("Network")) == len(to.all("LoadBalancer")) == 1
+    kept = [each["IpConfigurations"][0]["IpAddress"] for each in to.all("Endpoint")]
+    assert kept == (["10.244.2.9"] if restores else [])
+    assert len(to.all("Network")) == len(to.all("LoadBalancer")) == int(restores)
 
 
 def test_both_apis_show_the_same_overlay() -> None:

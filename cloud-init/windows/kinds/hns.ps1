@@ -82,6 +82,14 @@ function Test-HnsNetworkStep {
 }
 
 # .SYNOPSIS
+# Return the name of the adapter that has the default route, and so the machine's address.
+function Get-RouteAdapter {
+    [CmdletBinding()]
+    param([hashtable] $Run)
+    @(Get-NetAdapter -InterfaceIndex (Get-DefaultRoute $Run).InterfaceIndex)[0].Name
+}
+
+# .SYNOPSIS
 # Create the network. The first one takes the adapter's address away for some seconds; wait until it is back.
 function New-PlannedNetwork {
     [CmdletBinding()]
@@ -89,6 +97,10 @@ function New-PlannedNetwork {
     $address = Get-OwnAddress $Run
     $subnet = @{ AddressPrefix = $Step['subnet']; GatewayAddress = Get-RangeAddress $Step['subnet'] 1 }
     $network = @{ Name = $Step['network']; Type = 'L2Bridge'; Subnets = @(, $subnet) }
+    # Without a name HNS takes any adapter; it refuses that of a virtual switch (Azure/azure-container-networking
+    # network/network_windows.go).
+    $adapter = Get-RouteAdapter $Run
+    if ($adapter -notlike 'vEthernet*') { $network['NetworkAdapterName'] = $adapter }
     [void](Send-HnsRequest 'POST' 'networks' -Body $network)
     $Run.Switched = [Diagnostics.Stopwatch]::StartNew()
     while ($gone = Get-AddressProblem $Run $address) {
@@ -219,6 +231,35 @@ function Test-OverlayNetworkStep {
 }
 
 # .SYNOPSIS
+# Return the adapter of a virtual switch that has the machine's address although HNS lists no network on it; nothing if
+# there is none. flanneld would name this adapter to HNS, which refuses it with 0x57 (flannel-io/flannel#1966,
+# antrea-io/antrea#2213, Azure/azure-container-networking network/network_windows.go).
+function Get-LeftSwitch {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    if (Get-AddressProblem $Run $Step['address']) { return }
+    if (Send-HnsRequest 'GET' 'networks' | Where-Object { $_.Type -notin 'NAT', 'ICS' }) { return }
+    $adapter = Get-RouteAdapter $Run
+    if ($adapter -like 'vEthernet*') { $adapter }
+}
+
+# .SYNOPSIS
+# Start flanneld anew. Before its last start restart HNS if a virtual switch is left without a network: its start may
+# remove the switch, which no source confirms.
+function Restart-Flanneld {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step, [int] $Start)
+    Stop-PlannedService $Run $Step['service']
+    $left = if ($Start -eq $FlannelStarts -and (Get-ServiceState 'hns')) { Get-LeftSwitch $Run $Step }
+    if ($left) {
+        Write-Said $Run "$left has the machine's address, but HNS has no network on it: HNS is started anew"
+        Stop-PlannedService $Run 'hns'
+        Start-PlannedService $Run 'hns'
+    }
+    Start-PlannedService $Run $Step['service']
+}
+
+# .SYNOPSIS
 # Poll; restart a flanneld that hangs, after equal parts of the timeout (OPS-05).
 function Set-OverlayNetworkStep {
     [CmdletBinding()]
@@ -227,8 +268,7 @@ function Set-OverlayNetworkStep {
     foreach ($start in 1..$FlannelStarts) {
         if ($start -gt 1) {
             Write-Said $Run "$($problem[1]): $($Step['service']) is started anew"
-            Stop-PlannedService $Run $Step['service']
-            Start-PlannedService $Run $Step['service']
+            Restart-Flanneld $Run $Step $start
         }
         foreach ($look in 1..$looks) {
             $problem = Get-OverlayProblem $Run $Step

@@ -25,7 +25,8 @@ HNS: dict[str, Kind] = {
         compares="OPS-07: the HNS network's type and subnet, an adapter named vEthernet; OPS-06: network, subnet,"
         " MTU and no masquerading in subnet.env; NET-14: the address and the default route.",
         sets="OPS-05: checks every 2 seconds; restarts flanneld after one third and after two thirds of the time limit;"
-        " at the limit 507, or 508 without a virtual adapter.",
+        " before the last restart also HNS, if it has no network on the virtual switch that has the address; at the"
+        " limit 507, or 508 without a virtual adapter.",
         cuts=(Cut.BEFORE_SET,),
         systems=_WINDOWS,
         on_change=OnChange.NEW_NODES,
@@ -47,8 +48,8 @@ HNS: dict[str, Kind] = {
         compares="The network by name: type, subnet, gateway; the endpoint by name: address; its adapter: up, address;"
         " forwarding of both adapters.",
         sets="Removes a different network of that name with all load-balancer policies, and waits until HNS lists it no"
-        " more; creates the network, waits until the machine has its address and default route again (504); then"
-        " creates the endpoint with gateway 0.0.0.0, attaches it, and waits for its adapter.",
+        " more; creates the network on the adapter with the default route, waits until the machine has its address and"
+        " that route again (504); then creates the endpoint with gateway 0.0.0.0, attaches it, waits for its adapter.",
         undo="a different network of that name, with its endpoints",
         cuts=_STEPPED,
         systems=_WINDOWS,

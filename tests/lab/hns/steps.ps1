@@ -18,7 +18,11 @@ function Get-HostEndpoint { Send-HnsRequest 'GET' 'endpoints' | Where-Object { $
 
 function Get-NetAdapter {
     [CmdletBinding()]
-    param([string] $Name)
+    param([string] $Name, [uint32[]] $InterfaceIndex)
+    if ($InterfaceIndex) {
+        $taken = Send-HnsRequest 'GET' 'networks' | Where-Object { $_.Type -ne 'NAT' }
+        return [pscustomobject] @{ Name = if ($taken) { 'vEthernet (eth0)' } else { 'eth0' }; Status = 'Up' }
+    }
     $names = 'eth0', 'vEthernet (eth0)', (Get-HostEndpoint | ForEach-Object { "vEthernet ($($_.Name))" })
     $names | ForEach-Object { $_ } | Where-Object { -not $Name -or $_ -eq $Name } |
         ForEach-Object { [pscustomobject] @{ Name = $_; Status = 'Up' } }

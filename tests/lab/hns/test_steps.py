@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from lab.hns import server
 from lab.hns.endpoints import HOST, holders
 from lab.hns.errors import Code
-from tests.lab.hns.machine import NO_ID, Machine
+from lab.hns.networks import management_address
+from tests.lab.hns.machine import ADAPTER, NO_ID, NODE, Machine
 from tests.lab.rendered import Rendered
 
 pytestmark = pytest.mark.lab
@@ -47,6 +49,24 @@ def test_the_bridge_is_set_once_and_its_endpoint_again_after_events(
         assert holders(service, endpoint) == [HOST]
     assert [each["ID"] for each in service.all("Network")] == [network["ID"]]
     assert service.refusals == []
+
+
+def test_the_bridge_is_on_the_adapter_with_the_default_route(
+    clean: Machine, plans: Mapping[str, Rendered], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clean.service, "adapters", {"other": "192.0.2.4", ADAPTER: NODE})
+    assert clean.steps(plans["l2bridge"], "hns-network") == MENDED
+    (network,) = clean.service.all("Network")
+    assert management_address(network) == NODE, "without a name HNS takes another adapter"
+
+
+def test_hns_refuses_the_adapter_of_a_virtual_switch(clean: Machine) -> None:
+    subnet = {"AddressPrefix": "10.244.4.0/24", "GatewayAddress": "10.244.4.1"}
+    request = {"Name": "cbr0", "Type": "L2Bridge", "Subnets": [subnet], "NetworkAdapterName": f"vEthernet ({ADAPTER})"}
+    _, said, _ = server.handle(clean.service, ("HNSCall", "POST", "/networks", json.dumps(request)))
+    assert json.loads(said)["Success"] is False
+    assert clean.service.refusals[-1].startswith(Code.PARAMETER.name)
+    clean.service.refusals.clear()
 
 
 def test_another_range_replaces_the_bridge_although_load_balancers_keep_it(

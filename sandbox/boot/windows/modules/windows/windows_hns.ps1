@@ -15,9 +15,13 @@ function Get-AdapterName {
 
 function Get-NetAdapter {
     [CmdletBinding()]
-    param([string] $Name)
-    Get-AdapterName | Where-Object { -not $Name -or $_ -like $Name } |
-        ForEach-Object { [pscustomobject] @{ Name = $_; Status = 'Up' } }
+    param([string] $Name, [uint32[]] $InterfaceIndex)
+    $names = @(Get-AdapterName | Where-Object { -not $Name -or $_ -like $Name })
+    # the only interface that routes name is the machine's own: a virtual switch has taken it over, if there is one
+    if ($InterfaceIndex) {
+        $names = @($names | Where-Object { $_ -eq 'vEthernet (Ethernet)' }) + $names | Select-Object -First 1
+    }
+    $names | ForEach-Object { [pscustomobject] @{ Name = $_; Status = 'Up' } }
 }
 
 # Addresses of interface 7 are those of the book "addresses" ({address: state}), or the machine's own; an endpoint of
