@@ -17,7 +17,7 @@ from components.machine.service_urls import service_url
 from components.spec.models import NetworkMode
 from components.wiring.context import ClusterContext
 from components.wiring.images import Images
-from components.wiring.launch_data import launch_data
+from components.wiring.launch_data import ServiceAccess, launch_data
 from components.wiring.machine_groups import machines
 from components.wiring.result import CloudOutputs
 
@@ -33,7 +33,8 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     storage.publish_members(context, identity.role_ids)
     api = Api(context, network, firewall, opts=child)
     services = _services(context.target, InvokeOptions(parent=parent))
-    launch = launch_data(context, storage, api.public_host, identity.role_ids, storage.secret_names, services)
+    access = ServiceAccess(identity.role_ids, storage.secret_names, services)
+    launch = launch_data(context, storage, api.public_host, access)
     inputs = MachineInputs(context, network.machine_subnets, firewall.group_ids, identity.profiles, images.ids)
     instances = machines(
         context,

@@ -14,7 +14,7 @@ from components.azure.pod_routes import PodRoutes
 from components.azure.records import Records
 from components.azure.storage import Storage, Vault
 from components.wiring.context import ClusterContext
-from components.wiring.launch_data import launch_data
+from components.wiring.launch_data import ServiceAccess, launch_data
 from components.wiring.machine_groups import machines
 from components.wiring.result import CloudOutputs
 from components.wiring.stores import SECRETS
@@ -36,7 +36,8 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     roles, secrets = {name: name for name in identity.ids}, {secret: secret for secret in SECRETS.values()}
     storage.publish_members(context, roles)
     services = {"region": place.location, "secret_service": vault.url, "compute_service": storage.compute_service}
-    launch = launch_data(context, storage, public_host, roles, secrets, services, identity.client_ids)
+    access = ServiceAccess(roles, secrets, services, identity.client_ids)
+    launch = launch_data(context, storage, public_host, access)
     login, pool_ids = AdministratorLogin(context, opts=child), balancers.pool_ids if balancers else []
     inputs = MachineInputs(context, place, network, firewall, identity, login, pool_ids)
     machines(

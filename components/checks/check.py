@@ -120,28 +120,21 @@ class Check:
                 yield Problem(self.id, path, self.severity, wrong, fix)
 
 
-def error(
-    slug: str,
-    reads: str,
-    rule: Rule,
-    wrong: str,
-    fix: str,
-    requirements: str = "",
-) -> Check:
-    """Return a check that stops everything. reads, requirements: separated by spaces."""
-    return Check(slug, Severity.ERROR, tuple(reads.split()), rule, wrong, fix, tuple(requirements.split()))
+@dataclass(frozen=True)
+class Row:
+    """Writes checks of one severity as rows of a table."""
+
+    severity: Severity
+
+    def __call__(self, slug: str, reads: str, rule: Rule, wrong: str, fix: str, requirements: str = "") -> Check:
+        """Return a check. reads, requirements: separated by spaces."""
+        return Check(slug, self.severity, tuple(reads.split()), rule, wrong, fix, tuple(requirements.split()))
 
 
-def warning(
-    slug: str,
-    reads: str,
-    rule: Rule,
-    wrong: str,
-    fix: str,
-    requirements: str = "",
-) -> Check:
-    """Return a check that can be acknowledged. reads, requirements: separated by spaces."""
-    return Check(slug, Severity.WARNING, tuple(reads.split()), rule, wrong, fix, tuple(requirements.split()))
+error = Row(Severity.ERROR)
+"""A check that stops everything."""
+warning = Row(Severity.WARNING)
+"""A check that can be acknowledged."""
 
 
 def _touches(read: str, place: Path, part: Path) -> bool:

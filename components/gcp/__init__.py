@@ -16,7 +16,7 @@ from components.gcp.storage import Storage
 from components.spec.models import NetworkMode
 from components.wiring.context import ClusterContext
 from components.wiring.images import Images
-from components.wiring.launch_data import launch_data
+from components.wiring.launch_data import ServiceAccess, launch_data
 from components.wiring.machine_groups import machines
 from components.wiring.result import CloudOutputs
 
@@ -34,7 +34,8 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     public_host = addresses.public_host if addresses else Output.from_input("")
     roles, services = {name: name for name in identity.accounts}, {"region": here.region, **storage.services}
     storage.publish_members(context, roles)
-    launch = launch_data(context, storage, public_host, roles, storage.secret_names, services)
+    access = ServiceAccess(roles, storage.secret_names, services)
+    launch = launch_data(context, storage, public_host, access)
     inputs = MachineInputs(context, network, identity.accounts, images.ids)
     first = [*network.routes, *firewall.rules, *identity.granted, storage.members, api_name]
     instances = machines(

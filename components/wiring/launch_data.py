@@ -1,7 +1,7 @@
 """Launch data: the content of user-data, from the plan and from outputs of cloud resources."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pulumi import Input, Output
@@ -45,21 +45,22 @@ class LaunchData:
         return of
 
 
-def launch_data(
-    context: ClusterContext,
-    stores: Stores,
-    public_host: Output[str],
-    roles: Mapping[str, Input[str]],
-    secret_names: Mapping[str, Input[str]],
-    services: Mapping[str, Input[str]],
-    identities: Mapping[str, Input[str]] | None = None,
-) -> LaunchData:
-    """Return the launch data with every fact of components/machine/facts.py.
+@dataclass(frozen=True)
+class ServiceAccess:
+    """How the machines of one cloud reach its services."""
 
-    roles: prefix of the names of status records, by name of the identity (access_rights.py). secret_names: by secret.
-    services: region and URLs of cloud services, by fact. identities: client ids, by name of the identity, on clouds
-    where a machine must name its identity.
-    """
+    roles: Mapping[str, Input[str]]
+    """Prefix of the names of status records, by name of the identity (access_rights.py)."""
+    secret_names: Mapping[str, Input[str]]
+    """Names in the secret store, by secret."""
+    services: Mapping[str, Input[str]]
+    """Region and URLs of cloud services, by fact."""
+    identities: Mapping[str, Input[str]] = field(default_factory=dict[str, Input[str]])
+    """Client ids, by name of the identity, on clouds where a machine must name its identity."""
+
+
+def launch_data(context: ClusterContext, stores: Stores, public_host: Output[str], access: ServiceAccess) -> LaunchData:
+    """Return the launch data with every fact of components/machine/facts.py."""
     plan = context.plan
     common = Output.all(
         world=context.target,
@@ -72,16 +73,16 @@ def launch_data(
         ca_url=stores.ca_url,
         bundle_store=stores.bundle_store,
         snapshot_store=stores.snapshot_store,
-        **{fact: secret_names[secret] for fact, secret in SECRETS.items()},
-        **services,
+        **{fact: access.secret_names[secret] for fact, secret in SECRETS.items()},
+        **access.services,
     )
-    client_ids = {name: {"identity": client_id} for name, client_id in (identities or {}).items()}
+    client_ids = {name: {"identity": client_id} for name, client_id in access.identities.items()}
     own = {
         # URL of a machine's status record without the instance's id; %3A is a colon
         name: Output.all(
             status_url=Output.concat(stores.bundle_store, "/status/", role, "%3A"), **client_ids.get(name, {})
         )
-        for name, role in roles.items()
+        for name, role in access.roles.items()
     }
     return LaunchData(stores.bundle_urls, common, own)
 

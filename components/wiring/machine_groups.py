@@ -8,8 +8,7 @@ import pulumi
 from pulumi import Input, Output, ResourceOptions
 
 from components.plan import Machine, MachineGroup
-from components.rollout import simulation
-from components.rollout.gates import Machines, Rollout
+from components.rollout import gates, simulation
 from components.rollout.provider_calls import ControlPlaneRecords, Store
 from components.rollout.upgrade import Upgrade
 from components.sdk.registration import urn_dependency
@@ -73,16 +72,32 @@ class CloudMachines(Generic[Made]):
         return make
 
 
-class ControlPlane(pulumi.ComponentResource, Generic[Made]):
-    """One or three machines, created one after the other. No change of the stack file replaces or stops them.
-
-    They follow the desired-state pointer instead.
-    """
+class Machines(pulumi.ComponentResource, Generic[Made]):
+    """The machines of one group."""
 
     made: list[Made]
     """Resources of the machines, by index."""
     instance_ids: list[Output[str]]
     """Ids of the instances, by index."""
+
+    def __init__(
+        self, name: str, group: MachineGroup, cloud_machines: CloudMachines[Made], opts: ResourceOptions | None
+    ) -> None:
+        kind = f"mullion:{cloud_machines.cloud}:{type(self).__name__}"
+        super().__init__(kind, name, {"count": len(group.machines)}, opts)
+        self.made, self._cloud_machines = [], cloud_machines
+
+    def _finish(self, **outputs: Input[str]) -> None:
+        """Register the outputs, once every machine is registered."""
+        self.instance_ids = [self._cloud_machines.instance_id(machine) for machine in self.made]
+        self.register_outputs({"instance_ids": self.instance_ids, **outputs})
+
+
+class ControlPlane(Machines[Made]):
+    """One or three machines, created one after the other. No change of the stack file replaces or stops them.
+
+    They follow the desired-state pointer instead.
+    """
 
     def __init__(
         self,
@@ -93,8 +108,8 @@ class ControlPlane(pulumi.ComponentResource, Generic[Made]):
         protect: bool = False,
         opts: ResourceOptions | None = None,
     ) -> None:
-        super().__init__(f"mullion:{cloud_machines.cloud}:ControlPlane", name, {"count": len(group.machines)}, opts)
-        make, self.made = cloud_machines.maker(self, name, group, Output.from_input(group)), []
+        super().__init__(name, group, cloud_machines, opts)
+        make = cloud_machines.maker(self, name, group, Output.from_input(group))
         for machine in group.machines:
             options = ResourceOptions(
                 parent=self,
@@ -104,11 +119,10 @@ class ControlPlane(pulumi.ComponentResource, Generic[Made]):
                 ignore_changes=[*cloud_machines.ignored, *cloud_machines.lasting],
             )
             self.made.append(make(machine, options))
-        self.instance_ids = [cloud_machines.instance_id(machine) for machine in self.made]
-        self.register_outputs({"instance_ids": self.instance_ids})
+        self._finish()
 
 
-class Workers(pulumi.ComponentResource, Generic[Made]):
+class Workers(Machines[Made]):
     """One pool. Its machines are replaced in waves when the replace digest changes.
 
     A machine depends on the one `max_unavailable` places before it, and is deleted before its successor is created. So
@@ -116,24 +130,18 @@ class Workers(pulumi.ComponentResource, Generic[Made]):
     others are ready, and drain a machine before its deletion.
     """
 
-    made: list[Made]
-    """Resources of the machines, by index."""
-    instance_ids: list[Output[str]]
-    """Ids of the instances, by index."""
-
     def __init__(
         self,
         name: str,
         group: MachineGroup,
         cloud_machines: CloudMachines[Made],
-        rollout: Rollout,
+        rollout: gates.Rollout,
         upgrade: Upgrade,
         opts: ResourceOptions | None = None,
     ) -> None:
-        full, inputs = f"{name}-{group.name}", {"count": len(group.machines)}
-        super().__init__(f"mullion:{cloud_machines.cloud}:Workers", full, inputs, opts)
+        super().__init__(f"{name}-{group.name}", group, cloud_machines, opts)
         current = upgrade.pool(group)
-        make, self.made = cloud_machines.maker(self, name, group, current), []
+        make = cloud_machines.maker(self, name, group, current)
         common: dict[str, Any] = {
             "parent": self,
             "delete_before_replace": True,  # its address is fixed
@@ -147,11 +155,10 @@ class Workers(pulumi.ComponentResource, Generic[Made]):
             instance = make(machine, ResourceOptions(depends_on=before, **common))
             rollout.watch(f"{name}-{machine.name}", instance)
             self.made.append(instance)
-        self.instance_ids = [cloud_machines.instance_id(machine) for machine in self.made]
-        self.register_outputs({"instance_ids": self.instance_ids, "kubernetes": upgrade.version})
+        self._finish(kubernetes=upgrade.version)
 
 
-class Records(Machines, Store, Protocol):
+class Records(gates.Machines, Store, Protocol):
     """State of machines from the cloud, and their records from its bundle store."""
 
 
@@ -164,7 +171,7 @@ def machines(
 ) -> dict[Machine, Made]:
     """Register all machines of a cluster; return their resources. public_host: of the API, or empty."""
     plan, upgrade, simulated = context.plan, context.upgrade, simulation.is_simulated(context.target)
-    rollout = Rollout(plan, records, context.access(public_host), simulated=simulated)
+    rollout = gates.Rollout(plan, records, context.access(public_host), simulated=simulated)
     control_plane = ControlPlane(plan.name, plan.control_plane, cloud_machines, protect=plan.spec.protect, opts=opts)
     key = context.generated.desired_state_key
     upgrade.source = ControlPlaneRecords(records, control_plane.instance_ids, key)
