@@ -55,14 +55,16 @@ class Rendered:
 
 
 SERVER_2022, SERVER_2025 = (20348, 2849), (26100, 2314)
+OLDER = {"kubernetes": "1.32.13"}
+"""The newest minor that Kubernetes itself tests on Windows Server 2019."""
 L2BRIDGE: dict[str, Any] = {"network": {"mode": "l2bridge", "nodes": "10.20.0.0/22", "pods": "10.244.0.0/14"}}
 
 COMBINATIONS: dict[str, Combination] = {
-    "containerd-overlay": Combination("aws-dev", "web", {}, {"os": "windows-2019"}),
+    "containerd-overlay": Combination("aws-dev", "web", OLDER, {"os": "windows-2019"}),
     "docker-overlay": Combination("aws-docker", "legacy"),
     "containerd-l2bridge": Combination("aws-routed", "web", build=SERVER_2022),
     "docker-l2bridge": Combination("aws-docker", "legacy", L2BRIDGE),
-    "cri-dockerd": Combination("aws-dev", "web", {}, {"os": "windows-2019", "runtime": "docker"}),
+    "cri-dockerd": Combination("aws-dev", "web", OLDER, {"os": "windows-2019", "runtime": "docker"}),
     "windows-2022": Combination("aws-ci", "windows", build=SERVER_2022),
     "windows-2025": Combination("aws-ci", "windows", {}, {"os": "windows-2025"}, build=SERVER_2025),
 }
