@@ -18,7 +18,7 @@ ROOMS = {
         *("node", "checks", "stack_files"),
         *("machine", "plan", "rollout", "wiring"),
         *("aws", "azure", "gcp"),
-        *("cluster_args", "cluster", "__main__"),
+        *("option_args", "cluster_args", "cluster", "__main__"),
     ),
     "operations": (
         *("console", "clouds", "stacks"),

@@ -1,4 +1,4 @@
-"""Render `cluster_args.py`: the models as TypedDicts, for Pulumi's schema analyser.
+"""Render `cluster_args.py` and `option_args.py`: the models as TypedDicts, for Pulumi's schema analyser.
 
 The analyser reads no pydantic models, unions or dataclasses; enums must be `(str, Enum)`, maps must have `str` keys,
 and addresses become text.
@@ -11,16 +11,18 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
+from components.spec import models as cluster_models
 from components.spec.models import ClusterSpec
 from components.stack_files.schema import FILLED
 
-HEADER = '''"""What a user gives `MixedCluster`: the spec's models as TypedDicts. Written by `make generate`."""
-
-from typing import Any
-
+HEADER = '''"""What a user gives `MixedCluster`: {part} as TypedDicts. Written by `make generate`."""
+{any}
 from typing_extensions import NotRequired, TypedDict
 '''
 """First lines of the module. Python 3.10 has no NotRequired in typing, so it comes from typing_extensions."""
+
+LINE = 120
+"""Longest line of the module; longer imports take a line each name."""
 
 SCALARS: dict[Any, str] = {
     str: "str",
@@ -32,13 +34,37 @@ SCALARS: dict[Any, str] = {
 }
 
 
-def render() -> str:
-    """Return the module's text."""
-    models = _models(ClusterSpec)
+def cluster_args() -> str:
+    """Return the text of cluster_args.py."""
+    models = _split(cluster=True)
+    used = {leaf for model in models for field in model.model_fields.values() for leaf in _leaves(field.annotation)}
+    options = [args_name(model) for model in _split(cluster=False) if model in used]
+    return _module("the spec's models", models, [_import("components.option_args", options)])
+
+
+def option_args() -> str:
+    """Return the text of option_args.py, whose types those of cluster_args.py use."""
+    return _module("models of groups of options", _split(cluster=False), [])
+
+
+def _module(part: str, models: list[type[BaseModel]], imports: list[str]) -> str:
+    enums = list({name for model in models for name in _enums(model)})
     classes = [_class(model) for model in models]
-    enums = sorted({name for model in models for name in _enums(model)})
-    imports = ["from components.spec.models import (", *(f"    {each}," for each in enums), ")"]
-    return "\n".join([HEADER, *imports, "", *classes])
+    typing = "\nfrom typing import Any\n" if any("Any]" in text for text in classes) else ""
+    header = HEADER.format(part=part, any=typing)
+    return "\n".join([header, *imports, _import(cluster_models.__name__, enums), "", *classes])
+
+
+def _import(module: str, names: list[str]) -> str:
+    names = sorted(names, key=str.lower)
+    line = f"from {module} import {', '.join(names)}"
+    lines = [line] if len(line) <= LINE else [f"from {module} import (", *(f"    {name}," for name in names), ")"]
+    return "\n".join(lines)
+
+
+def _split(*, cluster: bool) -> list[type[BaseModel]]:
+    """Return the models of components/spec/models.py, or those of other modules."""
+    return [model for model in _models(ClusterSpec) if (model.__module__ == cluster_models.__name__) is cluster]
 
 
 def args_name(model: type[BaseModel]) -> str:

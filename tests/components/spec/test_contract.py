@@ -11,7 +11,7 @@ import pytest
 from pulumi.provider.experimental.component import ComponentProvider
 from pydantic import BaseModel
 
-from components import cluster_args
+from components import cluster_args, option_args
 from components.checks import addresses
 from components.spec import models
 from components.spec.models import ClusterSpec
@@ -93,7 +93,8 @@ def test_the_argument_types_mirror_the_models() -> None:
     for model in MODELS:
         if model is models.Model:
             continue
-        mirrored = getattr(cluster_args, arguments.args_name(model))
+        module = cluster_args if model.__module__ == models.__name__ else option_args
+        mirrored = getattr(module, arguments.args_name(model))
         assert list(get_type_hints(mirrored)) == list(model.model_fields), model.__name__
 
 

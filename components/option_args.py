@@ -1,0 +1,156 @@
+"""What a user gives `MixedCluster`: models of groups of options as TypedDicts. Written by `make generate`."""
+
+from typing import Any
+
+from typing_extensions import NotRequired, TypedDict
+
+from components.spec.models import Gate, PodSecurityLevel, PriorityClass, System
+
+
+class OidcArgs(TypedDict):
+    """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
+
+    issuer: str
+    """URL of the provider, as in the claim `iss` of its tokens; control planes must reach it."""
+    client: str
+    """Client id that tokens must be issued for (claim `aud`)."""
+    username_claim: NotRequired[str]
+    """Claim with the user's name."""
+    groups_claim: NotRequired[str]
+    """Claim with the user's groups."""
+    prefix: NotRequired[str]
+    """Text before the names of users and groups in the cluster."""
+    required_claims: NotRequired[dict[str, str]]
+    """Claims that tokens must have, with their values."""
+    admins: NotRequired[list[str]]
+    """Groups with the role cluster-admin, named as in the token."""
+    editors: NotRequired[list[str]]
+    """Groups with the role edit in all namespaces, named as in the token."""
+    viewers: NotRequired[list[str]]
+    """Groups with the role view in all namespaces, named as in the token."""
+
+
+class ReserveArgs(TypedDict):
+    """Resources that pods cannot use."""
+
+    cpu: NotRequired[str]
+    """CPU as a Kubernetes quantity, e.g. 500m."""
+    memory: NotRequired[str]
+    """Memory as a Kubernetes quantity, e.g. 2Gi."""
+    ephemeral_storage: NotRequired[str]
+    """Disk as a Kubernetes quantity, e.g. 1Gi."""
+
+
+class KubeletArgs(TypedDict):
+    """The kubelet of a pool's or the control plane's machines."""
+
+    system_reserved: NotRequired[ReserveArgs]
+    """Reserved for the operating system. Default on Windows: 2Gi, and a tenth of the cores (at least 500m)."""
+    kube_reserved: NotRequired[ReserveArgs]
+    """Reserved for kubelet and container runtime. Default of Linux pools: by size and max_pods, as GKE and EKS do."""
+    eviction_hard: NotRequired[dict[str, str]]
+    """Hard eviction thresholds by signal, e.g. memory.available: 500Mi; signals left out keep the kubelet's default."""
+    accept_low_reserve: NotRequired[bool]
+    """Allow system_reserved.memory below 2Gi on Windows (RES-01)."""
+    priority_class: NotRequired[PriorityClass]
+    """Priority class of the kubelet's process; Windows only. Default there: ABOVE_NORMAL_PRIORITY_CLASS."""
+    verbosity: NotRequired[int]
+    """Log level of the kubelet (--v), 0 to 10."""
+    config: NotRequired[dict[str, Any]]
+    """Fields of KubeletConfiguration; they override those that Mullion writes."""
+
+
+class KubeProxyArgs(TypedDict):
+    """The kube-proxy of a pool's or the control plane's machines."""
+
+    dsr: NotRequired[bool]
+    """Direct server return; Windows only. Default there: true (false takes 64 node ports for each Service port)."""
+    config: NotRequired[dict[str, Any]]
+    """Fields of KubeProxyConfiguration; they override those that Mullion writes."""
+
+
+class ContainerdArgs(TypedDict):
+    """containerd of a pool's or the control plane's machines."""
+
+    version: NotRequired[str]
+    """Version of containerd, e.g. 2.2.7. Default: the newest that is tested with the Kubernetes minor."""
+    mirrors: NotRequired[dict[str, list[str]]]
+    """URLs of mirrors, by host of the registry (e.g. registry.k8s.io; * for all). The registry itself is asked last."""
+    config: NotRequired[dict[str, Any]]
+    """Nested tables of config.toml; they override those that Mullion writes."""
+
+
+class RolloutArgs(TypedDict):
+    """How a pool's machines are replaced."""
+
+    max_unavailable: NotRequired[int]
+    """Number of the pool's machines that are replaced at the same time (a wave)."""
+    drain: NotRequired[str]
+    """Time limit for evicting the pods of one machine, e.g. 90s, 10m, 2h. Pods that remain stop the roll."""
+    gate: NotRequired[Gate]
+    """What new nodes must reach before the next wave: registered (in the API, services run) or ready (Node Ready)."""
+
+
+class KubeadmArgs(TypedDict):
+    """kubeadm on all Linux machines."""
+
+    ignore_preflight: NotRequired[list[str]]
+    """Names of preflight checks that are warnings instead of errors (--ignore-preflight-errors)."""
+    config: NotRequired[dict[str, dict[str, Any]]]
+    """Fields of ClusterConfiguration, InitConfiguration and JoinConfiguration; they override those of Mullion."""
+
+
+class PodSecurityArgs(TypedDict):
+    """Pod Security Standards for namespaces without labels of their own. Kubernetes 1.23 and newer."""
+
+    enforce: NotRequired[PodSecurityLevel]
+    """Level that refuses pods beyond it: privileged (refuses none), baseline or restricted."""
+    warn: NotRequired[PodSecurityLevel]
+    """Level that warns the person who creates a pod beyond it."""
+    audit: NotRequired[PodSecurityLevel]
+    """Level that marks pods beyond it in the audit log."""
+    exempt_namespaces: NotRequired[list[str]]
+    """Namespaces to which no level applies. kube-system always is one."""
+
+
+class AddonsArgs(TypedDict):
+    """Optional add-ons."""
+
+    metrics_server: NotRequired[bool]
+    """Install metrics-server, which `kubectl top` and autoscalers read."""
+
+
+class ArtifactEntryArgs(TypedDict):
+    """One file that machines download, always for amd64."""
+
+    name: str
+    """Name of the program, e.g. kubernetes-node."""
+    version: str
+    """Version of the program, e.g. 1.37.1."""
+    os: System
+    """Operating system of the program: linux or windows."""
+    url: str
+    """Complete URL, without user and query."""
+    fallbacks: NotRequired[list[str]]
+    """URLs of the same file, which machines ask in order if those before them fail; unused with a mirror."""
+    sha256: NotRequired[str]
+    """SHA-256, 64 hexadecimal digits in lower case. Write exactly one of sha256, sha512 and digest."""
+    sha512: NotRequired[str]
+    """SHA-512, 128 hexadecimal digits in lower case."""
+    digest: NotRequired[str]
+    """Write unknown if no digest is published: `plan` warns, `up` refuses."""
+    size: NotRequired[int]
+    """Size of the file, bytes."""
+    source: NotRequired[str]
+    """Origin of the digest, e.g. the URL of a checksum file."""
+
+
+class ArtifactsArgs(TypedDict):
+    """Addresses and digests of the files that machines download."""
+
+    file: NotRequired[str]
+    """Path of a JSON file with more `entries`, relative to Pulumi.yaml; `mullion pin` writes one."""
+    entries: NotRequired[list[ArtifactEntryArgs]]
+    """Files beside those of the catalogue; an entry replaces the catalogue's of the same name, version and os."""
+    mirror: NotRequired[str]
+    """Base URL of a mirror: https://HOST/PATH is downloaded from MIRROR/HOST/PATH; digests stay the same."""
