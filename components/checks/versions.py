@@ -21,9 +21,22 @@ def _unsupported(newer: bool) -> Rule:
         minors = releases.supported_minors()
         outside = releases.older(minors[-1], subject.minor) if newer else releases.older(subject.minor, minors[0])
         if outside:
-            yield at("kubernetes", value=subject.spec.kubernetes, first=minors[0], last=minors[-1])
+            patch = _newest_patch(minors[-1] if newer else minors[0])
+            yield at(
+                "kubernetes",
+                value=subject.spec.kubernetes,
+                minor=subject.minor,
+                first=minors[0],
+                last=minors[-1],
+                patch=patch,
+            )
 
     return rule
+
+
+def _newest_patch(minor: str) -> str:
+    same = [each for each in artifacts.versions("kubernetes-node") if releases.minor(each) == minor]
+    return releases.in_order(same)[-1]
 
 
 def _patch(subject: Subject) -> Iterator[Finding]:
@@ -105,7 +118,7 @@ CHECKS = (
         "kubernetes",
         _unsupported(newer=False),
         "Mullion builds Kubernetes {first} to {last}, not {value}",
-        "write a version of {first} or newer",
+        "write {patch} or a newer version; `mullion versions` lists the newest patch of each minor",
         "OS-01 RUN-01",
     ),
     error(
@@ -113,7 +126,8 @@ CHECKS = (
         "kubernetes",
         _unsupported(newer=True),
         "Mullion builds Kubernetes {first} to {last}, and does not know the flags and fields of {value}",
-        "write a version of {last} or older",
+        "write {patch} or an older version; `mullion versions` lists the newest patch of each minor. "
+        "For {minor}, update Mullion",
         "SRV-13",
     ),
     error(
@@ -121,7 +135,7 @@ CHECKS = (
         "kubernetes artifacts",
         _patch,
         "Mullion has no download of Kubernetes {value}",
-        "write one of {patches}",
+        "write one of {patches}, or record the digests of {value}: mullion pin kubernetes-node {value}",
         "SRV-02",
     ),
     warning(

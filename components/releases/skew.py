@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from components.releases import minor, next_minor, older
+from components.catalogue.artifacts import versions
+from components.releases import in_order, minor, next_minor, older
 
 
 def refusal(known: Sequence[str], wanted: str) -> str:
@@ -14,5 +15,7 @@ def refusal(known: Sequence[str], wanted: str) -> str:
         return f"{wanted} is older than {known[-1]}, which the control plane has; write {known[-1]} or a newer one"
     following = next_minor(known[0])
     if minor(wanted) not in (minor(known[0]), following):
-        return f"from {known[0]} to {wanted} is more than one minor version; write a {following} first, then go on"
+        patches = [patch for patch in versions("kubernetes-node") if minor(patch) == following]
+        first = in_order(patches)[-1] if patches else f"a {following}"
+        return f"from {known[0]} to {wanted} is more than one minor version; write {first} first, then go on"
     return ""

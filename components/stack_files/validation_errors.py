@@ -1,5 +1,6 @@
 """pydantic's errors as problems, in the words of the stack file."""
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from enum import Enum
@@ -59,7 +60,7 @@ def explain(path: Path, failure: ErrorDetails) -> Problem:
     if kind.endswith(("_type", "_parsing")) or kind == "int_from_float":
         return FORMS["wrong-type"].problem(where, value=shown(value), expected=expected(path))
     reason, _, fix = _reason(path, failure, value).partition("; write ")
-    return FORMS["wrong-value"].problem(where, value=shown(value), reason=reason, expected=fix or expected(path))
+    return FORMS["wrong-value"].problem(where, value=shown(value), reason=reason, expected=fix or expected(path, value))
 
 
 def _wrong_map_key(path: Path) -> Problem:
@@ -119,10 +120,11 @@ def _taint(written: Mapping[str, Any]) -> str:
 
 
 def _version(written: str = "") -> str:
-    """Return the hint for `kubernetes`: the newest patch of the minor that was written, or of the newest minor."""
+    """Return the hint for `kubernetes`: the newest patch of the minor that was written if supported, else of all."""
     alive = [minor for minor in releases.supported_minors() if not releases.ended(releases.release(minor).end_of_life)]
     patches = releases.in_order(artifacts.versions("kubernetes-node"))
-    same = [patch for patch in patches if releases.minor(patch) == releases.minor(written) in alive]
+    meant = re.match(r"v?(\d+\.\d+)", written)
+    same = [patch for patch in patches if meant and releases.minor(patch) == meant[1] in alive]
     return f'the version with its patch, in quotes: "{(same or patches)[-1]}"'
 
 
@@ -151,10 +153,10 @@ def annotation_at(path: Path) -> Any:
     return current
 
 
-def expected(path: Path) -> str:
-    """Return what may be written at a path of the spec."""
+def expected(path: Path, written: object = None) -> str:
+    """Return what may be written at a path of the spec. written: the wrong value."""
     if path == ("kubernetes",):
-        return _version()
+        return _version(str(written))
     annotation = annotation_at(path)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return "one of " + ", ".join(each.value for each in annotation)

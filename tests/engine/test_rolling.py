@@ -213,7 +213,7 @@ def test_a_new_minor_reaches_the_pools_after_the_control_plane_reports_it(rollin
 @pytest.mark.parametrize(
     ("version", "reason"),
     [
-        ("1.35.4", "kubernetes: from 1.33.4 to 1.35.4 is more than one minor version; write a 1.34 first, then go on"),
+        ("1.35.4", "kubernetes: from 1.33.4 to 1.35.4 is more than one minor version; write 1.34.11 first, then go on"),
         ("1.32.13", "kubernetes: 1.32.13 is older than 1.33.4, which the control plane has; write 1.33.4 or a newer"),
     ],
 )

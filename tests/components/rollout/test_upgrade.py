@@ -96,7 +96,11 @@ def test_a_new_cluster_reads_no_status_records() -> None:
 @pytest.mark.parametrize(
     ("reported", "desired", "said"),
     [
-        (["1.34.4"] * 3, (WANTED, "1.34.4"), "from 1.34.4 to 1.36.4 is more than one minor version; write a 1.35"),
+        (
+            ["1.34.4"] * 3,
+            (WANTED, "1.34.4"),
+            "from 1.34.4 to 1.36.4 is more than one minor version; write 1.35.8 first",
+        ),
         (["1.36.4", "1.37.0"], None, "1.36.4 is older than 1.37.0"),
         ([WANTED], ("1.37.0", WANTED), "1.36.4 is older than 1.37.0"),
         ([], (OLD, OLD), "none of the control plane's 3 machines report their version"),

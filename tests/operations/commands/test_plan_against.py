@@ -123,7 +123,7 @@ CHANGES: dict[str, tuple[dict[str, Any], Earlier, str]] = {
     "two minors": (
         planned("1.37.0", web_0="10.0.0.1"),
         state(web_0="10.0.0.1"),
-        "kubernetes: from 1.35.8 to 1.37.0 is more than one minor version; write a 1.36 first, then go on",
+        "kubernetes: from 1.35.8 to 1.37.0 is more than one minor version; write 1.36.4 first, then go on",
     ),
     "an older version": (
         planned("1.35.7", web_0="10.0.0.1"),
@@ -133,7 +133,7 @@ CHANGES: dict[str, tuple[dict[str, Any], Earlier, str]] = {
     "two minors without pools": (
         planned("1.37.0"),
         state(pointer="1.35.8"),
-        "kubernetes: from 1.35.8 to 1.37.0 is more than one minor version; write a 1.36 first, then go on",
+        "kubernetes: from 1.35.8 to 1.37.0 is more than one minor version; write 1.36.4 first, then go on",
     ),
 }
 

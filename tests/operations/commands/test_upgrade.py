@@ -37,7 +37,14 @@ def test_the_version_alone_changes_in_the_file_and_the_machines_it_replaces_are_
         ("1.35.8", "is older than 1.36.4"),
         ("1.34.1", "older"),
         ("1.99.1", "kubernetes-too-new"),
-        ("latest", "kubernetes"),
+        ("1.99.1", "Mullion builds Kubernetes 1.20 to 1.37"),
+        ("1.99.1", "write 1.37.0 or an older version; `mullion versions` lists the newest patch of each minor"),
+        ("1.99.1", "For 1.99, update Mullion"),
+        ("1.19.1", "write 1.20.15 or a newer version; `mullion versions` lists"),
+        ("1.36.99", "1.36.4, or record the digests of 1.36.99: mullion pin kubernetes-node 1.36.99"),
+        ("1.36", 'the version with its patch, in quotes: "1.36.4"'),
+        ("v1.36.2", 'the version with its patch, in quotes: "1.36.4"'),
+        ("latest", 'the version with its patch, in quotes: "1.37.0"'),
     ],
 )
 def test_what_cannot_be_reached_is_refused_and_the_file_stays(
@@ -60,7 +67,7 @@ def test_two_minors_at_once_are_refused_with_the_one_to_go_to_first(
     file.write_text(older)
     result = mullion("upgrade", "small", "1.37.1")
     assert result.exit_code == 2
-    assert "write a 1.36 first" in result.stderr
+    assert "write 1.36.4 first, then go on" in result.stderr
     assert file.read_text() == older
     assert upped == []
 
