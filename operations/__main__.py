@@ -34,6 +34,7 @@ app = typer.Typer(
     name="mullion",
     no_args_is_help=True,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["--help", "-h"]},
     pretty_exceptions_enable=False,
 )
 

@@ -119,7 +119,13 @@ def wait(
 def kubeconfig(
     stack: StackName,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="File to write; - is standard output.")
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="File to write; - is standard output. In a pipe that is the default.",
+        ),
     ] = None,
     oidc: Annotated[
         bool, typer.Option("--oidc", help="Write one without secrets, for people who sign in by api.oidc.")

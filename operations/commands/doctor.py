@@ -94,8 +94,8 @@ def _plugins() -> Iterator[Finding]:
         if not _version(facts.sdk.replace("_", "-")):
             continue
         provider, version, installed = readiness.plugin(cloud)
-        plugin = "installed" if installed else "the engine downloads it at the first `up` in an account"
-        yield Finding(f"provider {provider} {version}: plugin {plugin}; the sandbox has its own")
+        plugin = "is installed" if installed else "is downloaded by the engine at the first `up` in an account"
+        yield Finding(f"provider {provider} {version}: its plugin {plugin}; the sandbox has its own")
 
 
 def _backend() -> Iterator[Finding]:

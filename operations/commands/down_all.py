@@ -17,6 +17,9 @@ def down_all(*, sandbox: bool, yes: bool) -> None:
     where = "in the sandbox" if sandbox else "in a real account"
     if not names:
         print(f"no stack of this clone is built {where}")
+        if elsewhere := target.built(sandbox=not sandbox):
+            place, flag = ("real accounts", "") if sandbox else ("the sandbox", " --sandbox")
+            print(f"Built in {place}: {', '.join(elsewhere)}. To remove them: mullion down --all{flag}")
         return
     print(f"Stacks built {where}: {', '.join(names)}")
     if sandbox and not yes:

@@ -58,6 +58,8 @@ def kubeconfig(name: str, output: str | None, *, oidc: bool = False) -> None:
         if stored is None:
             raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `{target.command('up', name)}` creates it")
         text = current(name, stored.value, run) if provider is None else sign_in(name, stored.value, provider)
+    if target.in_sandbox(name) and not boot_site.api(name):
+        print(f"mullion: nothing answers at its server yet: {boot_site.not_booted(name)}", file=sys.stderr)
     if output == "-" or (output is None and not sys.stdout.isatty()):
         print(text, end="")
         return
@@ -65,8 +67,6 @@ def kubeconfig(name: str, output: str | None, *, oidc: bool = False) -> None:
     path = default(name, text) if output is None else Path(output)
     if output is not None and not _written(path, text):
         return
-    if target.in_sandbox(name) and not boot_site.api(name):
-        print(f"mullion: nothing answers at its server yet: {boot_site.not_booted(name)}", file=sys.stderr)
     print(f"kubeconfig of {name}: {path}\n  export KUBECONFIG={os.path.abspath(path)}")  # noqa: PTH100 - keeps a link
 
 

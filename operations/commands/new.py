@@ -107,6 +107,7 @@ def _newest() -> str:
 
 
 def _written(name: str, cloud: str | None, windows: str | None, kubernetes: str | None, region: str | None) -> str:
+    cloud = cloud.lower() if cloud else None
     if cloud not in CLOUDS:
         wrong = f"--cloud {cloud} is unknown" if cloud else "the cloud is missing"
         raise Stop(Exit.USAGE, f"{wrong}; write --cloud {' | '.join(CLOUDS)}, or --from STACK")

@@ -38,7 +38,8 @@ def plan(name: str, *, as_json: bool, resources: bool, against: str | None, fire
     if resources:
         whole["resources"] = _resources(name)
     if against is not None:
-        whole["against"] = plan_against.compare(whole, plan_against.read(Path(against)) if against else _built(name))
+        earlier = plan_against.read(Path(against)) if against else _built(name)
+        whole["against"] = {"with": against or "the built cluster", **plan_against.compare(whole, earlier)}
     print(json.dumps(whole, indent=2) if as_json else plan_text.text(whole, firewall=firewall))
 
 

@@ -135,7 +135,7 @@ def _resources(whole: dict[str, Any]) -> Iterator[str]:
 
 def _against(whole: dict[str, Any]) -> Iterator[str]:
     if "against" in whole:
-        yield "Compared with the built cluster, or with FILE"
+        yield f"Compared with {whole['against']['with']}"
         yield from comparison(whole["against"])
 
 

@@ -31,8 +31,8 @@ def today() -> date:
 def versions(name: str | None) -> None:
     """Print the support matrix, or the rows that concern a stack."""
     day = today()
-    print(f"As of {day.isoformat()}; tables of {releases.FIGURES_OF}.\n")
-    print(of_stack(stack_files.load(name).spec, day) if name else matrix(day))
+    text = of_stack(stack_files.load(name).spec, day) if name else matrix(day)
+    print(f"As of {day.isoformat()}; tables of {releases.FIGURES_OF}.\n\n{text}")
 
 
 def matrix(day: date) -> str:

@@ -7,9 +7,34 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+OF_OTHER_TOOLS = {
+    **dict.fromkeys(("apply", "create", "deploy", "update"), "up"),
+    **dict.fromkeys(("delete", "destroy", "remove"), "down"),
+    **dict.fromkeys(("ls", "list", "stacks"), "doctor"),
+    **dict.fromkeys(("status", "ready"), "wait"),
+    **dict.fromkeys(("diff", "dry-run"), "preview"),
+    **dict.fromkeys(("refresh", "detect"), "drift"),
+    **dict.fromkeys(("get-kubeconfig", "get-credentials"), "kubeconfig"),
+    **dict.fromkeys(("init", "generate"), "new"),
+    **dict.fromkeys(("validate", "check"), "plan"),
+    **dict.fromkeys(("test", "conformance"), "verify"),
+    "output": "outputs",
+    "resize": "scale",
+    "help": "--help",
+    "version": "--version",
+}
+"""Commands of pulumi, terraform, kubectl, kops and eksctl, and what does the same here."""
+
 
 class PanelGroup(TyperGroup):
     """A group of commands whose help lists them by panel, each with the first paragraph of its own help."""
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
+        """Find the command; name what does the same where the word is another tool's."""
+        known = OF_OTHER_TOOLS.get(args[0]) if args and args[0] not in self.commands else None
+        if known and (known.startswith("-") or known in self.commands):
+            ctx.fail(f"No such command '{args[0]}'. Write: {ctx.command_path} {known}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         panels: dict[str, list[tuple[str, str]]] = {}

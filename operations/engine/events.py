@@ -116,7 +116,14 @@ class Tally:
 
     def summary(self) -> str:
         """Return what the run did, such as "85 created, 2 updated", or "no changes"."""
-        return ", ".join(f"{self.done[op]} {word}" for op, word in DONE.items() if self.done[op]) or "no changes"
+        counts = Counter(
+            {word: self.done[op] for op, word in DONE.items() if not op.endswith(("replacement", "replaced"))}
+        )
+        # a replacement is a create and a delete; an interrupted run has finished only one of them
+        counts["replaced"] = self.done["create-replacement"]
+        counts["deleted"] += max(0, self.done["delete-replaced"] - self.done["create-replacement"])
+        words = ("created", "updated", "replaced", "deleted", "read", "imported", "kept in the cloud")
+        return ", ".join(f"{counts[word]} {word}" for word in words if counts[word]) or "no changes"
 
 
 def step_of(metadata: auto.StepEventMetadata) -> Step:

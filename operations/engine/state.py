@@ -88,8 +88,10 @@ def stores(stack: str, state: State) -> Stores:
     }
     cloud = cloud_tables.of(state)
     try:
-        names = [outputs[cloud.bucket, f"{stack}-{each}"][cloud.named] for each in ("bundles", "snapshots")]
-        return Stores(*names, cloud.name, cloud_tables.roles(cloud, outputs, stack))
+        bundles, snapshots = (
+            outputs[cloud.bucket, f"{stack}-{each}"][cloud.named] for each in ("bundles", "snapshots")
+        )
+        return Stores(bundles, snapshots, cloud.name, cloud_tables.roles(cloud, outputs, stack))
     except KeyError as error:
         raise Stop(Exit.FAILED, f"the state of {stack} has no {error}; run: {target.command('up', stack)}") from error
 

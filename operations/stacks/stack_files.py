@@ -31,11 +31,17 @@ def file(name: str) -> Path:
     known = names()
     if name in known:
         return folder() / f"Pulumi.{name}.yaml"
-    near = difflib.get_close_matches(name, known, 1)
+    of_file = _FILE.fullmatch(Path(name).name)  # somebody wrote the file instead of the name
+    near = [of_file[1]] if of_file and of_file[1] in known else difflib.get_close_matches(name, known, 1)
     meant = f"; did you mean {near[0]}?" if near else "."
-    form = "" if target.STACK_NAME.fullmatch(name) else f" A stack's name is made of {target.NAME_RULE}."
+    form = (
+        ""
+        if (of_file and near) or target.STACK_NAME.fullmatch(name)
+        else f" A stack's name is made of {target.NAME_RULE}."
+    )
+    new = f"mullion new {name if target.STACK_NAME.fullmatch(name) else 'NAME'} --cloud aws"
     there = f"Stacks here: {', '.join(known)}." if known else "There are no stacks here."
-    raise Stop(Exit.USAGE, f"there is no stack {name!r}{meant}{form} {there} A new one is stacks/Pulumi.<name>.yaml")
+    raise Stop(Exit.USAGE, f"there is no stack {name!r}{meant}{form} {there} To write a new one: {new}")
 
 
 def gone(name: str) -> bool:

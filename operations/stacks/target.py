@@ -93,10 +93,14 @@ def check(stack: str, wanted: Target) -> None:
     )
     if not same:
         flag = " --sandbox" if built_in.name == SANDBOX else ""
+        if SANDBOX in (built_in.name, wanted.name):
+            there = f"To use it there, {'add' if flag else 'leave out'} --sandbox"
+        else:
+            there = "To use it there, take that account and region"
         raise Stop(
             Exit.REFUSED,
-            f"stack {stack} is built in {built_in}, not in {wanted}. "
-            f"Remove it there first: mullion down {stack}{flag}; or use a stack of another name",
+            f"stack {stack} is built in {built_in}, not in {wanted}. {there}. "
+            f"To build it here, remove it there first (mullion down {stack}{flag}), or use a stack of another name",
         )
 
 

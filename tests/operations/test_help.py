@@ -10,6 +10,8 @@ from typer.testing import CliRunner, Result
 
 from components.version import VERSION
 from operations.__main__ import app
+from operations.console.exits import Exit
+from operations.console.help_text import OF_OTHER_TOOLS
 
 Run = Callable[..., Result]
 PANELS = ("Clusters", "Inspect", "Change", "Recover", "Downloads", "Sandbox")
@@ -50,6 +52,37 @@ def test_help_of_each_command_has_an_example_that_the_command_line_accepts(words
             pass
     result = CliRunner().invoke(app, [*words, "--help"])
     assert all(f"\n    {example}\n" in result.stdout for example in examples), "each on a line of its own"
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_the_short_option_for_help_shows_the_same_page(words: tuple[str, ...]) -> None:
+    short, long = (CliRunner().invoke(app, [*words, option]) for option in ("-h", "--help"))
+    assert (short.exit_code, short.output) == (0, long.output)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("destroy", "mullion down"),
+        ("apply", "mullion up"),
+        ("help", "mullion --help"),
+        ("version", "mullion --version"),
+        ("list", "mullion doctor"),
+        ("status", "mullion wait"),
+    ],
+)
+def test_a_command_of_another_tool_is_answered_with_the_one_that_does_the_same(
+    typed: str, meant: str, mullion: Run
+) -> None:
+    result = mullion(typed, "aws-dev")
+    assert result.exit_code == Exit.USAGE
+    assert result.stderr.endswith(f"No such command '{typed}'. Write: {meant}\n")
+
+
+def test_every_answer_to_a_command_of_another_tool_exists_and_hides_no_command() -> None:
+    names = {words[0] for words in COMMANDS if len(words) == 1}
+    assert {meant for meant in OF_OTHER_TOOLS.values() if not meant.startswith("-")} <= names
+    assert not names & OF_OTHER_TOOLS.keys()
 
 
 def test_version_is_that_of_the_package(mullion: Run) -> None:

@@ -40,6 +40,22 @@ def test_down_all_removes_every_stack_of_the_sandbox_and_names_those_that_are_le
     assert result.stderr.endswith("mullion: not removed: bad\n")
 
 
+@pytest.mark.parametrize(
+    ("built_in", "words", "says"),
+    [
+        (Target("sandbox"), (), "Built in the sandbox: other. To remove them: mullion down --all --sandbox"),
+        (Target("aws"), ("--sandbox",), "Built in real accounts: other. To remove them: mullion down --all\n"),
+    ],
+)
+def test_down_all_names_the_stacks_that_are_built_elsewhere(
+    built_in: Target, words: tuple[str, ...], says: str, clone: Path, mullion: Run
+) -> None:
+    target.remember("other", built_in)
+    result = mullion("down", "--all", *words)
+    assert result.exit_code == 0
+    assert says in result.stdout
+
+
 def test_down_all_asks_once_for_the_sandbox(removed: list[str], mullion: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     questions: list[str] = []
     monkeypatch.setattr(account, "confirm", lambda question, *_: questions.append(question))

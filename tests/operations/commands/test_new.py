@@ -40,6 +40,11 @@ def test_new_writes_a_commented_file_that_can_be_planned(cloud: str, windows: st
     assert set(warnings) <= EXAMPLES or windows == "2019"
 
 
+def test_new_takes_the_name_of_a_cloud_in_capitals(clone: Path, mullion: Run) -> None:
+    assert mullion("new", "team-a", "--cloud", "AWS").exit_code == 0
+    assert yaml.safe_load(text_of(clone, "team-a"))["config"]["mullion:cluster"]["cloud"] == "aws"
+
+
 def test_new_prints_three_commands_for_the_new_stack(clone: Path, mullion: Run) -> None:
     printed = mullion("new", "team-a", "--cloud", "aws").stdout
     commands = [line.strip() for line in printed.splitlines() if line.startswith("  mullion ")]

@@ -169,23 +169,6 @@ def test_errors_of_the_spec_are_all_printed_with_exit_code_2(clone: Path, mullio
     assert "Traceback" not in result.output
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("smal", "did you mean small?"),
-        ("../x", "made of lower-case letters"),
-        ("Small", "made of lower-case letters"),
-        ("other", "there is no stack 'other'. Stacks here: small."),
-    ],
-)
-def test_a_stack_that_is_not_there_is_answered_with_those_that_are(
-    name: str, says: str, clone: Path, mullion: Run
-) -> None:
-    result = mullion("plan", name)
-    assert result.exit_code == 2
-    assert says in result.stderr
-
-
 def command(stdout: int) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, "-m", "operations", "plan", "aws-dev", "--json"]
     return subprocess.run(words, cwd=REPOSITORY, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
@@ -258,6 +241,7 @@ def test_against_says_when_the_option_cannot_be_told(
 ) -> None:
     (tmp_path / "state.json").write_text(json.dumps(exported(planned(), stale="web-1")))
     shown = mullion("plan", "small", "--against", str(tmp_path / "state.json")).stdout
+    assert f"\nCompared with {tmp_path / 'state.json'}\n" in shown
     assert "options   unknown: the spec that was built is not recorded" in shown
     assert "web-1: its node plan differs; the option cannot be told" in shown
 
@@ -267,7 +251,8 @@ def test_against_without_a_file_compares_with_the_built_cluster(
 ) -> None:
     state = exported(planned(), stale="web-1")["deployment"]["resources"]
     monkeypatch.setattr(planning, "_built", lambda name: plan_against.from_state(state, name))
-    assert list(planned("--against")["against"]["replaced"]) == ["web-1"]
+    against = planned("--against")["against"]
+    assert (against["with"], list(against["replaced"])) == ("the built cluster", ["web-1"])
 
 
 def test_the_text_shows_what_each_pool_is_made_of(clone: Path, mullion: Run) -> None:

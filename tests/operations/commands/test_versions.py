@@ -72,3 +72,8 @@ def test_every_version_that_a_cluster_gets_without_asking_goes_with_it_by_the_ta
     for minor in releases.supported_minors():
         line = releases.minor(releases.release(minor).containerd.version)
         assert versions.takes(minor, line)
+
+
+def test_an_unknown_stack_is_refused_before_anything_is_printed(mullion: Mullion, clone: Path) -> None:
+    result = mullion("versions", "1.37")
+    assert (result.exit_code, result.stdout) == (2, "")

@@ -73,6 +73,19 @@ def test_a_retained_resource_is_not_called_deleted(tally: Tally) -> None:
     assert "kept in the cloud" in progress.line(tally, step, None)
 
 
+@pytest.mark.parametrize(
+    ("steps", "says"),
+    [
+        (["delete-replaced", "create-replacement", "delete", "update"], "1 updated, 1 replaced, 1 deleted"),
+        (["delete-replaced"], "1 deleted"),
+        (["create-replacement", "retain"], "1 replaced, 1 kept in the cloud"),
+    ],
+)
+def test_a_replaced_resource_is_counted_once(steps: list[str], says: str, tally: Tally) -> None:
+    tally.done.update(steps)
+    assert tally.summary() == says
+
+
 def test_objects_that_go_with_their_bucket_count_as_deleted_when_the_cluster_is_removed() -> None:
     tally = Tally(removal=True)
     tally.hear(finished("delete", of_type("aws:s3/bucketObjectv2:BucketObjectv2", "dev-bundle-web"), retain=True))
