@@ -84,6 +84,25 @@ def test_the_real_plugins_add_and_delete_pods_with_the_plans_cni_file(
     clean.added(conf, "next", clean.sandbox(conf, "next"))
 
 
+@pytest.mark.parametrize("variant", CASES)
+def test_a_lease_names_its_sandbox_and_the_real_plugins_release_it_after_hns_lost_the_endpoint(
+    clean: Machine, plans: Mapping[str, Rendered], variant: str
+) -> None:
+    network, address = CASES[variant]
+    network(clean)
+    conf = _plugin(plans, variant)
+    space = clean.sandbox(conf, "pod")
+    clean.added(conf, "pod", space)
+    lease = clean.windows.path(rf"C:\var\lib\cni\networks\{conf['name']}\{address}")
+    assert lease.read_text().split() == ["pod", "eth0"], "watch-network.ps1 stops the sandbox of this id"
+
+    clean.service.restart()
+
+    done, _ = clean.cni("DEL", conf, "pod", space)
+    assert done.code == 0, done.text
+    assert not lease.exists()
+
+
 def test_a_plugin_fails_with_the_services_error_if_hns_does_not_know_the_network(
     clean: Machine, plans: Mapping[str, Rendered]
 ) -> None:
