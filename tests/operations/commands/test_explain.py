@@ -30,6 +30,8 @@ def test_every_option_has_a_page_with_type_change_and_an_example_that_the_models
     cluster = yaml.safe_load(example)["mullion:cluster"]
     if path.startswith("network.existing"):
         cluster = merged({"network": {"existing": {"network": "vpc-1", "subnets": ["subnet-1"]}}}, cluster)
+    if path.startswith("api.oidc"):
+        cluster = merged({"api": {"oidc": {"issuer": "https://login.example.com", "client": "kubernetes"}}}, cluster)
     ClusterSpec.model_validate(merged(SAMPLE, cluster))
 
 
