@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,17 @@ def signed(key: str, body: Mapping[str, Any], serial: float) -> str:
     document = {**body, "serial": int(serial)}
     message = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
     return json.dumps({**document, "mac": hmac.new(key.encode(), message, hashlib.sha256).hexdigest()}, sort_keys=True)
+
+
+SNAPSHOT = re.compile(r"(?P<body>etcd/(?P<at>\d{8}T\d{6}Z)-(?:timer|\d+)\.[0-9a-f]{64})\.(?P<mac>[0-9a-f]{64})\.db")
+"""Key of an etcd snapshot in the snapshot store (cloud-init/linux/snapshot_names.py)."""
+
+
+def is_signed_snapshot(key: str, name: str) -> bool:
+    """Return whether the key of a snapshot has the MAC of the control plane that took it. key: of the MAC."""
+    found = SNAPSHOT.fullmatch(name)
+    mac = hmac.new(key.encode(), found["body"].encode(), hashlib.sha256).hexdigest() if found else ""
+    return bool(found) and hmac.compare_digest(mac, found["mac"])
 
 
 class Forged(Exception):

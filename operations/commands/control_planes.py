@@ -1,12 +1,16 @@
 """`mullion replace-control-plane` and `mullion restore`: only these delete machines of the control plane."""
 
 import json
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from components.node.control_plane import LOG
 from components.plan import ClusterPlan, plan_cluster
+from components.rollout.plain_text import plain
+from components.rollout.signed_documents import is_signed_snapshot
 from operations.clouds import cloud_tables
 from operations.commands import kubeconfig, up_and_down, wait
 from operations.console.exits import Exit, Stop
@@ -17,6 +21,10 @@ from operations.recovery import state_check
 from operations.stacks import account, stack_files, target
 
 SNAPSHOTS = "etcd/"
+TIME = "%Y%m%dT%H%M%SZ"
+"""Time in the key of a snapshot, UTC (cloud-init/linux/snapshot_names.py)."""
+FUTURE = timedelta(minutes=5)
+"""Difference of clocks that is no future time."""
 READY_SECONDS = 30 * 60
 """Longest wait for new machines: they pull images, join etcd and pass health gates."""
 
@@ -51,6 +59,8 @@ class SnapshotStore:
 
     bucket: str
     snapshots: list[str]
+    ignored: list[str]
+    """Other keys below SNAPSHOTS: without the cluster's MAC, or with a future time."""
     records: int
     cluster: str
     """Hash of the cluster's certificate authority, as every founding record has it."""
@@ -61,6 +71,8 @@ def restore(name: str, snapshot: str | None, *, sandbox: bool, confirmed: str | 
     """Replace the whole control plane from an etcd snapshot: the newest, or this one. Keeps the workers."""
     plan = plan_cluster(name, stack_files.load(name).spec)
     stored = _look(name)
+    if stored.ignored:
+        print(ignoring(stored), file=sys.stderr)
     if listed:
         rows = [(key, age(key)) for key in stored.snapshots]
         print(table(("snapshot", "age"), rows) if rows else f"bucket {stored.bucket} has no snapshot of etcd yet")
@@ -84,10 +96,37 @@ def restore(name: str, snapshot: str | None, *, sandbox: bool, confirmed: str | 
     _wait(name)
 
 
+def ignoring(stored: SnapshotStore) -> str:
+    """Return which objects are no snapshots of this cluster."""
+    few = ", ".join(plain(key)[:200] for key in stored.ignored[:3]) + (", ..." if len(stored.ignored) > 3 else "")
+    return (
+        f"mullion: {len(stored.ignored)} objects below {SNAPSHOTS} of bucket {stored.bucket} are ignored ({few}): "
+        "their names lack the MAC of this cluster's key (desired-state), or have a future time. Find out who wrote "
+        "them, unless rotation.desired_state was raised since"
+    )
+
+
+def sorted_out(key: str, names: Iterable[str], now: datetime | None = None) -> tuple[list[str], list[str]]:
+    """Return the keys of snapshots, newest first, and other keys. key: of the MAC.
+
+    Whoever may write the bucket may plant objects; of equal times the order is that of the names.
+    """
+    latest = f"{(now or datetime.now(timezone.utc)) + FUTURE:{TIME}}"
+    good = sorted(
+        (name for name in names if is_signed_snapshot(key, name) and _stamp(name) <= latest), key=_stamp, reverse=True
+    )
+    known = {*good}
+    return good, sorted(name for name in names if name not in known)
+
+
+def _stamp(key: str) -> str:
+    return key.removeprefix(SNAPSHOTS).partition("-")[0]
+
+
 def age(key: str, now: datetime | None = None) -> str:
     """Return how old a snapshot is, by the time in its key; empty if the key has none."""
     try:
-        made = datetime.strptime(key.removeprefix(SNAPSHOTS).partition("-")[0], "%Y%m%dT%H%M%S%z")
+        made = datetime.strptime(_stamp(key), "%Y%m%dT%H%M%S%z")
     except ValueError:
         return ""
     minutes = int(((now or datetime.now(timezone.utc)) - made).total_seconds() // 60)
@@ -120,12 +159,20 @@ def _urns(resources: state.State, name: str, machines: list[str]) -> list[str]:
 def _chosen(name: str, stored: SnapshotStore, snapshot: str | None) -> str:
     if not stored.snapshots:
         raise Stop(
-            Exit.FAILED, f"bucket {stored.bucket} has no snapshot of etcd below {SNAPSHOTS}; nothing was changed"
+            Exit.FAILED,
+            f"bucket {stored.bucket} has no snapshot of etcd below {SNAPSHOTS} that this cluster's control plane has "
+            "signed; nothing was changed",
         )
     if not stored.records:
         raise Stop(Exit.FAILED, f"bucket {stored.bucket} has no record below {LOG}/: {name} was never founded")
     if snapshot is None:
         return stored.snapshots[0]
+    if snapshot in stored.ignored:
+        raise Stop(
+            Exit.REFUSED,
+            f"{snapshot} lacks the MAC of this cluster's key, or has a future time: somebody else may have written it. "
+            f"Nothing was changed; `{target.command('restore', name, '--list')}` shows what can be restored",
+        )
     if snapshot not in stored.snapshots:
         raise Stop(
             Exit.USAGE, f"there is no snapshot {snapshot}; `{target.command('restore', name, '--list')}` shows them"
@@ -137,6 +184,7 @@ def _look(name: str) -> SnapshotStore:
     """Return the content of the snapshot bucket, read by the stack's own provider."""
     with kubeconfig.built(name) as run:
         resources = state.resources(run)
+    key = state.stashed(name, resources, "desired-state") or ""
     bucket, cloud = state.stores(name, resources).snapshots, cloud_tables.of(resources).name
 
     def program() -> None:
@@ -154,8 +202,8 @@ def _look(name: str) -> SnapshotStore:
     keys: list[str] = outputs["snapshots"].value or []
     records: list[str] = outputs["records"].value or []
     cluster = json.loads(outputs["first"].value or "{}").get("cluster", "")
-    snapshots = sorted((key for key in keys if key.endswith(".db")), reverse=True)
-    return SnapshotStore(bucket, snapshots, len(records), cluster, cloud)
+    snapshots, ignored = sorted_out(key, keys)
+    return SnapshotStore(bucket, snapshots, ignored, len(records), cluster, cloud)
 
 
 def _write_restore_record(name: str, stored: SnapshotStore, snapshot: str) -> None:

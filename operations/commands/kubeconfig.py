@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
 
 import yaml
 from pulumi import automation as auto
@@ -23,8 +22,6 @@ from operations.stacks import boot_site, stack_files, target
 
 STALE = timedelta(days=5)
 """A certificate that expires sooner is replaced."""
-
-STASH = "pulumi:index:Stash"
 
 
 def outputs(name: str, *, as_json: bool) -> None:
@@ -128,13 +125,9 @@ def current(name: str, stored: str, run: auto.Stack) -> str:
 
 def _authority(name: str, run: auto.Stack) -> pki.KeyPair:
     """Return the cluster CA of the state, decrypted by the engine into this process's memory, never on disk."""
-    deployment = run.workspace.export_stack(name)  # the Automation API exports with --show-secrets
-    for resource in state.resources_of(deployment):
-        if resource["type"] == STASH and resource["urn"].endswith(f"::{name}-cluster-ca"):
-            pair: Any = resource["outputs"]["output"]
-            while isinstance(pair, dict) and "plaintext" in pair:
-                pair = json.loads(pair["plaintext"])
-            return {"certificate": pair["certificate"], "key": pair["key"]}
+    pair = state.stashed(name, state.resources_of(run.workspace.export_stack(name)), "cluster-ca")
+    if pair:
+        return {"certificate": pair["certificate"], "key": pair["key"]}
     raise Stop(
         Exit.FAILED,
         f"the state of {name} has no cluster CA; `{target.command('up', name)}` continues the interrupted run",

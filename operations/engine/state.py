@@ -14,7 +14,7 @@ from operations.engine.events import SILENT
 from operations.stacks import target
 from sandbox.values import SECRET, SIGNATURE
 
-STACK = "pulumi:pulumi:Stack"
+STACK, STASH = "pulumi:pulumi:Stack", "pulumi:index:Stash"
 BUCKETS = frozenset(each.bucket for each in cloud_tables.CLOUDS.values())
 
 State = list[dict[str, Any]]
@@ -94,6 +94,20 @@ def stores(stack: str, state: State) -> Stores:
         return Stores(bundles, snapshots, cloud.name, cloud_tables.roles(cloud, outputs, stack))
     except KeyError as error:
         raise Stop(Exit.FAILED, f"the state of {stack} has no {error}; run: {target.command('up', stack)}") from error
+
+
+def stashed(stack: str, state: State, name: str) -> Any:
+    """Return a value that the program keeps in the state, such as `cluster-ca`; None if there is none.
+
+    The Automation API exports the state decrypted.
+    """
+    for resource in state:
+        if resource["type"] == STASH and resource["urn"].endswith(f"::{stack}-{name}"):
+            value: Any = resource["outputs"]["output"]
+            while isinstance(value, dict) and "plaintext" in value:
+                value = json.loads(value["plaintext"])
+            return value
+    return None
 
 
 def protected(state: State) -> list[str]:

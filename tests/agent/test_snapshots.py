@@ -1,6 +1,7 @@
 """Snapshots are taken by etcd, verified, stored under their digest, and pruned."""
 
 import hashlib
+import hmac
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from components.node import agent
+from components.rollout.signed_documents import is_signed_snapshot
+from tests.agent.conftest import KEY
 from tests.cloud_init.cloud import EACH_CLOUD, FakeCloud
 from tests.cloud_init.linux import Programs
 from tools.golden.samples import content, plan
@@ -44,7 +47,10 @@ def test_a_snapshot_is_stored_under_its_digest_and_leaves_no_file(
 ) -> None:
     key = module("snapshots").make(run, told, "timer", 1795600000.0)
     assert cloud.objects[f"/snapshots/{key}"] == WHOLE
-    assert key == (f"etcd/20261125T094640Z-timer.{hashlib.sha256(WHOLE).hexdigest()}.db")
+    begin, mac = key.removesuffix(".db").rsplit(".", 1)
+    assert begin == f"etcd/20261125T094640Z-timer.{hashlib.sha256(WHOLE).hexdigest()}"
+    assert mac == hmac.new(KEY.encode(), begin.encode(), hashlib.sha256).hexdigest()
+    assert is_signed_snapshot(KEY, key), "the program must take it"
     assert not (root / "var/lib/etcd/mullion.snapshot").exists()
     exec_line = programs.asked[-1]
     assert exec_line[3:6] == ["exec", "c0ffee", "etcdctl"]
@@ -93,8 +99,8 @@ def test_retention_is_by_age_and_keeps_the_newest(module: Callable[[str], Module
     assert snapshots.surplus(kept, 1000 * DAY, 4, 7) == []
 
 
-def test_a_snapshot_from_the_future_does_not_delay_the_next(module: Callable[[str], ModuleType]) -> None:
+def test_a_snapshot_is_due_an_interval_after_the_last(module: Callable[[str], ModuleType]) -> None:
     snapshots = module("snapshots")
-    ahead = [snapshots.Snapshot(9 * DAY, "of a machine whose clock was wrong")]
-    assert snapshots.due(ahead, DAY, 60)
-    assert not snapshots.due([*ahead, snapshots.Snapshot(DAY - 60, "a minute ago")], DAY, 60)
+    assert snapshots.due([], DAY, 60)
+    assert snapshots.due([snapshots.Snapshot(DAY - 3601, "an hour ago")], DAY, 60)
+    assert not snapshots.due([snapshots.Snapshot(DAY - 60, "a minute ago")], DAY, 60)

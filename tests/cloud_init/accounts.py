@@ -97,7 +97,13 @@ def _arn(name: str) -> str:
 
 def _facts(url: str, **cloud: str) -> dict[str, str]:
     stores = {"bundle_store": f"{url}/bundles", "snapshot_store": f"{url}/snapshots"}
-    names = {"join_secret": "join", "pki_secret": "pki", "world": "sandbox", "cluster": "shop"}
+    names = {
+        "join_secret": "join",
+        "pki_secret": "pki",
+        "desired_state_secret": "desired-state",
+        "world": "sandbox",
+        "cluster": "shop",
+    }
     return {**stores, **names, "status_url": f"{url}/status/AROAEXAMPLE%3A", **cloud}
 
 

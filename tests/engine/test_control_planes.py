@@ -1,11 +1,14 @@
 """`mullion replace-control-plane` and `mullion restore`, on a protected cluster of three, through the command line."""
 
+import hashlib
+import hmac
 import json
 from typing import Any
 
 import pytest
 
 from operations.engine.locate import Engine
+from sandbox.boot.cloud_services import services_of
 
 from . import sampling
 from .clone import Clone
@@ -13,7 +16,9 @@ from .clone import Clone
 pytestmark = pytest.mark.engine
 
 NAMES = {"control-plane-0", "control-plane-1", "control-plane-2"}
-OLDER, NEWER = (f"etcd/20261121T{hour}0000Z-timer.{'ab' * 32}.db" for hour in ("09", "10"))
+OLDER, NEWER = (f"etcd/20261121T{hour}0000Z-timer.{'ab' * 32}" for hour in ("09", "10"))
+"""Names of snapshots before their MAC."""
+PLANTED = f"etcd/20261121T110000Z-timer.{'ab' * 32}.{'cd' * 32}.db"
 
 
 @pytest.fixture(scope="module", params=sampling.each("prod"))
@@ -26,11 +31,27 @@ def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     made.write(cluster)
     done(made.up())
     record = {"cluster": "sha256:a", "epoch": 0, "owner": "i-0", "machine": "control-plane-0", "state": "founded"}
-    store = made.store("snapshots")
+    store, key = made.store("snapshots"), signing_key(made)
+    objects = {signed(key, OLDER): "x", signed(key, NEWER): "y", PLANTED: "z", "founding/0": json.dumps(record)}
     with made.cloud_state() as cloud_state, cloud_state.transaction():
-        for key, content in ((OLDER, "x"), (NEWER, "y"), ("etcd/half.part", "z"), ("founding/0", json.dumps(record))):
+        for key, content in objects.items():
             cloud_state.put_object(store, key, content.encode(), "application/json", versioned=True)
     return made
+
+
+def signing_key(clone: Clone) -> str:
+    """Return the key of the MAC in names of snapshots, as the control plane reads it."""
+    with clone.cloud_state() as cloud_state:
+        machines = services_of(cloud_state).machines
+        documents = (machines.document(each.inputs) or {} for each in cloud_state.resources(machines.type))
+        names = {each["facts"].get("desired_state_secret") for each in documents} - {None}
+        (values,) = (cloud_state.secret_values(machines.key(cloud_state, name)) for name in names)
+        return list(values.values())[-1]
+
+
+def signed(key: str, name: str) -> str:
+    """Return the key of a snapshot with this name."""
+    return f"{name}.{hmac.new(key.encode(), name.encode(), hashlib.sha256).hexdigest()}.db"
 
 
 def done(run: Any) -> str:
@@ -100,9 +121,11 @@ def test_unconfirmed_or_unknown_replacements_are_refused(
 def test_restore_replaces_the_control_plane_and_its_founder_gets_the_newest_snapshot(
     clone: Clone,
 ) -> None:
-    listed = done(clone.run("restore", clone.stack, "--sandbox", "--list"))
+    run = clone.run("restore", clone.stack, "--sandbox", "--list")
+    listed = done(run)
     assert listed.index(NEWER) < listed.index(OLDER)
-    assert "half" not in listed
+    assert PLANTED not in listed
+    assert "1 objects below etcd/" in run.stderr and PLANTED in run.stderr
 
     before = clone.machines()
     said = done(clone.run("restore", clone.stack, "--sandbox", "--confirm", clone.stack))
@@ -118,5 +141,5 @@ def test_restore_replaces_the_control_plane_and_its_founder_gets_the_newest_snap
         "owner": "",
         "machine": "",
         "state": "restore",
-        "snapshot": NEWER,
+        "snapshot": signed(signing_key(clone), NEWER),
     }

@@ -1,30 +1,30 @@
-"""Snapshots of etcd in the snapshot store: taken, verified, named by time, reason and digest, and pruned.
+"""Snapshots of etcd in the snapshot store: taken, verified, named (snapshot_names.py), and pruned.
 
-etcd/20261124T093000Z-timer.<sha256>.db         at an interval
-etcd/20261124T101500Z-1795600000.<sha256>.db    before a change; the pointer's serial is the reason
+Whoever writes the store may plant objects: one without this cluster's MAC or with a future time is no snapshot.
 """
 
 import calendar
 import hashlib
 import mmap
-import re
 import time
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
+import snapshot_names
 from failure import Failure
+from report import say
 from run import Run
+from snapshot_names import PREFIX
 
 from agent import etcd
 from agent.configuration import Configuration
 
-PREFIX = "etcd/"
 TIME = "%Y%m%dT%H%M%SZ"
-KEY = re.compile(PREFIX + r"(\d{8}T\d{6}Z)-(timer|\d+)\.([0-9a-f]{64})\.db")
 DIGEST = 32
 """Bytes of the SHA-256 that etcd appends to a snapshot."""
 DAY = 86400
+IGNORED = "their names lack this cluster's MAC, or have a future time"
 
 
 class Snapshot(NamedTuple):
@@ -35,16 +35,26 @@ class Snapshot(NamedTuple):
     key: str
 
 
-def stored(run: Run) -> list[Snapshot]:
-    """Return all snapshots, newest first. Raise Failure store-failed."""
+def stored(run: Run, now: float) -> tuple[list[Snapshot], list[str]]:
+    """Return the snapshots, newest first, and other objects below PREFIX. Raise Failure store-failed."""
     query, name = run.cloud.LISTING
     url = f"{store(run)}{query}{quote(PREFIX, safe='')}"
     try:
         listed = name.findall(run.ask("store", url).decode())
     except OSError as error:
         raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
-    known = [(KEY.fullmatch(key), key) for key in listed]
-    return sorted((Snapshot(seconds(found[1]), key) for found, key in known if found), reverse=True)
+    secret, found = mac_key(run), list[Snapshot]()
+    for key in listed:
+        parts = snapshot_names.signed(secret, key)
+        if parts and (at := seconds(parts["at"])) <= now:
+            found.append(Snapshot(at, key))
+    known = {each.key for each in found}
+    return sorted(found, reverse=True), [key for key in listed if key not in known]
+
+
+def mac_key(run: Run) -> str:
+    """Return the key of the MAC in names of snapshots."""
+    return run.secret(run.value("facts.desired_state_secret"))
 
 
 def seconds(stamp: str) -> float:
@@ -58,8 +68,8 @@ def store(run: Run) -> str:
 
 
 def due(snapshots: list[Snapshot], now: float, every_minutes: float) -> bool:
-    """Return whether a snapshot is due; ignores snapshots with a future time, from a machine with a wrong clock."""
-    return not any(now - every_minutes * 60 < each.at <= now for each in snapshots)
+    """Return whether a snapshot is due."""
+    return not any(now - every_minutes * 60 < each.at for each in snapshots)
 
 
 def surplus(snapshots: list[Snapshot], now: float, keep: int, days: float) -> list[Snapshot]:
@@ -74,12 +84,12 @@ def make(run: Run, configuration: Configuration, reason: str, now: float) -> str
     file = run.path(name)
     try:
         etcd.etcdctl(run, configuration, "snapshot", "save", name)
-        return upload(run, file, f"{time.strftime(TIME, time.gmtime(now))}-{reason}")
+        return upload(run, file, time.strftime(TIME, time.gmtime(now)), reason)
     finally:
         file.unlink(missing_ok=True)
 
 
-def upload(run: Run, file: Path, name: str) -> str:
+def upload(run: Run, file: Path, stamp: str, reason: str) -> str:
     """Store a complete snapshot; return its key."""
     with (
         file.open("rb") as opened,
@@ -90,7 +100,7 @@ def upload(run: Run, file: Path, name: str) -> str:
             raise Failure(
                 "digest-mismatch", f"{file} is not a complete snapshot: the SHA-256 at its end does not match"
             )
-        key = f"{PREFIX}{name}.{hashlib.sha256(content).hexdigest()}.db"
+        key = snapshot_names.name(mac_key(run), stamp, reason, hashlib.sha256(content).hexdigest())
         try:
             run.ask("store", f"{store(run)}/{key}", "PUT", content, content_type="application/octet-stream")
         except OSError as error:
@@ -99,12 +109,17 @@ def upload(run: Run, file: Path, name: str) -> str:
 
 
 def reconcile(run: Run, configuration: Configuration, now: float) -> dict[str, object]:
-    """Take a snapshot if due and delete surplus ones; return their count and the newest key for the status record."""
-    told, found = configuration["snapshots"], stored(run)
+    """Take a snapshot if due and delete surplus ones; return values for the status record.
+
+    count: of snapshots; newest: key; ignored: count of other objects, which stay in the store.
+    """
+    told, (found, others) = configuration["snapshots"], stored(run, now)
     if due(found, now, told["every_minutes"]):
         make(run, configuration, "timer", now)
-        found = stored(run)
+        found, others = stored(run, now)
+    if others:
+        say(f"{len(others)} objects of the snapshot store are ignored, such as {others[0][:200]}: {IGNORED}", "failed")
     for each in surplus(found, now, told["keep"], told["days"]):
         run.ask("store", f"{store(run)}/{each.key}", "DELETE")
         found.remove(each)
-    return {"count": len(found), "newest": found[0].key if found else ""}
+    return {"count": len(found), "newest": found[0].key if found else "", "ignored": len(others)}

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
+import snapshot_names
 from failure import Failure
 from run import Run, Step
 from writing import write_whole
@@ -18,8 +19,6 @@ from writing import write_whole
 from kinds import founding
 from kinds.files import MODES
 
-KEY = re.compile(r"etcd/[\w.-]+\.([0-9a-f]{64})\.db")
-"""Key of a snapshot in the store; it ends in the snapshot's sha256."""
 IMAGE = re.compile(r"(?m)^(\S+/etcd[:@]\S+)$")
 CONTAINER = "mullion-restore"
 POLL_SECONDS = 2
@@ -51,17 +50,21 @@ def make_restored(run: Run, step: Step) -> None:
 
 
 def fetch(run: Run, step: Step, key: str, file: Path) -> None:
-    """Return the verified snapshot. Raise Failure founding-refused, store-failed or digest-mismatch."""
-    named = KEY.fullmatch(key)
+    """Return the verified snapshot. Raise Failure founding-refused, store-failed or digest-mismatch.
+
+    Neither the record nor the store is trusted.
+    """
+    named = snapshot_names.signed(run.secret(run.value("facts.desired_state_secret")), key)
     if not named:
-        raise Failure("founding-refused", f"the last record names {key!r}, which is no snapshot of etcd")
+        text = f"the last record names {key!r}, which is no snapshot that this cluster's control plane has signed"
+        raise Failure("founding-refused", text)
     url = f"{step['store'].rstrip('/')}/{quote(key)}"
     try:
         content = run.ask("store", url)
     except OSError as error:
         raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
     found = hashlib.sha256(content).hexdigest()
-    if found != named[1]:
+    if found != named["sha256"]:
         raise Failure("digest-mismatch", f"{url} has sha256:{found}, another digest than in its name")
     write_whole(file, content, MODES["private"])
 

@@ -12,7 +12,7 @@ from operations.console.exits import Exit, Stop
 
 NOW = datetime(2026, 11, 21, 12, 30, tzinfo=timezone.utc)
 STORED = SnapshotStore(
-    "b-snapshots", ["etcd/20261121T120000Z-timer.x.db", "etcd/20261120T120000Z-17.y.db"], 2, "sha256:a", "aws"
+    "b-snapshots", ["etcd/20261121T120000Z-timer.x.db", "etcd/20261120T120000Z-17.y.db"], [], 2, "sha256:a", "aws"
 )
 
 
@@ -30,7 +30,7 @@ def test_the_age_of_a_snapshot_comes_from_its_key(key: str, text: str) -> None:
 
 
 def test_a_list_without_snapshots_says_so(clone: Path, mullion: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_planes, "_look", lambda name: SnapshotStore("small-snapshots", [], 1, "", "aws"))
+    monkeypatch.setattr(control_planes, "_look", lambda name: SnapshotStore("small-snapshots", [], [], 1, "", "aws"))
     listed = mullion("restore", "small", "--list")
     assert (listed.exit_code, listed.stdout) == (0, "bucket small-snapshots has no snapshot of etcd yet\n")
 
@@ -43,9 +43,9 @@ def test_restore_chooses_the_newest_snapshot_unless_one_is_named() -> None:
 @pytest.mark.parametrize(
     ("stored", "says"),
     [
-        (SnapshotStore("b-snapshots", [], 2, "sha256:a", "aws"), "b-snapshots has no snapshot of etcd below etcd/"),
+        (SnapshotStore("b-snapshots", [], [], 2, "sha256:a", "aws"), "b-snapshots has no snapshot of etcd below etcd/"),
         (
-            SnapshotStore("b-snapshots", STORED.snapshots, 0, "", "aws"),
+            SnapshotStore("b-snapshots", STORED.snapshots, [], 0, "", "aws"),
             "no record below founding/: prod was never founded",
         ),
     ],
