@@ -20,6 +20,7 @@ from pulumi import Output, ResourceHook, ResourceHookArgs, ResourceHookBinding
 from components.node.role import POOL_LABEL
 from components.plan import ClusterPlan, Machine, MachineGroup
 from components.rollout import simulation
+from components.rollout.downgrades import refuse_older
 from components.rollout.drain import Undrained, drain
 from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, ready_nodes
 from components.spec.choices import Gate
@@ -73,6 +74,9 @@ class Missing:
 class Rollout:
     """The gates of one cluster's pools."""
 
+    version: Output[str]
+    """Kubernetes version of the pools in this run. Set before any resource of a pool is registered."""
+
     def __init__(self, plan: ClusterPlan, machines: Machines, access: Output[Access], *, simulated: bool) -> None:
         """simulated: do not wait, because machines of an unbooted sandbox are ready when their creation returns."""
         self._cluster, self._machines, self._access, self._simulated = plan.name, machines, access, simulated
@@ -107,6 +111,7 @@ class Rollout:
         name = args.name.removeprefix(f"{self._cluster}-")
         pool = self._pools.get(_pool_of(name))
         if pool is not None:
+            await self._refuse_older(name, replaced=planned is not None)
             await self._wait_for_others(pool, name, replaced=planned is not None)
         options = self._options[pool.name] if pool else Options()
         try:
@@ -132,6 +137,14 @@ class Rollout:
                 )
             await asyncio.sleep(POLL_SECONDS)
         self._replacing[pool.name].discard(name)
+
+    async def _refuse_older(self, name: str, *, replaced: bool) -> None:
+        """Raise RuntimeError if a replaced worker's successor would have an older Kubernetes than its Node has."""
+        if replaced and (wanted := await self.version.future()) and (api := await self._api()):
+            try:
+                await refuse_older(api, name, wanted)
+            except Unreachable as error:
+                self._pause_calls(error)
 
     async def _wait_for_others(self, pool: MachineGroup, name: str, *, replaced: bool) -> None:
         """Wait until enough other workers are ready. Raises RuntimeError if none of the missing can become ready."""

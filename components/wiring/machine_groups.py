@@ -172,6 +172,7 @@ def machines(
     """Register all machines of a cluster; return their resources. public_host: of the API, or empty."""
     plan, upgrade, simulated = context.plan, context.upgrade, simulation.is_simulated(context.target)
     rollout = gates.Rollout(plan, records, context.access(public_host), simulated=simulated)
+    rollout.version = upgrade.version
     control_plane = ControlPlane(plan.name, plan.control_plane, cloud_machines, protect=plan.spec.protect, opts=opts)
     key = context.generated.desired_state_key
     upgrade.source = ControlPlaneRecords(records, control_plane.instance_ids, key)

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pulumi
 import pytest
 
+from components.rollout.gates import Rollout
 from components.rollout.provider_calls import ControlPlaneRecords, ProviderError
 from components.rollout.signed_documents import members_document, pointer_document
 from tests.agent.conftest import KEY
@@ -67,6 +68,35 @@ def test_an_older_pointer_does_not_roll_pools_back(monkeypatch: pytest.MonkeyPat
     assert version_of_pools(now, [WANTED, WANTED], monkeypatch) == WANTED
     with pytest.raises(pulumi.RunError, match=r"desired-state\.json .* is refused: it has Kubernetes 1\.35\.8"):
         version_of_pools(old, [WANTED, WANTED], monkeypatch)
+
+
+@pytest.mark.parametrize("has", ["v1.36.4", "v1.36.5", "v1.36.4+distribution"])
+def test_a_replayed_pointer_takes_no_worker_to_an_older_version(has: str) -> None:
+    """Put the pointer of the middle of an upgrade back (new control plane, old pools), or an older status record of a
+    control plane: both are this cluster's own, and `up` decides the pools' version from them.
+
+    Refused by: the gate before a worker is replaced, by the version of its Node.
+    """
+    asked = list[str]()
+
+    class Api:
+        """The cluster's API, which no writer of the store can change."""
+
+        async def call(self, method: str, path: str) -> Any:
+            asked.append(f"{method} {path}")
+            return {"status": {"nodeInfo": {"kubeletVersion": has}}}
+
+    async def reached() -> Api:
+        return Api()
+
+    def gate(version: str) -> None:
+        rollout: Any = SimpleNamespace(version=Kept(version), _api=reached)
+        asyncio.run(Rollout._refuse_older(rollout, "web-0", replaced=True))
+
+    with pytest.raises(RuntimeError, match=r"and its successor would have 1\.35\.8: desired-state\.json or a control"):
+        gate(OLD)
+    gate("1.36.5")
+    assert asked == ["GET /api/v1/nodes/web-0"] * 2
 
 
 def test_another_signed_document_is_no_pointer(monkeypatch: pytest.MonkeyPatch) -> None:

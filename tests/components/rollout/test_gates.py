@@ -79,6 +79,7 @@ def hooks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gates, "POLL_SECONDS", 0)
     monkeypatch.setattr(Rollout, "_drain", drained)
     monkeypatch.setattr(Rollout, "_nodes", _no_api)
+    monkeypatch.setattr(Rollout, "_refuse_older", _no_api)
 
 
 async def drained(self: Rollout, name: str, seconds: float, resource: Any) -> None:
@@ -128,7 +129,7 @@ def test_a_registered_worker_passes_the_gate_registered() -> None:
         leave(rollout, "web-0")
 
 
-async def _no_api(*_: Any) -> None:
+async def _no_api(*_: Any, **__: Any) -> None:
     """Return no Nodes, so that only status records decide."""
 
 

@@ -1,0 +1,32 @@
+"""Refusal to replace a worker by one with an older Kubernetes.
+
+The program decides the pools' version from documents in the bundle store: the signed pointer and status records of the
+control plane. Whoever writes the store may put older ones back. No stack file takes a pool to an older version.
+"""
+
+import re
+
+from components.releases import older
+from components.rollout.kubernetes_api import KubernetesApi, Refused
+from components.rollout.signed_documents import POINTER
+
+VERSION = re.compile(r"v(\d{1,3}\.\d{1,3}\.\d{1,3})(?:[-+].*)?")
+"""Form of a kubelet's version in a Node, such as v1.36.4."""
+
+
+async def refuse_older(api: KubernetesApi, name: str, wanted: str) -> None:
+    """Raise RuntimeError if a worker's Node has a newer Kubernetes than its successor gets. Raises Unreachable.
+
+    wanted: version of the successor. A Node that does not exist, or reports no version, passes.
+    """
+    try:
+        node = await api.call("GET", f"/api/v1/nodes/{name}")
+    except Refused:
+        return
+    has = VERSION.fullmatch(str(((node.get("status") or {}).get("nodeInfo") or {}).get("kubeletVersion")))
+    if has and older(wanted, has[1]):
+        raise RuntimeError(
+            f"{name} has Kubernetes {has[1]}, and its successor would have {wanted}: {POINTER} or a control plane's "
+            "status record in the bundle store is older than the cluster. The worker was not changed. Find out who "
+            "wrote it; repair the control plane, so that each of its machines reports its version, then run this again"
+        )
