@@ -5,6 +5,7 @@ control plane. Whoever writes the store may put older ones back. No stack file t
 """
 
 import re
+from typing import Any
 
 from components.releases import older
 from components.rollout.kubernetes_api import KubernetesApi, Refused
@@ -23,7 +24,9 @@ async def refuse_older(api: KubernetesApi, name: str, wanted: str) -> None:
         node = await api.call("GET", f"/api/v1/nodes/{name}")
     except Refused:
         return
-    has = VERSION.fullmatch(str(((node.get("status") or {}).get("nodeInfo") or {}).get("kubeletVersion")))
+    status: dict[str, Any] = node.get("status") or {}
+    info: dict[str, str] = status.get("nodeInfo") or {}
+    has = VERSION.fullmatch(info.get("kubeletVersion", ""))
     if has and older(wanted, has[1]):
         raise RuntimeError(
             f"{name} has Kubernetes {has[1]}, and its successor would have {wanted}: {POINTER} or a control plane's "

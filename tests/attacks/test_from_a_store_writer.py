@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import importlib
 import json
 import tarfile
 from collections.abc import Callable
@@ -219,8 +220,7 @@ def test_a_machine_does_not_start_from_a_planted_snapshot(
     planted = snapshot_key("20261121T122900Z", "b3RoZXI=", hashlib.sha256(b"evil").hexdigest())
     store = module("snapshots").store(run)
     run.ask("store", f"{store}/{planted}", "PUT", b"evil", content_type="application/octet-stream")
-    from kinds import restoring
-
+    restoring = importlib.import_module("kinds.restoring")
     with pytest.raises(Exception, match="no snapshot that this cluster's control plane has signed"):
         restoring.fetch(run, {"store": store}, planted, tmp_path / "snapshot.db")
     assert not (tmp_path / "snapshot.db").exists()
