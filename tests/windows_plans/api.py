@@ -11,6 +11,7 @@ import re
 import ssl
 import tempfile
 import threading
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -96,7 +97,8 @@ class Api:
 
     authority: Authority
     host: str
-    token: str
+    tokens: Callable[[], Collection[str]]
+    """Returns the bootstrap tokens that exist now."""
     version: str = "1.32.13"
     ranges: dict[str, str] = field(default_factory=dict[str, str])
     """Pod range by node, for nodes that must not get the next free range."""
@@ -233,7 +235,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _who(self) -> str:
         header = self.headers.get("Authorization", "")
         if header:
-            return "bootstrap" if header == f"Bearer {self.api.token}" else ""
+            return "bootstrap" if header.removeprefix("Bearer ") in self.api.tokens() else ""
         shown: Any = self.connection.getpeercert()  # type: ignore[attr-defined]
         names = {key: value for row in (shown or {}).get("subject", ()) for key, value in row}
         return names.get("commonName", "") if names.get("organizationName") == "system:nodes" else ""

@@ -1,7 +1,10 @@
 """The network of these Windows nodes: with the cloud, the publishers and an API server."""
 
+import hmac
+import json
 import os
-from collections.abc import Iterator
+import string
+from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +73,19 @@ class NodeNetwork:
         network.run("-n", space, *words)
 
 
+def join_tokens(objects: MutableMapping[str, bytes]) -> set[str]:
+    """Return the tokens of machines that announced themselves, as the control plane's agent derives them."""
+    records = [json.loads(content) for name, content in objects.items() if name.startswith("/bundles/join/")]
+    return {join_token(TOKEN, record["number"]) for record in records}
+
+
+def join_token(secret: str, number: str) -> str:
+    """Return a machine's token (cloud-init/linux/joining.py)."""
+    digest = hmac.digest(secret.encode(), number.encode(), "sha256")
+    text = "".join((string.digits + string.ascii_lowercase)[byte % 36] for byte in digest[:22])
+    return f"{text[:6]}.{text[6:]}"
+
+
 @contextmanager
 def node_network(folder: Path) -> Iterator[NodeNetwork]:
     """Create the network, and remove it at the end."""
@@ -77,7 +93,8 @@ def node_network(folder: Path) -> Iterator[NodeNetwork]:
     network.up(net, NODES)
     try:
         network.run("-n", net, "addr", "add", f"{METADATA}/32", "dev", "br0")
-        api = Api(Authority(), API_HOST, TOKEN)
+        objects: list[MutableMapping[str, bytes]] = []
+        api = Api(Authority(), API_HOST, lambda: join_tokens(objects[0]))
         servers: list[Any] = [within(net, lambda: api.start(ROUTER, 6443))]
 
         def here(start: Any) -> Any:
@@ -85,6 +102,7 @@ def node_network(folder: Path) -> Iterator[NodeNetwork]:
 
         with serving(folder, ROUTER, here) as cloud, publishing(ROUTER, here) as downloads:
             cloud.secrets["join"] = TOKEN
+            objects.append(cloud.objects)
             cloud.objects["/bundles/ca.crt"] = api.authority.pem.encode()
             yield NodeNetwork(net, cloud, downloads, api)
         for server in servers:
