@@ -147,7 +147,7 @@ def test_a_restart_of_hns_restarts_flanneld_and_kube_proxy_at_most_three_times_a
     for turn in (5, 6):
         assert rounds[2 * turn] == rounds[2 * turn + 1], "the fourth restart within an hour waits"
     assert log(node).count("HNS was restarted") == 4, "three restarts, and one line about those that wait"
-    assert "the next one waits" in log(node)
+    assert "the next restart waits" in log(node)
     assert len(memory(node)["network_watch"]["restarts"]) == 3
 
 

@@ -67,10 +67,16 @@ MORE = (
 
 
 @pytest.fixture(scope="session")
-def plans(rendered: tuple[Rendered, ...], kubernetes: str) -> Mapping[str, Rendered]:
-    """Return the plans of Windows Server 2022 by variant."""
+def all_plans(rendered: tuple[Rendered, ...], kubernetes: str) -> Mapping[tuple[str, str], Rendered]:
+    """Return the plans of Windows machines by operating system and variant."""
     more = [each for variant in MORE for each in of_variant(kubernetes, variant)]
-    found = {each.variant: each for each in (*rendered, *more) if each.pool == "windows" and each.os == "windows-2022"}
+    return {(each.os, each.variant): each for each in (*rendered, *more) if each.pool == "windows"}
+
+
+@pytest.fixture(scope="session")
+def plans(all_plans: Mapping[tuple[str, str], Rendered], kubernetes: str) -> Mapping[str, Rendered]:
+    """Return the plans of Windows Server 2022 by variant."""
+    found = {variant: each for (os, variant), each in all_plans.items() if os == "windows-2022"}
     if not found:
         pytest.skip(f"Kubernetes {kubernetes} does not run on Windows Server 2022")
     return found
