@@ -108,7 +108,7 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "The kubelet's certificate has expired, is lost, or is another node's",
         "CP-05",
-        "Repaired at boot: the machine reads a new token and joins again; with a valid certificate it reads no token.",
+        "Repaired at boot, and within minutes once it has expired: the machine derives a new token and joins again.",
         steps=("bootstrap", "joined", "node-certificate"),
         errors=("secret-unavailable", "node-unregistered"),
         proofs=("windows_plans/events.py::the certificate is lost",),

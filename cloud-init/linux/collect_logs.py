@@ -23,6 +23,7 @@ from pathlib import Path
 import epoch
 import loader
 import programs
+import rejoining
 from clouds import CLOUDS
 from failure import Failure
 from run import STATE, Run
@@ -168,6 +169,7 @@ def main(words: list[str], root: Path = Path("/")) -> None:
     if given.requested:
         try:
             epoch.follow(told, root)
+            rejoining.follow(told, root)
         finally:
             answer(told, root)
     else:

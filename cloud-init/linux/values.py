@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import joining
+import announcing
 from failure import Failure
 
 if TYPE_CHECKING:
@@ -38,6 +38,6 @@ FOUND: dict[str, Callable[[Run], str]] = {
     "address_range": lambda run: f"{_address(run)}/32",
     "provider_id": lambda run: run.cloud.provider_id(),
     "pod_subnet": _pod_subnet,
-    "bootstrap_token": joining.announce,
+    "bootstrap_token": lambda run: announcing.announce(run, run.value("facts.join_secret")),
 }
 """Function that finds each value; Run caches the result until a step fails."""

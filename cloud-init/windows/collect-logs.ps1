@@ -201,6 +201,7 @@ foreach ($folder in 'modules', 'kinds') {
 }
 $known = Read-Json "$Mullion\machine.json"
 if ($Requested) { Invoke-NetworkWatch (New-Run $known $false) }
+if ($Requested) { Start-Rejoin $known['machine']['name'] }
 if ($epoch) { Invoke-NewEpoch (New-Run $known $false) $epoch }
 if ($Requested -and -not $asked) { exit 0 }
 $archive = New-RedactedZip (New-Collection $known) @(Get-Source) { param($source) Get-SourceText $source }

@@ -117,6 +117,7 @@ def _prepared(role: Role) -> tuple[Step, ...]:
         step("file", "init-config", path=kubeadm.INIT_CONFIG, format="documents", content=documents),
         *agent.upgrade(role, FOUNDER, _CONTINUED),
         kubeadm.service(role),
+        kubeadm.rejoin(DONE),
     )
 
 

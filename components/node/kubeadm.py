@@ -6,7 +6,7 @@ from components import releases
 from components.node import admission, egress, kubelet, proxy, sign_in
 from components.node.endpoint import authority, kubeconfig
 from components.node.kinds import Step, ref, step
-from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, PKI
+from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, LINUX_NODE_CERTIFICATE, PKI
 from components.node.merge import merge
 from components.node.role import Role
 from components.spec.models import ApiAccess, NetworkMode
@@ -42,6 +42,8 @@ _API_SERVER = {
 _CONTROLLER_MANAGER = {
     # kubeadm's value, without the approver: the agent alone approves kubelets' certificate requests
     "controllers": f"*,bootstrapsigner,tokencleaner,-{APPROVER}",
+    # certificates cannot be revoked, so a stolen one ends within a day; default a year (kubernetes 1.19 on)
+    "cluster-signing-duration": "24h0m0s",
     "profiling": "false",
 }
 
@@ -205,6 +207,23 @@ def service(role: Role) -> Step:
         restart_seconds=10,
         restarts_on=[program],
         **egress.variables(role),
+    )
+
+
+def rejoin(joined: str) -> Step:
+    """Return the step with which a machine joins again if its certificate ended while it was powered off.
+
+    joined: file that exists once kubeadm has made the first certificate.
+    """
+    return step(
+        "kubelet-bootstrap",
+        "rejoin",
+        path=LINUX.kubelet_bootstrap,
+        kubeconfig=kubeconfig(LINUX.ca, {}),
+        secret=ref("facts.join_secret"),
+        certificate=LINUX_NODE_CERTIFICATE,
+        node=ref("machine.name"),
+        requires=joined,
     )
 
 

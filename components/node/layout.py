@@ -125,6 +125,9 @@ AUTHENTICATED_USERS = "S-1-5-11"
 """SID of the group of all accounts that have signed in, with IIS' application pools, NETWORK SERVICE and users that an
 image creates."""
 
+LINUX_NODE_CERTIFICATE = "/var/lib/kubelet/pki/kubelet-client-current.pem"
+"""The node's client certificate and key on Linux."""
+
 WINDOWS_NODE_CERTIFICATE = r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"
 """The node's client certificate and key, which the kubelet renews."""
 

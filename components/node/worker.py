@@ -26,6 +26,7 @@ def linux(role: Role) -> tuple[Phase, ...]:
                 *kubeadm.preparation(role),
                 kubeadm.service(role),
                 step("directory", "state", path=STATE, access="private"),
+                kubeadm.rejoin(f"{STATE}/joined"),
                 # a pool with a newer version also waits in this step until the control plane has that version
                 step(
                     "api-version",

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
 from ipaddress import ip_address
 from pathlib import Path
 from types import ModuleType
@@ -61,7 +62,7 @@ def announce(account: Account, name: str, folder: Path) -> str:
     """Announce a machine as its executor does; return its bootstrap token."""
     with account.on(name) as facts:
         root = folder / account.instances[name]
-        return importlib.import_module("joining").announce(machine_run(name, facts, root))
+        return importlib.import_module("announcing").announce(machine_run(name, facts, root), "join")
 
 
 @pytest.fixture
@@ -216,6 +217,18 @@ def test_the_token_of_a_replaced_machine_is_refused(served: Served, agent: Agent
     asked = served.request(served.pem("web-1"), CLIENT, {"token": token})
     agent.round()
     assert verdict(api, asked)[0] == "Denied"
+
+
+def test_a_stolen_certificate_ends_within_a_day(served: Served, agent: Agent, tmp_path: Path) -> None:
+    """Also a serving certificate; Kubernetes cannot revoke either."""
+    own = joined(served, agent, "web-1", tmp_path)
+    names = [x509.DNSName("web-1"), x509.IPAddress(ip_address("10.20.1.5"))]
+    asked = served.request(served.pem("web-1", names), SERVING, own)
+    agent.round()
+    for certificate in (own, served.issued(asked)):
+        found = x509.load_pem_x509_certificate(certificate["certificate"].read_bytes())
+        left = found.not_valid_after_utc - datetime.now(timezone.utc)
+        assert timedelta(hours=23) < left <= timedelta(hours=24)
 
 
 def test_a_machine_that_lost_its_certificate_joins_again(served: Served, agent: Agent, tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_linux_implements_a_kind_with_the_tables_fields_and_timeout(node: Module
     assert set(kind.required.split()) == {each for each, field in fields.items() if field.required}
     assert set(kind.optional.split()) == {each for each, field in fields.items() if not field.required}
     assert kind.seconds == table.seconds
-    types = {each: JSON_TYPES.get(kinds.TYPES.get(each, str)) for each in fields}
+    types = {each: JSON_TYPES.get(kind.types.get(each, str)) for each in fields}
     assert types == {each: json_type(field) for each, field in fields.items()}
 
 

@@ -60,6 +60,8 @@ class OnLinux:
         }
         if kind in named:
             return named[kind]
+        if kind == "certificate":
+            return authority.node_pem(name)
         if kind == "ca":
             return authority.other_pem() if name else authority.pem(authority.authority())
         return f"{self.downloads.urls[kind]}/{name}".rstrip("/")

@@ -25,6 +25,7 @@ ASKING = {
     "etcd-restored",
     "bootstrap-token",
     "certificate-authority",
+    "kubelet-bootstrap",
 }
 """Step kinds that call the cloud."""
 OF_CLOUDS = [

@@ -1,6 +1,6 @@
 """Bootstrap tokens of machines that announced that they want to join: one for each machine, valid for an hour.
 
-A machine's announcement is an object that only this machine may write (joining.py). The token's Secret names the
+A machine's announcement is an object that only this machine may write (announcing.py). The token's Secret names the
 member and the machine, so that a certificate request made with it is one of that machine.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote
 
-import joining
+import announcing
 from report import say
 
 from agent.api import Refused
@@ -83,7 +83,9 @@ def admit(seen: Seen, member: dict[str, Any], instance: str) -> None:
     number = announced(seen, member, instance)
     if not number:
         return
-    identifier, _, secret = joining.token(seen.run.secret(seen.run.value("facts.join_secret")), number).partition(".")
+    identifier, _, secret = announcing.token(seen.run.secret(seen.run.value("facts.join_secret")), number).partition(
+        "."
+    )
     seen.run.keep_unsaid(f"{identifier}.{secret}")
     found = seen.api.find(f"{TOKENS}{identifier}")
     ends = moment(decoded(found).get("expiration", "")) if found else 0.0
@@ -113,7 +115,7 @@ def announced(seen: Seen, member: dict[str, Any], instance: str) -> str:
     """Return the number that the machine announced; empty if it announced nothing that can be used."""
     store = seen.run.value("facts.bundle_store").rstrip("/")
     try:
-        content = seen.run.ask("store", joining.place(store, quote(member["records"], safe=""), instance))
+        content = seen.run.ask("store", announcing.place(store, quote(member["records"], safe=""), instance))
     except HTTPError as error:
         if error.code in ABSENT:
             return ""

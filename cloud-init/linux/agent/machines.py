@@ -11,11 +11,10 @@ import hashlib
 import json
 import time
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 import compute
-from kinds.cluster import VERSION, elements
+import x509
 from run import Run
 
 from agent.api import Api
@@ -23,9 +22,6 @@ from agent.memory import Memory
 
 MACHINES = "mullion-machines"
 """Name of the ConfigMap."""
-BEFORE_VALIDITY = 3
-"""Fields of a TBSCertificate before the validity, without the version (RFC 5280, 4.1)."""
-BEGIN, END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 
 
 @dataclass(frozen=True)
@@ -115,19 +111,5 @@ def ended(status: dict[str, Any]) -> bool:
 
 def certificate(encoded: str) -> tuple[str, float]:
     """Return the sha256 (hex) and the end of the first certificate of base64-encoded PEM."""
-    body = base64.b64decode(encoded).decode().partition(BEGIN)[2].partition(END)[0]
-    der = base64.b64decode(body)
-    content = next(elements(next(elements(der))[1]))[1]
-    fields = [whole for tag, _, whole in elements(content) if tag != VERSION]
-    ((_, validity, _),) = elements(fields[BEFORE_VALIDITY])
-    (_, (kind, end, _)) = elements(validity)
-    return hashlib.sha256(der).hexdigest(), moment(kind, end.decode("ascii"))
-
-
-UTC_TIME = 0x17
-
-
-def moment(kind: int, text: str) -> float:
-    """Return a UTCTime (YYMMDDHHMMSSZ, the years 1950 to 2049) or GeneralizedTime (YYYYMMDDHHMMSSZ)."""
-    century = ("20" if int(text[:2]) < 50 else "19") if kind == UTC_TIME else ""
-    return datetime.strptime(f"{century}{text[:-1]}+0000", "%Y%m%d%H%M%S%z").timestamp()
+    der = x509.first(base64.b64decode(encoded).decode())
+    return hashlib.sha256(der).hexdigest(), x509.end(der)

@@ -8,7 +8,7 @@ import binascii
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kinds.cluster import elements
+from x509 import elements
 
 BEGIN, END = "-----BEGIN CERTIFICATE REQUEST-----", "-----END CERTIFICATE REQUEST-----"
 SEQUENCE, SET, OID, OCTETS, TRUTH, ATTRIBUTES = 0x30, 0x31, 0x06, 0x04, 0x01, 0xA0

@@ -19,6 +19,7 @@ from kinds import (
     endpoint,
     files,
     founding,
+    joining,
     keys,
     kubeadm,
     network,
@@ -38,7 +39,7 @@ FIELDS: dict[type, str] = {
     object: "content input",
 }
 TYPES = {name: kind for kind, names in FIELDS.items() for name in names.split()}
-"""Type of a field by name, the same in every kind; fields that are not listed are strings."""
+"""Type of a field by name, the same in every kind but for its `documents`; fields that are not listed are strings."""
 STEERING = ("kind", "name", "retries", "timeout_seconds")
 
 
@@ -50,13 +51,20 @@ class Kind(NamedTuple):
     required: str = ""
     optional: str = ""
     seconds: int = 120
+    documents: str = ""
+    """Fields that may have any type here, also if they are strings elsewhere."""
+
+    @property
+    def types(self) -> dict[str, type]:
+        """Return the type of a field by name; fields that are missing are strings."""
+        return TYPES | dict.fromkeys(self.documents.split(), object)
 
     def check(self, step: Step) -> None:
         """Raise Failure step-invalid if a required field is missing, or a field is unknown or of another type."""
         required, optional = self.required.split(), self.optional.split()
         missing = [each for each in required if each not in step]
         unknown = [each for each in step if each not in (*required, *optional, *STEERING)]
-        wrong = [name for name, value in step.items() if not typed(value, TYPES.get(name, str))]
+        wrong = [name for name, value in step.items() if not typed(value, self.types.get(name, str))]
         for text, names in (("it lacks", missing), ("there is no", unknown), ("of another type:", wrong)):
             if names:
                 raise Failure("step-invalid", f"kind {step['kind']}: {text} {', '.join(names)}")
@@ -102,6 +110,13 @@ KINDS = {
     ),
     "kubeadm": Kind(
         kubeadm.kubeadm_holds, kubeadm.make_kubeadm, "argv done", "input requires clears again ends data snapshot", 900
+    ),
+    "kubelet-bootstrap": Kind(
+        joining.bootstrap_holds,
+        joining.make_bootstrap,
+        "path kubeconfig secret certificate node",
+        "requires",
+        documents="kubeconfig",
     ),
     "endpoint": Kind(endpoint.endpoint_holds, endpoint.make_endpoint, "host address peers founder joined ca", "", 300),
     "api-version": Kind(endpoint.version_holds, endpoint.make_version, "url ca version", "", 1800),

@@ -1,51 +1,21 @@
 """The cluster's CA bundle and bootstrap token."""
 
 import base64
-import binascii
-import hashlib
 import json
 import re
 import textwrap
-from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 
 from failure import Failure
 from run import Run, Step
 from writing import write_whole
+from x509 import BEGIN, END, key_hash
 
 from kinds.files import MODES, bits_of, plain
 
-BEGIN, END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
-VERSION = 0xA0
-"""DER tag of the version field."""
 TOKEN = re.compile(r"[a-z0-9]{6}\.[a-z0-9]{16}")
 NOBODY = "system:bootstrappers:mullion:none"
 """Group without rights; kubeadm makes no token without a group."""
-BEFORE_KEY = 5
-"""Fields of a TBSCertificate before subjectPublicKeyInfo, without the version (RFC 5280, 4.1): serial number,
-signature, issuer, validity, subject."""
-
-
-def elements(der: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield (tag, body, whole element) of consecutive DER elements. Raise IndexError if one is cut off."""
-    while der:
-        length, start = der[1], 2
-        if length & 0x80:
-            start += length & 0x7F
-            length = int.from_bytes(der[2:start], "big")
-        if start + length > len(der):
-            raise IndexError("an element is cut off")
-        yield der[0], der[start : start + length], der[: start + length]
-        der = der[start + length :]
-
-
-def key_hash(der: bytes) -> str:
-    """Return sha256:<hex> of a certificate's public key, in kubeadm's format. Raise IndexError or StopIteration if the
-    DER is no certificate.
-    """
-    certificate = next(elements(der))[1]
-    fields = [whole for tag, _, whole in elements(next(elements(certificate))[1]) if tag != VERSION]
-    return f"sha256:{hashlib.sha256(fields[BEFORE_KEY]).hexdigest()}"
 
 
 def pinned(pem: str, expected: str) -> str | None:
@@ -58,7 +28,7 @@ def pinned(pem: str, expected: str) -> str | None:
         certificates = [base64.b64decode(part.partition(END)[0]) for part in pem.split(BEGIN)[1:]]
         if not certificates or {key_hash(der) for der in certificates} != {expected}:
             return None
-    except (binascii.Error, IndexError, StopIteration):
+    except ValueError:
         return None
     return "".join(f"{BEGIN}\n{lines(der)}\n{END}\n" for der in certificates)
 
@@ -112,7 +82,7 @@ def token_holds(run: Run, step: Step) -> bool:
 def make_token(run: Run, step: Step) -> None:
     """Create a token with kubeadm whose group has no rights, and store it; it is in no argument and no message.
 
-    Each machine derives its own token from it (joining.py).
+    Each machine derives its own token from it (announcing.py).
     """
     words = ("token", "create", "--kubeconfig", step["kubeconfig"], "--ttl", f"{step['lifetime_hours']}h")
     words += ("--groups", NOBODY)

@@ -1,6 +1,7 @@
 # Becoming a node: the kubelet's credentials, the Node object, container images that fit the build.
 
 $BootstrapService = 'kubelet'
+$NodeCertificate = 'C:\var\lib\kubelet\pki\kubelet-client-current.pem'
 
 # .SYNOPSIS
 # Return whether the kubelet has a certificate of this node that has not expired.
@@ -45,6 +46,18 @@ function Set-KubeletBootstrapStep {
     # The kubelet's own link; its target stays. The kubelet would use a certificate with the wrong node name.
     try { [IO.File]::Delete($Step['certificate']) } catch [IO.DirectoryNotFoundException] { [void] 'there is none' }
     Write-Content $Step['path'] $content $Access.private
+}
+
+# .SYNOPSIS
+# Start the executor if the certificate has ended while the machine runs: the kubelet cannot renew it, and the executor
+# joins again. Before the first certificate the executor needs no start.
+function Start-Rejoin {
+    [CmdletBinding()]
+    param([string] $Node)
+    $step = @{ certificate = $NodeCertificate; node = $Node }
+    if ([IO.File]::Exists($NodeCertificate) -and -not (Test-NodeCertificate $step)) {
+        Start-ScheduledTask -TaskName 'mullion'
+    }
 }
 
 # .SYNOPSIS

@@ -1,6 +1,6 @@
 # Announcement of a machine that wants to join: an object of the bundle store with a random number, made once on the
 # machine. The bootstrap token is derived from this number and the secret `join`, so the number alone is no secret. The
-# control plane's agent creates the same token in the cluster (joining.py of Linux).
+# control plane's agent creates the same token in the cluster (announcing.py of Linux).
 
 $JoinNumber = "$env:ProgramData\mullion\join-number"
 $JoinLetters = '0123456789abcdefghijklmnopqrstuvwxyz'

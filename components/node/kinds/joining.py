@@ -16,13 +16,19 @@ JOINING: dict[str, Kind] = {
             "secret": Field(NAME, "Name of the secret with the token; it is read only while a token is needed."),
             "certificate": Field(PATH, "PEM file with the kubelet's certificate and key."),
             "node": Field(NAME, "Node name; the certificate's user is system:node:<node>."),
+            "requires": Field(
+                PATH,
+                "Do nothing without this file: kubeadm makes the first certificate.",
+                required=False,
+                systems=("linux",),
+            ),
         },
         compares="User and expiry of the certificate; the file with the current token in the store.",
-        sets="With a valid certificate, deletes the file. Otherwise stops the kubelet, so that its next start"
-        " bootstraps, deletes the certificate, and writes the file for SYSTEM and Administrators only.",
+        sets="With a valid certificate, deletes the file. Otherwise deletes the certificate and writes the file, which"
+        " only root, or SYSTEM and Administrators, can read. Stops the kubelet before this on Windows, restarts it"
+        " afterwards on Linux; at its next start it bootstraps.",
         undo="an expired certificate or one of another node; a token that is no longer needed",
         cuts=(Cut.BEFORE_SET, Cut.BEFORE_RENAME, Cut.AFTER_SET),
-        systems=_WINDOWS,
         image=False,
     ),
     "node-object": Kind(

@@ -32,7 +32,7 @@ REFERENCES: dict[str, str] = {
     "node.source_vip": "Address that the source-vip step has reserved.",
     "node.address_range": "node.address as a range of one address: 10.20.1.4/32.",
     "node.pod_subnet": "Pod range of this node: on Windows from the step pod-range, on Linux from flannel's file.",
-    "node.bootstrap_token": "This machine's bootstrap token (joining.py); never written to a log or a result.",
+    "node.bootstrap_token": "This machine's bootstrap token (announcing.py); never written to a log or a result.",
     "node.mtu": "Output of the probe that records mtu.",
     "node.os_version": "Output of the probe that records os_version.",
 }

@@ -30,7 +30,7 @@ ADVERTISED = "192.0.2.10"
 """Advertised address: kubeadm accepts no loopback address. Nothing listens there."""
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 CHECKS_KUBELETS = "kubelet-certificate-authority"
-APPROVALS = ("controllers",)
+APPROVALS = ("controllers", "cluster-signing-duration")
 """Planned flags that decide who approves and what is signed."""
 NAMESPACES = {f"namespace/{name}" for name in ("default", "kube-node-lease", "kube-public", "kube-system")}
 

@@ -37,8 +37,11 @@ def place(store: str, records: str, instance: str) -> str:
     return f"{store}/join/{records}{instance}.json"
 
 
-def announce(run: Run) -> str:
-    """Announce this machine; return its bootstrap token. Raise Failure store-failed or secret-unavailable."""
+def announce(run: Run, secret: str) -> str:
+    """Announce this machine; return its bootstrap token. Raise Failure store-failed or secret-unavailable.
+
+    secret: name of the secret `join`.
+    """
     path = run.path(NUMBER)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,6 +54,6 @@ def announce(run: Run) -> str:
         run.ask("store", place(store, records, me), "PUT", body, content_type="application/json")
     except (OSError, ValueError) as error:
         raise Failure("store-failed", f"{store}/join: {type(error).__name__}: {error}") from None
-    made = token(run.secret(run.value("facts.join_secret")), number)
+    made = token(run.secret(secret), number)
     run.keep_unsaid(made)
     return made
