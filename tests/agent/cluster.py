@@ -6,6 +6,7 @@ import importlib
 import re
 from typing import Any
 
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 KINDS = {
     "/api/v1/nodes": ("v1", "Node"),
     "/api/v1/namespaces/kube-system/configmaps": ("v1", "ConfigMap"),
@@ -17,6 +18,10 @@ KINDS = {
     "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases": ("coordination.k8s.io/v1", "Lease"),
     "/apis/certificates.k8s.io/v1/certificatesigningrequests": ("certificates.k8s.io/v1", "CertificateSigningRequest"),
     "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings": ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+    f"{ADMISSION}/validatingadmissionpolicies": ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
+    f"{ADMISSION}/validatingadmissionpolicybindings": (
+        *("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
+    ),
 }
 MERGE = "application/merge-patch+json"
 TAINT = {"key", "value", "effect", "timeAdded"}

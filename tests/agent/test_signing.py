@@ -81,13 +81,16 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "an old API server, and certificates of earlier machines": (
         *("deny", spec(pem(), **node_user("web-0"))),
         *(
-            {"present": NEW, "issued": {"instance": NEW, "certificates": {MARK: 2e9}, "older": HOUR + 1}},
+            {"present": NEW, "issued": {"instance": NEW, "certificates": {MARK: 2e9}, "before": {FOREIGN: HOUR + 1}}},
             "can renew once",
         ),
     ),
     "an old API server, and earlier certificates have ended": (
         *("approve", spec(pem(), **node_user("web-0"))),
-        *({"present": NEW, "issued": {"instance": NEW, "certificates": {MARK: 2e9}, "older": HOUR}}, "renews"),
+        *(
+            {"present": NEW, "issued": {"instance": NEW, "certificates": {MARK: 2e9}, "before": {FOREIGN: HOUR}}},
+            "renews",
+        ),
     ),
     "a server with a certificate of an earlier machine": (
         *("deny", spec(pem(names=OWN), SERVING, **used(FOREIGN)), RUNS, "not issued to"),

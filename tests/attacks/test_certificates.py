@@ -48,6 +48,7 @@ class Agent:
             run = machine_run("control-plane-0", facts, Path("/nowhere"))
             given = (run, self.api, self.account.members(), True, self.silent, lambda name: None)
             self.module("announcements").reconcile(self.module("seen").Seen(*given))
+            self.module("revocations").reconcile(self.module("seen").Seen(*given))
             self.module("signing").reconcile(self.module("seen").Seen(*given))
 
 
@@ -76,7 +77,7 @@ def agent(account: Account, api: Any, module: Callable[[str], ModuleType]) -> It
 
 def forget(api: Any) -> None:
     """Delete what a test leaves."""
-    record = "/api/v1/namespaces/kube-system/configmaps/mullion-machines"
+    records = [f"/api/v1/namespaces/kube-system/configmaps/mullion-{each}" for each in ("machines", "revoked")]
     leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
     for folder in (NODES, REQUESTS, leases):
         for each in api.call("GET", folder)["items"]:
@@ -84,8 +85,9 @@ def forget(api: Any) -> None:
     for each in api.call("GET", "/api/v1/namespaces/kube-system/secrets")["items"]:
         if each["metadata"]["name"] != f"bootstrap-token-{TOKEN[:6]}":
             api.call("DELETE", f"/api/v1/namespaces/kube-system/secrets/{each['metadata']['name']}")
-    if api.find(record):
-        api.call("DELETE", record)
+    for record in records:
+        if api.find(record):
+            api.call("DELETE", record)
 
 
 def verdict(api: Any, name: str) -> tuple[str, str]:

@@ -19,7 +19,19 @@ from phases import read_plan
 from report import say
 from run import Run
 
-from agent import announcements, configuration, documents, epochs, etcd, keys, members, signing, snapshots, tokens
+from agent import (
+    announcements,
+    configuration,
+    documents,
+    epochs,
+    etcd,
+    keys,
+    members,
+    revocations,
+    signing,
+    snapshots,
+    tokens,
+)
 from agent.api import Api, from_kubeconfig
 from agent.following import Following
 from agent.leases import Lease
@@ -87,6 +99,7 @@ class Agent:
             ("etcd", 10, lambda: etcd.reconcile(seen)),
             ("requests", 0, lambda: signing.reconcile(seen)),
             ("joins", 10, lambda: announcements.reconcile(seen)),
+            ("revocations", 10, lambda: revocations.reconcile(seen)),
             ("nodes", 15, lambda: members.reconcile(seen)),
             ("tokens", 300, lambda: tokens.reconcile(self.run, self.told)),
             ("epoch", 300, lambda: epochs.reconcile(self.run, self.told)),

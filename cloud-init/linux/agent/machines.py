@@ -34,16 +34,24 @@ class Issued:
     """End by sha256 (hex) of its client certificates; None if the machine joined before this record began."""
     asked: list[str] = field(default_factory=list)
     """Names of approved requests whose certificate the agent has not seen yet."""
-    older: float = 0.0
-    """End of the last certificate of earlier machines of the name; 0 if there are none, or none are known."""
+    before: dict[str, float] = field(default_factory=dict)
+    """End by sha256 (hex) of certificates of earlier machines of the name, until they end."""
     revoked: bool = False
     """Whether `mullion revoke` ended the machine's rights."""
 
 
 def successor(before: Issued, instance: str) -> Issued:
     """Return the entry of a machine that takes over a name; the certificates of the one before stay on record."""
-    ends = [before.older, *(before.certificates or {}).values()]
-    return Issued(instance, {}, [], max(ends))
+    return Issued(instance, {}, [], valid({**before.before, **(before.certificates or {})}))
+
+
+def valid(ends: dict[str, float]) -> dict[str, float]:
+    """Return the certificates that have not ended."""
+    return {mark: end for mark, end in ends.items() if end > time.time()}
+
+
+FINGERPRINT = "X509SHA256="
+"""Prefix of a client certificate's sha256 as a requester's credential (apiserver/pkg/authentication/request/x509)."""
 
 
 class Machines:
@@ -96,12 +104,12 @@ class Machines:
         for name in list(self.memory.values):
             issued = self.issued(name)
             given = [text for text in (status.get(each, {}).get("certificate") for each in issued.asked) if text]
-            ends = {**(issued.certificates or {}), **dict(map(certificate, given))}
-            ends = {mark: end for mark, end in ends.items() if end > time.time()}
+            ends = valid({**(issued.certificates or {}), **dict(map(certificate, given))})
             pending = [each for each in issued.asked if each in status and not ended(status[each])]
             if pending != issued.asked:
                 held = ends if given else issued.certificates
-                self.enter(name, dataclasses.replace(issued, certificates=held, asked=pending))
+                before = valid(issued.before)
+                self.enter(name, dataclasses.replace(issued, certificates=held, asked=pending, before=before))
 
 
 def ended(status: dict[str, Any]) -> bool:

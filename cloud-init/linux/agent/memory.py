@@ -7,7 +7,7 @@ applied            digest of the ClusterConfiguration that kubeadm applied last
 key.*, signer.*, rewritten   keys of API servers: agent/keys.py
 left.*             by Node name: providerID of the machine whose member was removed from etcd last
 
-mullion-machines: agent/machines.py.
+mullion-machines: agent/machines.py. mullion-revoked: agent/revocations.py.
 
 mullion-planned: by Node name, the keys {"labels": [key], "taints": ["key:Effect"]} that were set last.
 """

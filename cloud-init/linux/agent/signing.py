@@ -13,7 +13,7 @@ from report import say
 
 from agent.announcements import TOKENS, owner
 from agent.api import Api, Refused
-from agent.machines import Issued
+from agent.machines import FINGERPRINT, Issued
 from agent.requests import Malformed, Request, parsed
 from agent.seen import Seen
 
@@ -27,9 +27,8 @@ ALSO = {"key encipherment"}
 NODE, NODES = "system:node:", "system:nodes"
 TOKEN_ID = re.compile(r"[a-z0-9]{6}")
 BOOTSTRAPPER, BOOTSTRAPPERS = "system:bootstrap:", "system:bootstrappers"
-CREDENTIAL, FINGERPRINT = "authentication.kubernetes.io/credential-id", "X509SHA256="
-"""Key of a requester's `extra`, and prefix of its value for a client certificate; the API server adds it from
-Kubernetes 1.32 on (apiserver/pkg/authentication/request/x509)."""
+CREDENTIAL = "authentication.kubernetes.io/credential-id"
+"""Key of a requester's `extra` with its certificate; the API server adds it from Kubernetes 1.32 on."""
 
 
 class Verdict(NamedTuple):
@@ -117,7 +116,8 @@ def renewal(name: str, spec: dict[str, Any], known: Known, created: float) -> Ve
     """Return the verdict on a further client certificate of a node."""
     if wrong := foreign(name, spec, known):
         return wrong
-    if not (spec.get("extra") or {}).get(CREDENTIAL) and created < known.issued.older:
+    older = max(known.issued.before.values(), default=0.0)
+    if not (spec.get("extra") or {}).get(CREDENTIAL) and created < older:
         return Verdict("deny", f"certificates of an earlier machine {name} are valid: {name} can renew once they end")
     return Verdict("approve", f"{name} renews its own certificate")
 

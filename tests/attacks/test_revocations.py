@@ -1,0 +1,91 @@
+"""Attacks with a key that outlives its machine's rights: of a replaced machine, and of one that was revoked.
+
+Kubernetes cannot revoke a client certificate. What the key still reads until it ends is in docs/node-identity.md.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.kubelets import CLIENT
+from tests.attacks.test_certificates import NODES, Agent, account, agent, announce, joined, verdict
+from tests.awaited import until
+from tests.lab.agent.served import Served
+
+__all__ = ["account", "agent"]
+pytestmark = pytest.mark.lab
+RECORD = "/api/v1/namespaces/kube-system/configmaps/mullion-machines"
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "web-1"}}
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "web-1"}}
+
+
+def revoke(api: Any, name: str) -> None:
+    """Mark the machine as revoked, as `mullion revoke` does."""
+    record = api.call("GET", RECORD)
+    record["data"][name] = json.dumps(json.loads(record["data"][name]) | {"revoked": True})
+    api.call("PUT", RECORD, record)
+
+
+def refused(served: Served, who: dict[str, Any], path: str, body: Any) -> bool:
+    """Return whether the policy refuses a creation; the API server needs a moment to learn a changed list."""
+    answer = served.call(who, "POST", path, body)
+    return "is replaced or revoked" in str(answer.get("message"))
+
+
+def test_a_revoked_machine_writes_nothing_and_gets_no_certificate(
+    served: Served, agent: Agent, api: Any, tmp_path: Path
+) -> None:
+    """It would register its Node again, be given pods and read their Secrets, renew its key, or join again."""
+    own, token = joined(served, agent, "web-1", tmp_path), announce(agent.account, "web-1", tmp_path)
+    other = joined(served, agent, "web-0", tmp_path)
+    revoke(api, "web-1")
+    agent.round()
+    assert api.find(f"{NODES}/web-1") is None
+    assert api.find(f"/api/v1/namespaces/kube-system/secrets/bootstrap-token-{token[:6]}") is None
+    until(lambda: refused(served, own, NODES, NODE), "the policy is in force")
+    assert refused(served, own, LEASES, LEASE)
+    assert api.find(f"{NODES}/web-1") is None
+    until(lambda: served.call({"token": token}, "GET", NODES)["code"] == 401, "its token is gone")
+    lease = LEASE | {"metadata": {"name": "web-0"}}
+    assert served.call(other, "POST", LEASES, lease)["kind"] == "Lease", "other machines work"
+
+
+def test_the_successor_of_a_revoked_machine_joins(served: Served, agent: Agent, api: Any, tmp_path: Path) -> None:
+    joined(served, agent, "web-1", tmp_path)
+    revoke(api, "web-1")
+    agent.round()
+    agent.account.terminate("web-1")
+    agent.account.launch("web-1", "10.20.1.5")
+    agent.round()
+
+    def registered() -> bool:
+        try:
+            joined(served, agent, "web-1", tmp_path)
+        except AssertionError:
+            return False  # the policy's list is a moment old
+        return True
+
+    until(registered, "it joins")
+
+
+def test_a_replaced_machines_key_writes_nothing_beside_its_successor(
+    served: Served, agent: Agent, api: Any, tmp_path: Path
+) -> None:
+    """Both have the same user; from Kubernetes 1.32 on the API server tells their certificates apart."""
+    if tuple(map(int, served.kubernetes.split(".")[:2])) < (1, 32):
+        pytest.skip("before 1.32 the API server does not tell with which certificate a request was made")
+    stolen = joined(served, agent, "web-1", tmp_path)
+    agent.account.terminate("web-1")
+    agent.account.launch("web-1", "10.20.1.5")
+    agent.round()
+    successor = joined(served, agent, "web-1", tmp_path)
+    until(lambda: refused(served, stolen, LEASES, LEASE), "the policy is in force")
+    answer = served.call(stolen, "DELETE", f"{NODES}/web-1")
+    assert answer["code"] == 403
+    assert served.call(successor, "POST", LEASES, LEASE)["kind"] == "Lease"
+    asked = served.request(served.pem("web-1"), CLIENT, successor)
+    agent.round()
+    assert verdict(api, asked)[0] == "Approved"
