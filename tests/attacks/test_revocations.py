@@ -10,16 +10,24 @@ from typing import Any
 import pytest
 
 from tests.agent.kubelets import CLIENT
-from tests.attacks.test_certificates import NODES, Agent, account, agent, announce, joined, verdict
+from tests.attacks.test_certificates import NODES, Agent, account, announce, joined, verdict
+from tests.attacks.test_certificates import agent as without_policy
 from tests.awaited import until
 from tests.lab.agent.served import Served
 
-__all__ = ["account", "agent"]
+__all__ = ["account", "without_policy"]
 pytestmark = pytest.mark.lab
 RECORD = "/api/v1/namespaces/kube-system/configmaps/mullion-machines"
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "web-1"}}
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "web-1"}}
+
+
+@pytest.fixture
+def agent(without_policy: Agent) -> Agent:
+    """Return the agent as it is, with the admission policy."""
+    without_policy.has_policy = True
+    return without_policy
 
 
 def revoke(api: Any, name: str) -> None:
@@ -38,7 +46,10 @@ def refused(served: Served, who: dict[str, Any], path: str, body: Any) -> bool:
 def test_a_revoked_machine_writes_nothing_and_gets_no_certificate(
     served: Served, agent: Agent, api: Any, tmp_path: Path
 ) -> None:
-    """It would register its Node again, be given pods and read their Secrets, renew its key, or join again."""
+    """Register a revoked machine's Node again to be given pods, renew its Lease, or join by its token.
+
+    Refused by: the API server, by an admission policy that lists the machine; the agent, which deletes Node and token.
+    """
     own, token = joined(served, agent, "web-1", tmp_path), announce(agent.account, "web-1", tmp_path)
     other = joined(served, agent, "web-0", tmp_path)
     revoke(api, "web-1")
@@ -54,6 +65,7 @@ def test_a_revoked_machine_writes_nothing_and_gets_no_certificate(
 
 
 def test_the_successor_of_a_revoked_machine_joins(served: Served, agent: Agent, api: Any, tmp_path: Path) -> None:
+    """Not an attack: a new machine of the name is not revoked."""
     joined(served, agent, "web-1", tmp_path)
     revoke(api, "web-1")
     agent.round()
@@ -74,7 +86,10 @@ def test_the_successor_of_a_revoked_machine_joins(served: Served, agent: Agent, 
 def test_a_replaced_machines_key_writes_nothing_beside_its_successor(
     served: Served, agent: Agent, api: Any, tmp_path: Path
 ) -> None:
-    """Both have the same user; from Kubernetes 1.32 on the API server tells their certificates apart."""
+    """Write with the key of a replaced machine, whose successor has the same user.
+
+    Refused by: the API server from Kubernetes 1.32 on, by an admission policy that lists the certificate.
+    """
     if tuple(map(int, served.kubernetes.split(".")[:2])) < (1, 32):
         pytest.skip("before 1.32 the API server does not tell with which certificate a request was made")
     stolen = joined(served, agent, "web-1", tmp_path)
