@@ -1,5 +1,6 @@
 """Commands that build, change, use, recover and remove clusters."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -184,6 +185,20 @@ def roll(
     from operations.commands import roll as rolling
 
     rolling.roll(stack, pool, machine, sandbox=sandbox, yes=yes)
+
+
+@command(RECOVER, "mullion revoke aws-prod web-1")
+def revoke(
+    stack: StackName,
+    node: Annotated[str, typer.Argument(metavar="NODE", help="Machine name, as `mullion plan` shows it.")],
+    kubeconfig: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Administrator's kubeconfig. Default: the stack's.")
+    ] = None,
+) -> None:
+    """End the rights of a worker that was broken into: no certificate, no token, no writes. Then replace it."""
+    from operations.commands import revoke as revoking
+
+    revoking.revoke(stack, node, kubeconfig)
 
 
 @command(RECOVER, "mullion replace-control-plane aws-prod control-plane-1")

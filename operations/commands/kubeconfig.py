@@ -109,6 +109,16 @@ def _written(path: Path, text: str) -> bool:
         raise Stop(Exit.USAGE, f"-o {path}: {error}; name a file that can be written") from error
 
 
+def administrator(name: str) -> str:
+    """Return the kubeconfig of a stack whose API can answer. Raises Stop if its sandbox is not booted."""
+    boot_site.refuse_unbooted(name)
+    with built(name) as run:
+        stored = run.outputs().get("kubeconfig")
+        if stored is None:
+            raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `{target.command('up', name)}` creates it")
+        return current(name, stored.value, run)
+
+
 def current(name: str, stored: str, run: auto.Stack) -> str:
     """Return the stored kubeconfig; with a new certificate if the stored one expires within 5 days."""
     document = yaml.safe_load(stored)

@@ -15,7 +15,7 @@ from components.spec.quantities import duration_seconds
 from operations.commands import kubeconfig as kubeconfigs
 from operations.commands import reboot_all, report, wait
 from operations.console.exits import Exit, Stop
-from operations.stacks import boot_site, stack_files, target
+from operations.stacks import boot_site, stack_files
 from operations.stacks.target import cloud_state_file
 from operations.verification import upstream
 from operations.verification.cluster import Cluster
@@ -45,7 +45,7 @@ def run(
     """Print every check's result. Raises Stop if one failed, or if the API does not answer."""
     seconds = _seconds(timeout, outside)
     plan = plan_cluster(name, stack_files.load(name).spec)
-    text = kubeconfig.read_text("utf-8") if kubeconfig else _own(name)
+    text = kubeconfig.read_text("utf-8") if kubeconfig else kubeconfigs.administrator(name)
     began, server = time.monotonic(), _server(text)
     if not as_json_text:
         print(f"mullion: verifying {name} at {server}", file=sys.stderr, flush=True)
@@ -100,15 +100,6 @@ def _rows(name: str, api: KubernetesApi, request: VerifyRequest, *, reboot: bool
         reboot_all.reboot_all(name)
         rows += [replace(row, where=f"{row.where}, rebooted") for row in verify(api, request)]
     return rows
-
-
-def _own(name: str) -> str:
-    boot_site.refuse_unbooted(name)
-    with kubeconfigs.built(name) as run:
-        stored = run.outputs().get("kubeconfig")
-        if stored is None:
-            raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `{target.command('up', name)}` creates it")
-        return kubeconfigs.current(name, stored.value, run)
 
 
 def _server(kubeconfig: str) -> str:

@@ -21,7 +21,7 @@ Run = Callable[..., Result]
 COMMANDS = {
     *("plan", "explain", "render", "doctor", "drift"),
     *("new", "preview", "up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
-    *("replace-control-plane", "restore"),
+    *("revoke", "replace-control-plane", "restore"),
     *("pin", "mirror", "versions", "sbom"),
     *("outputs", "kubeconfig", "logs", "verify", "first-contact"),
 }
