@@ -95,7 +95,7 @@ def refused(machines: Machines, revoked: dict[str, str]) -> dict[str, str]:
 def keep(api: Api, folder: str, document: dict[str, Any]) -> None:
     """Create or replace an object; do nothing if this Kubernetes does not have its kind."""
     found = api.find(f"{folder}/{NAME}")
-    if found and found["spec"].items() >= document["spec"].items():
+    if found and contains(found["spec"], document["spec"]):
         return
     try:
         if found:
@@ -106,3 +106,12 @@ def keep(api: Api, folder: str, document: dict[str, Any]) -> None:
     except Refused as error:
         if error.status not in (404, 409):  # no such kind before 1.30; another agent was first
             raise
+
+
+def contains(found: Any, wanted: Any) -> bool:
+    """Return whether the object has the wanted fields; the API server adds defaults of others."""
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and all(contains(found.get(key), value) for key, value in wanted.items())
+    if isinstance(wanted, list):
+        return isinstance(found, list) and len(found) == len(wanted) and all(map(contains, found, wanted))
+    return found == wanted
