@@ -186,6 +186,13 @@ $Told = ConvertFrom-Json ([IO.File]::ReadAllText("$Mullion\machine.json"))
 $facts = @{}
 foreach ($fact in $Told.facts.PSObject.Properties) { $facts[$fact.Name] = $fact.Value }
 $Site.Facts = $facts
+foreach ($folder in 'modules', 'kinds') {
+    foreach ($file in [IO.Directory]::GetFiles("$PSScriptRoot\$folder", '*.ps1')) { . $file }
+}
+$known = Read-Json "$Mullion\machine.json"
+# The network first: without its route the metadata service answers no request to the store.
+if ($Requested) { Invoke-NetworkWatch (New-Run $known $false) }
+if ($Requested) { Start-Rejoin $known['machine']['name'] }
 $asked = $epoch = $null
 if ($Requested) {
     $epoch = Get-NewEpoch $facts
@@ -196,12 +203,6 @@ if ($Requested) {
     }
     catch { $asked = $null }    # no request, or the store is unreachable
 }
-foreach ($folder in 'modules', 'kinds') {
-    foreach ($file in [IO.Directory]::GetFiles("$PSScriptRoot\$folder", '*.ps1')) { . $file }
-}
-$known = Read-Json "$Mullion\machine.json"
-if ($Requested) { Invoke-NetworkWatch (New-Run $known $false) }
-if ($Requested) { Start-Rejoin $known['machine']['name'] }
 if ($epoch) { Invoke-NewEpoch (New-Run $known $false) $epoch }
 if ($Requested -and -not $asked) { exit 0 }
 $archive = New-RedactedZip (New-Collection $known) @(Get-Source) { param($source) Get-SourceText $source }

@@ -186,8 +186,8 @@ CHECKS = (
         "dsr-on-windows-2019",
         "images pools.*.kube_proxy.dsr pools.*.os",
         _dsr_images,
-        "direct server return needs {build} (KB4580390) or newer: machines of an older image stop with E501",
-        "pin an image of November 2020 or newer, or write kube_proxy: {{dsr: false}}",
+        "direct server return needs {build} (KB5003171) or newer: machines of an older image stop with E501",
+        "pin an image of May 2021 or newer, or write kube_proxy: {{dsr: false}}",
         "SVC-03",
     ),
     error(

@@ -79,8 +79,9 @@ WINDOWS: dict[str, WindowsRelease] = {
             last_upstream="1.32",
             # OS-06: KB4489899 brings remote subnets to overlay networks
             minimum_ubr=379,
-            # KB4580390 (sig-windows-tools, hostprocess/flannel/kube-proxy/start.ps1)
-            dsr_ubr=1554,
+            # KB4580390 (1554) brings it (sig-windows-tools, hostprocess/flannel/kube-proxy/start.ps1); with KB5003171
+            # load balancers no longer break when their network goes first (microsoft/Windows-Containers#79)
+            dsr_ubr=1935,
             overlay_host_route=False,
             fixes=(
                 # 0x10 and 0x40: fixes of November 2022 (image-builder); AKS changes single bits too

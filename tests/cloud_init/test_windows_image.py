@@ -195,6 +195,21 @@ def test_ops_10_each_clouds_sysprep_is_run(machine: Machine) -> None:
     assert not answers.exists(), "an answer file would also apply to clones"
 
 
+@windows
+@subprocess
+def test_ops_10_a_sysprep_with_windows_is_waited_for(machine: Machine) -> None:
+    _place(machine, _plan())
+    # a program of Wine for the windows subsystem, as sysprep.exe is one
+    program = machine.path(rf"{_SYSPREP}\sysprep.exe")
+    program.parent.mkdir(parents=True)
+    program.write_bytes(machine.path(r"C:\windows\system32\rundll32.exe").read_bytes())
+    unset = "Remove-Variable LASTEXITCODE -Scope Global -ErrorAction Ignore"
+    run = rf"& '{BUNDLE}\image\generalize.ps1' -Cloud azure"
+    lines = [_AGENTS, _SEALS, *_program("shutdown.exe", ""), unset, run, "$global:LASTEXITCODE = 0"]
+    code, said = machine.pwsh("; ".join(lines))
+    assert (code, machine.path(r"C:\ran.txt").read_text().splitlines()) == (0, ["shutdown /s /t 0"]), said
+
+
 def _program(program: str, besides: str) -> list[str]:
     """Return lines that replace a program by a function that prints its arguments."""
     name = program.rpartition("\\")[2].rpartition(".")[0]

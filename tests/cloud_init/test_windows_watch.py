@@ -10,7 +10,7 @@ import pytest
 
 from sandbox.boot.windows.winpwsh import BOOKS, FOLDER, MULLION, Machine
 from tests.cloud_init.cloud import FakeCloud
-from tests.cloud_init.windows import place
+from tests.cloud_init.windows import place, until
 from tests.conformance.windows_programs import SERVICE
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
@@ -162,15 +162,27 @@ def test_a_lost_network_restarts_flanneld_first_and_then_kube_proxy_once_the_net
     assert "the pod network works again" in log(node)
 
 
-def test_a_lost_metadata_route_is_set_again_and_restarts_nothing(node: Machine) -> None:
+def answers_after(cloud: FakeCloud, kept: Path) -> None:
+    """Let the metadata service answer once the route is set."""
+    until(lambda: kept.exists() and ROUTE in kept.read_text(), 100)
+    cloud.release()
+
+
+def test_a_lost_metadata_route_is_set_again_before_the_service_is_asked_and_restarts_nothing(
+    node: Machine, cloud: FakeCloud
+) -> None:
+    # as without the route: no answer; the look must not wait for one first
+    cloud.hang("/latest/api/token")
+    kept = books(node) / "routes.json"
+    threading.Thread(target=lambda: answers_after(cloud, kept), daemon=True).start()
     first, second = looks(node, MADE)
     assert first == second
-    routes = json.loads((books(node) / "routes.json").read_text())
-    assert routes[ROUTE]["InterfaceIndex"] == 7
-    (books(node) / "routes.json").write_text("{}")
+    assert json.loads(kept.read_text())[ROUTE]["InterfaceIndex"] == 7
+    assert cloud.asked, "the store was asked afterwards"
+    kept.write_text("{}")
     third, fourth = looks(node, "$null = 0")
     assert first == third == fourth
-    assert ROUTE in json.loads((books(node) / "routes.json").read_text())
+    assert ROUTE in json.loads(kept.read_text())
 
 
 def test_a_sandbox_without_its_endpoint_is_stopped_once_at_the_second_look_and_shared_addresses_are_told(

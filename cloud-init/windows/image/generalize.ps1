@@ -15,11 +15,12 @@ $Agents = 'RdAgent', 'WindowsAzureGuestAgent'
 $Answers = "$env:SystemRoot\System32\Sysprep\unattend.xml", "$env:SystemRoot\Panther\unattend.xml"
 
 # .SYNOPSIS
-# Run a program; throw if it fails.
+# Run a program; throw if it fails. Without the pipeline PowerShell would not wait for a program with windows, such as
+# sysprep.exe, nor set $LASTEXITCODE.
 function Invoke-Own {
     [CmdletBinding()]
     param([string] $Program, [string[]] $Words = @())
-    & $Program @Words
+    & $Program @Words | Write-Host
     if ($LASTEXITCODE) { throw "$Program ended with $LASTEXITCODE" }
 }
 

@@ -132,7 +132,7 @@ function Set-StaleNetworkStep {
     if ($Step['cni_file'] -and -not (Test-SetInBoot $Step)) {
         Remove-Item -LiteralPath $Step['cni_file'] -Force -ErrorAction Ignore
     }
-    Remove-HnsPolicyList
+    Remove-HnsPolicyList $Run
     foreach ($each in Get-NatNetwork $Step) { Remove-HnsNetwork $Run $each }
     $network = Get-HnsObject 'networks' $Step['network']
     if (-not (Test-NetworkRange $network $Step['subnet'])) { Remove-HnsNetwork $Run $network }

@@ -11,6 +11,7 @@ function Get-HnsType {
     $script:HnsType
 }
 $HnsType = $null
+$PortSeconds = 60
 
 # .SYNOPSIS
 # Send a request to HNS and return its output. Use Invoke-HnsRequest if the module hns (microsoft/SDN) is loaded, else
@@ -38,21 +39,63 @@ function Send-HnsRequest {
 }
 
 # .SYNOPSIS
-# Return the network or endpoint with the name, or nothing.
+# Return the network or endpoint with the name, or nothing. HNS shows no name of endpoints that were made without one.
 function Get-HnsObject {
     [CmdletBinding()]
     param([string] $Type, [string] $Name)
-    Send-HnsRequest 'GET' $Type | Where-Object { $_.Name -eq $Name } | Select-Object -First 1
+    Send-HnsRequest 'GET' $Type | Where-Object {
+        $_.PSObject.Properties['Name'] -and $_.Name -eq $Name
+    } | Select-Object -First 1
+}
+
+# .SYNOPSIS
+# Remove objects. Those that HNS refuses to remove stay, and are named in the log: on 17763.1554 HNS refuses to remove a
+# load balancer whose network is gone (Azure/aks-engine pull request 3956), and that must not end every run.
+function Remove-HnsObject {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string] $Type, $Objects)
+    $kept = [Collections.ArrayList]::new()
+    $why = ''
+    foreach ($one in $Objects) {
+        try { [void](Send-HnsRequest 'DELETE' $Type -Id $one.ID) }
+        catch { [void]$kept.Add($one.ID); $why = $_.Exception.GetBaseException().Message }
+    }
+    if ($kept.Count) { Write-Said $Run "HNS keeps $Type $($kept -join ', '): $why" }
 }
 
 # .SYNOPSIS
 # Remove all load balancers: HNS keeps a network that one of them uses, and kube-proxy creates them again.
 function Remove-HnsPolicyList {
     [CmdletBinding()]
-    param()
-    foreach ($each in @(Send-HnsRequest 'GET' 'policylists')) {
-        if ($each) { [void](Send-HnsRequest 'DELETE' 'policylists' -Id $each.ID) }
+    param([hashtable] $Run)
+    Remove-HnsObject $Run 'policylists' @(Send-HnsRequest 'GET' 'policylists')
+}
+
+# .SYNOPSIS
+# Return the endpoints of a network.
+function Get-NetworkEndpoint {
+    [CmdletBinding()]
+    param($Network)
+    Send-HnsRequest 'GET' 'endpoints' | Where-Object {
+        $_.PSObject.Properties['VirtualNetwork'] -and $_.VirtualNetwork -eq $Network.ID
     }
+}
+
+# .SYNOPSIS
+# Return the number of port ranges that HNS reserves on the host; 0 if HNS does not say.
+function Get-ReservedRangeCount {
+    [CmdletBinding()]
+    param()
+    try { $pools = @(Send-HnsRequest 'GET' 'portpools') } catch { return 0 }
+    $count = 0
+    foreach ($pool in $pools) {
+        if (-not $pool.PSObject.Properties['PortPoolAllocations']) { continue }
+        foreach ($part in @($pool.PortPoolAllocations)) {
+            $own = $part.PSObject.Properties['RequiresHostPortReservation'] -and $part.RequiresHostPortReservation
+            if ($own -and $part.PSObject.Properties['PortRanges']) { $count += @($part.PortRanges).Count }
+        }
+    }
+    $count
 }
 
 # .SYNOPSIS
@@ -61,18 +104,18 @@ function Get-HnsRemnant {
     [CmdletBinding()]
     param($Network)
     if (Send-HnsRequest 'GET' 'networks' | Where-Object { $_.ID -eq $Network.ID }) { return "network $($Network.Name)" }
-    Send-HnsRequest 'GET' 'endpoints' | Where-Object {
-        $_.PSObject.Properties['VirtualNetwork'] -and $_.VirtualNetwork -eq $Network.ID
-    } | ForEach-Object { "endpoint $($_.Name) of network $($Network.Name)" }
+    Get-NetworkEndpoint $Network | ForEach-Object { "endpoint $($_.ID) of network $($Network.Name)" }
 }
 
 # .SYNOPSIS
-# Remove a network and the load balancers that would keep it. HNS answers before it has removed all of it, and a new
-# network of that name or range would fail until then.
+# Remove a network, and first the load balancers that would keep it, and its endpoints. HNS answers before it has
+# removed all of it, and a new network of that name or range would fail until then. Wait at most $PortSeconds for
+# reserved ports, because other networks may have some (Azure/AgentBaker, cleanupnetwork.ps1).
 function Remove-HnsNetwork {
     [CmdletBinding()]
     param([hashtable] $Run, $Network)
-    Remove-HnsPolicyList
+    Remove-HnsPolicyList $Run
+    Remove-HnsObject $Run 'endpoints' @(Get-NetworkEndpoint $Network)
     [void](Send-HnsRequest 'DELETE' 'networks' -Id $Network.ID)
     while ($left = @(Get-HnsRemnant $Network)) {
         if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
@@ -80,4 +123,6 @@ function Remove-HnsNetwork {
         }
         Start-Sleep -Milliseconds 500
     }
+    $watch = [Diagnostics.Stopwatch]::StartNew()
+    while ($watch.Elapsed.TotalSeconds -lt $PortSeconds -and (Get-ReservedRangeCount)) { Start-Sleep -Seconds 1 }
 }

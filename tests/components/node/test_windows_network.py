@@ -11,7 +11,7 @@ from tools.golden.samples import content, one, plan, position
 WINDOWS = ("windows-2019", "windows-2022", "windows-2025")
 
 
-@pytest.mark.parametrize(("dsr", "revision"), [(True, 1554), (False, 379)])
+@pytest.mark.parametrize(("dsr", "revision"), [(True, 1935), (False, 379)])
 def test_svc_03_direct_server_return_needs_a_later_update_of_windows_2019(dsr: bool, revision: int) -> None:
     node_plan = plan("windows-2019", {"kube_proxy": {"dsr": dsr}})
     assert one(node_plan, "build").fields["minimum_ubr"] == revision

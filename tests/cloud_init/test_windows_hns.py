@@ -1,0 +1,72 @@
+"""Removal of HNS objects (modules/hns-requests.ps1), with answers of HNS in place of its library."""
+
+import pytest
+
+from components.machine.bundle import CLOUD_INIT
+from sandbox.boot.windows.winpwsh import Machine
+
+pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+
+MODULES = ("json", "run", "reports", "redaction", "hns-requests")
+
+GONE = '{"Error":"The network was not found. ","ErrorCode":2151350273,"Success":false}'
+"""Answer of 17763.1554 to the removal of a load balancer whose network is gone (Azure/aks-engine pull request 3956)."""
+
+LISTS: dict[str, str] = {
+    "networks": '{"ID":"n1","Name":"cbr0"}',
+    # kube-proxy names no endpoint of another node's pod
+    "endpoints": '{"ID":"e1","VirtualNetwork":"n1"},{"ID":"e2","Name":"other","VirtualNetwork":"n2"},{"ID":"e3"}',
+    "policylists": '{"ID":"bad"},{"ID":"good"}',
+    "portpools": '{"PortPoolAllocations":[{"RequiresHostPortReservation":true,"PortRanges":[{"LowerPort":50000}]}]}',
+}
+
+HNS = """
+class Hns {
+    static [Collections.ArrayList] $Asked = @()
+    static [int] HNSCall([string] $Method, [string] $Path, [string] $Request, [ref] $Answer) {
+        if ($Method -eq 'GET') {
+            $Answer.Value = '{"Success":true,"Output":[' + $global:Lists[$Path.Trim('/')] + ']}'
+            return 0
+        }
+        [void][Hns]::Asked.Add("$Method $Path")
+        $Answer.Value = '{"Success":true}'
+        if ($Path -eq '/policylists/bad') { $Answer.Value = $global:Gone; return 1 }
+        if ($Path -eq '/networks/n1') { $global:Lists['networks'] = ''; $global:Lists['endpoints'] = '' }
+        return 0
+    }
+}
+function Start-Sleep { [void][Hns]::Asked.Add('wait'); $global:Lists['portpools'] = '' }
+$script:HnsType = [Hns]
+"""
+"""HNS that keeps one load balancer, and the ports of a removed network until the next look."""
+
+
+def ran(machine: Machine, command: str) -> list[str]:
+    """Return what the command printed, with the modules loaded and HNS replaced."""
+    for name in MODULES:
+        machine.path(rf"C:\{name}.ps1").write_bytes((CLOUD_INIT / "windows" / "modules" / f"{name}.ps1").read_bytes())
+    lists = "; ".join(f"$global:Lists['{name}'] = '{each}'" for name, each in LISTS.items())
+    machine.path(r"C:\hns.ps1").write_text(HNS)
+    names = ", ".join(f"'{name}'" for name in MODULES)
+    code, said = machine.pwsh(
+        "Set-StrictMode -Version 2.0; $ErrorActionPreference = 'Stop'; "
+        rf"foreach ($name in {names}, 'hns') {{ . C:\$name.ps1 }}; "
+        "Remove-Item Function:\\Invoke-HnsRequest -ErrorAction Ignore; "
+        f"$global:Lists = @{{}}; {lists}; $global:Gone = '{GONE}'; "
+        "function Write-Said { param($Run, $Text) [Console]::Out.WriteLine($Text) }; "
+        f"$Run = @{{ Watch = [Diagnostics.Stopwatch]::StartNew(); Limit = 9 }}; {command}; $global:LASTEXITCODE = 0"
+    )
+    assert code == 0, said
+    return said.splitlines()
+
+
+def test_a_network_is_removed_after_its_endpoints_although_a_load_balancer_stays_and_some_have_no_name(
+    machine: Machine,
+) -> None:
+    remove = "Remove-HnsNetwork $Run (Get-HnsObject 'networks' 'cbr0')"
+    found, said, *asked = ran(machine, f"(Get-HnsObject 'endpoints' 'other').ID; {remove}; [Hns]::Asked")
+    assert found == "e2"
+    assert "policylists bad" in said
+    assert "The network was not found" in said
+    removed = ["policylists/bad", "policylists/good", "endpoints/e1", "networks/n1"]
+    assert asked == [*(f"DELETE /{each}" for each in removed), "wait"]
