@@ -12,7 +12,7 @@ EXAMPLES: dict[str, str] = {
     '47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e"',
     "ArtifactEntry.size": "134217728",
     "ArtifactEntry.source": "our build server",
-    "ArtifactEntry.fallbacks": ["https://other.example.com/kubernetes-node-windows-amd64.tar.gz"],
+    "ArtifactEntry.fallbacks": "[https://other.example.com/kubernetes-node-windows-amd64.tar.gz]",
     "ArtifactEntry.url": "https://files.example.com/kubernetes-node-windows-amd64.tar.gz",
     "ArtifactEntry.version": '"1.37.1"',
     "Artifacts.entries": "[{name: cri-dockerd, version: 0.4.3, os: windows, "

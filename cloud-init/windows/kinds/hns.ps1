@@ -3,7 +3,6 @@
 $HostCompartment = 1    # network compartment of the host itself
 # HCN_E_ENDPOINT_ALREADY_ATTACHED (winerror.h)
 $AlreadyAttached = '0x803b0014|2151350292|already attached to the switch'
-$FlannelStarts = 3    # maximum starts of flanneld within the step's timeout
 
 # .SYNOPSIS
 # Return an address of the range: 1 is the gateway, 2 the host's address in a bridge (win-bridge routes through it).
@@ -171,110 +170,4 @@ function Set-HnsNetworkStep {
         New-PlannedNetwork $Run $Step
     }
     New-PlannedEndpoint $Run $Step
-}
-
-# .SYNOPSIS
-# Return the first value in flanneld's file that does not match this node, as text; nothing if all match (OPS-06).
-function Get-SubnetFileProblem {
-    [CmdletBinding()]
-    param($Step)
-    $path = $Step['subnet_file']
-    if (-not [IO.File]::Exists($path)) { return "$path is not there" }
-    $values = @{}
-    foreach ($line in [IO.File]::ReadAllLines($path)) {
-        $values[$line.Split('=')[0]] = $line.Substring($line.IndexOf('=') + 1)
-    }
-    # flanneld takes the MTU of the adapter minus 50 bytes of VXLAN; virtual adapters may have another.
-    $rows = @(
-        , @('FLANNEL_NETWORK', [regex]::Escape($Step['pods']))
-        , @('FLANNEL_SUBNET', '[0-9.]+/\d+')
-        , @('FLANNEL_MTU', '\d+')
-        , @('FLANNEL_IPMASQ', 'false')    # the CNI file has the only OutBoundNAT policy
-    )
-    foreach ($row in $rows) {
-        if ("$($values[$row[0]])" -notmatch "\A$($row[1])\z") { return "$path has $($row[0])=$($values[$row[0]])" }
-    }
-    $range = Get-FlannelRange $path
-    if ($range -ne $Step['subnet']) { "$path has the range $range, the Node object $($Step['subnet'])" }
-}
-
-# .SYNOPSIS
-# Return the first problem as error name and text; nothing if there is none.
-function Get-OverlayProblem {
-    [CmdletBinding()]
-    param([hashtable] $Run, $Step)
-    $name = $Step['network']
-    $network = Get-HnsObject 'networks' $name
-    $adapters = @(Get-NetAdapter | ForEach-Object { $_.Name })
-    if (-not ($adapters -like 'vEthernet (*')) {
-        return 'adapter-missing', "no virtual network: there is no adapter vEthernet, only $($adapters -join ', ')"
-    }
-    if (-not $network) { return 'overlay-missing', "HNS has no network $name" }
-    if ($network.Type -ne 'Overlay' -or -not (Test-NetworkRange $network $Step['subnet'])) {
-        $ranges = @(Get-NetworkSubnet $network | ForEach-Object { $_.AddressPrefix }) -join ', '
-        return 'overlay-missing', "HNS network $name is $($network.Type) of $ranges, not Overlay of $($Step['subnet'])"
-    }
-    foreach ($problem in (Get-SubnetFileProblem $Step), (Get-AddressProblem $Run $Step['address'])) {
-        if ($problem) { return 'overlay-missing', $problem }
-    }
-}
-
-# .SYNOPSIS
-# Return whether flanneld has set up its network and the machine's address is back. If this run started flanneld, the
-# network is new.
-function Test-OverlayNetworkStep {
-    [CmdletBinding()]
-    param($Run, $Step)
-    if (Get-OverlayProblem $Run $Step) { return $false }
-    if ($Run.Started[$Step['service']]) { $Run.Switched = [Diagnostics.Stopwatch]::StartNew() }
-    $true
-}
-
-# .SYNOPSIS
-# Return the adapter of a virtual switch that has the machine's address although HNS lists no network on it; nothing if
-# there is none. flanneld would name this adapter to HNS, which refuses it with 0x57 (flannel-io/flannel#1966,
-# antrea-io/antrea#2213, Azure/azure-container-networking network/network_windows.go).
-function Get-LeftSwitch {
-    [CmdletBinding()]
-    param([hashtable] $Run, $Step)
-    if (Get-AddressProblem $Run $Step['address']) { return }
-    if (Send-HnsRequest 'GET' 'networks' | Where-Object { $_.Type -notin 'NAT', 'ICS' }) { return }
-    $adapter = Get-RouteAdapter $Run
-    if ($adapter -like 'vEthernet*') { $adapter }
-}
-
-# .SYNOPSIS
-# Start flanneld anew. Before its last start restart HNS if a virtual switch is left without a network: its start may
-# remove the switch, which no source confirms.
-function Restart-Flanneld {
-    [CmdletBinding()]
-    param([hashtable] $Run, $Step, [int] $Start)
-    Stop-PlannedService $Run $Step['service']
-    $left = if ($Start -eq $FlannelStarts -and (Get-ServiceState 'hns')) { Get-LeftSwitch $Run $Step }
-    if ($left) {
-        Write-Said $Run "$left has the machine's address, but HNS has no network on it: HNS is started anew"
-        Stop-PlannedService $Run 'hns'
-        Start-PlannedService $Run 'hns'
-    }
-    Start-PlannedService $Run $Step['service']
-}
-
-# .SYNOPSIS
-# Poll; restart a flanneld that hangs, after equal parts of the timeout (OPS-05).
-function Set-OverlayNetworkStep {
-    [CmdletBinding()]
-    param($Run, $Step)
-    $looks = [Math]::Max(1, [int] ($Run.Limit / $PollSeconds / $FlannelStarts))
-    foreach ($start in 1..$FlannelStarts) {
-        if ($start -gt 1) {
-            Write-Said $Run "$($problem[1]): $($Step['service']) is started anew"
-            Restart-Flanneld $Run $Step $start
-        }
-        foreach ($look in 1..$looks) {
-            $problem = Get-OverlayProblem $Run $Step
-            if (-not $problem) { return }
-            Start-Sleep -Seconds $PollSeconds
-        }
-    }
-    throw (New-Failure $problem[0] "$($problem[1]), after $FlannelStarts starts of $($Step['service'])")
 }
