@@ -1,7 +1,6 @@
 """Every check, in one table per concern. For a new concern add a module and a row in TABLES."""
 
 from components.checks import (
-    access,
     addresses,
     api,
     config_types,
@@ -19,6 +18,7 @@ from components.checks import (
     network,
     not_built,
     open_access,
+    pod_security,
     ranges,
     region,
     reserves,
@@ -35,7 +35,7 @@ TABLES: dict[str, tuple[Check, ...]] = {
     "IP plan": ranges.CHECKS + addresses.CHECKS,
     "Region": region.CHECKS,
     "Network": network.CHECKS,
-    "API access": api.CHECKS + access.CHECKS,
+    "API access": api.CHECKS + pod_security.CHECKS,
     "Proxy and authorities": egress.CHECKS,
     "Control plane": control_plane.CHECKS,
     "Names": names.CHECKS,
@@ -60,7 +60,7 @@ CHECKS: tuple[Check, ...] = tuple(row for table in TABLES.values() for row in ta
 UNREADY = frozenset({downloads.WITHOUT_DIGEST, lifecycle.PAST})
 """Ids of warnings that stop `up`, acknowledged or not. `plan` and the commands on a built cluster accept them."""
 
-TO_ACKNOWLEDGE = frozenset({api.ANYWHERE_ID, open_access.UNENCRYPTED})
+TO_ACKNOWLEDGE = frozenset({api.ANYWHERE_ID, downloads.REPLACED, open_access.FOREIGN_IMAGES, open_access.UNENCRYPTED})
 """Ids of warnings that stop `up` unless the stack acknowledges them."""
 
 

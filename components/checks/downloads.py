@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 
-from components.catalogue.artifacts import Artifact
+from components.catalogue.artifacts import BUILT_IN, Artifact, UnknownArtifact, catalogue
 from components.checks.check import Check, Finding, Subject, at, error, warning
 from components.checks.versions import supported
 from components.node.downloads import needed
@@ -29,6 +30,20 @@ def _twice(subject: Subject) -> Iterator[Finding]:
             yield at("artifacts", "entries", name=name, version=version, os=os, count=count)
 
 
+def _replaced(subject: Subject) -> Iterator[Finding]:
+    downloads = catalogue(subject.spec.artifacts)
+    for index, entry in enumerate(subject.spec.artifacts.entries):
+        name, version, os = entry.name, entry.version, entry.os.value
+        own = downloads.own[name, version, os]
+        with suppress(UnknownArtifact):
+            known = BUILT_IN.find(name, version, os)
+            if known.is_pinned and own.digest != known.digest:
+                yield at("artifacts", "entries", index, name=name, version=version, os=os, url=own.url)
+
+
+REPLACED = "download-replaced"
+"""Id of the warning about other bytes under a known name; it stops `up` unless it is acknowledged."""
+
 WITHOUT_DIGEST = "download-without-digest"
 
 CHECKS: tuple[Check, ...] = (
@@ -38,6 +53,15 @@ CHECKS: tuple[Check, ...] = (
         _without_digest,
         "{name} {version} for {os} has no published digest, so machines cannot check the download; `up` refuses",
         "run: mullion pin {name} {version}",
+        "SRV-02",
+    ),
+    warning(
+        REPLACED,
+        "artifacts.entries",
+        _replaced,
+        "{name} {version} for {os} from {url} is not the publisher's: its digest differs from the one in Mullion's"
+        " table; `up` stops unless this is acknowledged",
+        "remove the entry, or acknowledge it with the reason and who built the file",
         "SRV-02",
     ),
     error(

@@ -17,6 +17,11 @@ PROGRAMS = {
 
 PLANNED = {
     ("apiServer", "encryption-provider-config"): "rotation.encryption",
+    **{
+        ("apiServer", f"oidc-{flag}"): "api.oidc"
+        for flag in ("client-id", "groups-claim", "groups-prefix", "issuer-url", "required-claim")
+    },
+    **{("apiServer", f"oidc-username-{flag}"): "api.oidc" for flag in ("claim", "prefix")},
     ("apiServer", "service-cluster-ip-range"): "network.services",
     ("controllerManager", "allocate-node-cidrs"): "network.mode",
     ("controllerManager", "cluster-cidr"): "network.pods",

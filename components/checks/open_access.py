@@ -61,12 +61,28 @@ API_SERVER: dict[str, tuple[Judge, str]] = {
     "insecure-port": (lambda value: value != "0", "the API server would answer everybody, without TLS"),
     "insecure-bind-address": (_any, "the API server would answer everybody, without TLS"),
     "service-account-lookup": (_is("false"), "tokens of deleted service accounts would stay valid"),
+    "client-ca-file": (_any, "another authority could issue the certificate of any user, of administrators too"),
+    "requestheader-client-ca-file": (_any, "another authority could name any user in a request"),
+    "authentication-config": (_any, "a file that no check reads would decide who may sign in; write api.oidc"),
+    "authentication-token-webhook-config-file": (_any, "another server would decide who a token is; write api.oidc"),
+    "authorization-config": (_any, "a file that no check reads would decide what users may do"),
+    "audit-webhook-config-file": (_any, "another server would learn who reads and changes what"),
 }
 """Flags of the API server: which values open it, and why (CIS Kubernetes Benchmark, 1.2)."""
+
+OTHERS: dict[str, tuple[Judge, str]] = {
+    "authorization-always-allow-paths": (
+        lambda value: any("*" in path for path in _listed(value)),
+        "everybody who can connect could ask for more than health",
+    ),
+}
+"""Flags of kube-controller-manager and kube-scheduler: which values open them, and why."""
 
 ETCD: dict[str, tuple[Judge, str]] = {
     "client-cert-auth": (_is("false"), "everybody who can connect could read and change all objects, Secrets included"),
     "peer-client-cert-auth": (_is("false"), "everybody who can connect could join as a member"),
+    "trusted-ca-file": (_any, "another authority could issue certificates for all objects, Secrets included"),
+    "peer-trusted-ca-file": (_any, "another authority could let a member join"),
     "auto-tls": (_is("true"), "etcd would use self-signed certificates"),
     "peer-auto-tls": (_is("true"), "etcd would use self-signed certificates"),
     "listen-client-urls": (in_clear, "etcd would use http without TLS"),
@@ -79,10 +95,11 @@ KUBELET: tuple[tuple[Path, Callable[[Any], bool], str], ...] = (
     (("authentication", "anonymous", "enabled"), bool, "the kubelet would answer requests without authentication"),
     (("authentication", "webhook", "enabled"), lambda value: value is False, "the kubelet could not verify tokens"),
     (("authorization", "mode"), lambda value: value == "AlwaysAllow", "every client could run programs in all pods"),
+    (("staticPodURL",), bool, "whoever answers there could run pods as root on every node"),
     (
-        ("staticPodURL",),
-        lambda value: not str(value).startswith("https://"),
-        "an attacker on the network path could run pods as root; write https",
+        ("authentication", "x509", "clientCAFile"),
+        bool,
+        "clients of another authority could run programs in all pods",
     ),
 )
 """Fields of the kubelet: which values open it, and why (CIS Kubernetes Benchmark, 4.2)."""
@@ -94,6 +111,8 @@ def _arguments(subject: Subject) -> Iterator[Finding]:
     top: Path = ("kubeadm", "config", "ClusterConfiguration")
     programs = (
         ("kube-apiserver", (*top, "apiServer"), cluster.get("apiServer"), API_SERVER),
+        ("kube-controller-manager", (*top, "controllerManager"), cluster.get("controllerManager"), OTHERS),
+        ("kube-scheduler", (*top, "scheduler"), cluster.get("scheduler"), OTHERS),
         ("etcd", (*top, "etcd", "local"), etcd.get("local"), ETCD),
     )
     for program, place, written, table in programs:
@@ -101,6 +120,23 @@ def _arguments(subject: Subject) -> Iterator[Finding]:
             judge, why = table.get(name, (None, ""))
             if judge and judge(f"{value}"):
                 yield at(*path, program=program, name=name, value=shown(value), why=why)
+
+
+def _external_etcd(subject: Subject) -> Iterator[Finding]:
+    etcd = subject.spec.kubeadm.config.get("ClusterConfiguration", {}).get("etcd")
+    if isinstance(etcd, Mapping) and "external" in etcd:
+        yield at("kubeadm", "config", "ClusterConfiguration", "etcd", "external")
+
+
+def _images(subject: Subject) -> Iterator[Finding]:
+    """Yield places from which every machine would pull images of another publisher."""
+    cluster = subject.spec.kubeadm.config.get("ClusterConfiguration", {})
+    for below, value in walk(cluster):
+        if below[-1:] == ("imageRepository",) and isinstance(value, str):
+            yield at("kubeadm", "config", "ClusterConfiguration", *below, value=value)
+    for group in subject.groups:
+        for index, url in enumerate(group.options.containerd.mirrors.get("*", ())):
+            yield at(*group.path, "containerd", "mirrors", "*", index, value=url)
 
 
 def _kubelet(subject: Subject) -> Iterator[Finding]:
@@ -125,6 +161,9 @@ def _mirrors(subject: Subject) -> Iterator[Finding]:
                 yield at(*group.path, "containerd", "config", *below, value=value)
 
 
+FOREIGN_IMAGES = "images-from-elsewhere"
+"""Id of the warning about images of another publisher; it stops `up` unless it is acknowledged."""
+
 UNENCRYPTED = "mirror-unencrypted"
 """Id of the warning about registries without TLS; it stops `up` unless it is acknowledged."""
 
@@ -142,6 +181,21 @@ CHECKS = (
         _kubelet,
         "{name}: {value} is not safe: {why}",
         "remove it",
+    ),
+    error(
+        "etcd-external",
+        "kubeadm.config",
+        _external_etcd,
+        "an etcd elsewhere would hold all objects; Mullion's control planes run and save their own",
+        "remove external",
+    ),
+    warning(
+        FOREIGN_IMAGES,
+        "kubeadm.config <machines>.containerd.mirrors",
+        _images,
+        "every image comes from {value} by its tag, also those of the control plane: whoever writes there has the"
+        " cluster; `up` stops unless this is acknowledged",
+        "remove it, or acknowledge it with the name of the team that runs the registry",
     ),
     warning(
         UNENCRYPTED,

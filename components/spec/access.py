@@ -21,7 +21,8 @@ def _issuer(text: str) -> str:
 
 def _prefix(text: str) -> str:
     """Return the prefix. Raises ValueError for one with which a token could name a user or group of the system."""
-    if not text or text.startswith("system:"):
+    # the API server takes "-" for no prefix, and a prefix and a claim together could make system:...
+    if text == "-" or "system:".startswith(text[:7]):
         raise ValueError("a token could then name users of the system; write a prefix such as oidc:")
     return text
 

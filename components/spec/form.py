@@ -38,6 +38,11 @@ ROWS = (
     Form("duplicate-key", "the key {key!r} is written twice, line {line}", "keep one of the two"),
     Form("unknown-config-key", "Mullion has no configuration key {key!r}", "write {nearest}; known keys: {known}"),
     Form(
+        "provider-redirected",
+        "{key} sends the provider's requests, with the credentials of whoever runs `up`, elsewhere",
+        "remove it; if your network needs it, set it in the environment of the computer that runs `up`",
+    ),
+    Form(
         "cluster-missing", "the stack describes no cluster", "write mullion:cluster: with at least cloud and kubernetes"
     ),
     Form("region-missing", "the region is missing", "write {key}: {example} in config:, beside mullion:cluster"),

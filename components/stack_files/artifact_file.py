@@ -12,7 +12,6 @@ from components.checks.check import Path as Place
 from components.spec.form import FORMS
 from components.spec.options import ArtifactEntry
 from components.spec.report import Problem
-from components.spec.wording import shown
 from components.stack_files.validation_errors import explain
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -57,8 +56,9 @@ def _read(name: str, project: Path) -> tuple[list[Any], Problem | None]:
     except (ValueError, RecursionError) as failure:
         return [], FORMS["artifact-file-unreadable"].problem(WHERE, value=name, why=f"it is not JSON: {failure}")
     if not isinstance(entries, list):
-        wrong = FORMS["wrong-type"].problem(f"{WHERE}: {name}", value=shown(entries), expected="a list of entries")
-        return [], wrong
+        # not its content: the path may be of a file with secrets
+        what = f"a JSON {type(entries).__name__}"
+        return [], FORMS["wrong-type"].problem(f"{WHERE}: {name}", value=what, expected="a list of entries")
     return cast(list[Any], entries), None
 
 

@@ -58,7 +58,7 @@ def read_stack(name: str, config: Mapping[str, Any], *, region_needed: bool = Tr
     "", and no check that reads the region runs.
     """
     document = config.get(CLUSTER)
-    problems = list(_unknown_keys(config))
+    problems = [*_unknown_keys(config), *_redirected(config)]
     if document is None:
         raise SpecError(name, [*problems, FORMS["cluster-missing"].problem(CLUSTER)])
     if not isinstance(document, Mapping):
@@ -111,6 +111,21 @@ def _region(cloud: str, config: Mapping[str, Any]) -> tuple[str, list[Problem]]:
         row = FORMS["region-of-another-cloud" if other else "region-form"]
         return "", [*problems, row.problem(key, value=shown(region), cloud=cloud, other=other, example=example)]
     return region, problems
+
+
+_REDIRECTS = re.compile(
+    r"aws:(customCaBundle|ec2MetadataServiceEndpoint|endpoints|httpProxy|httpsProxy|insecure|sharedConfigFiles)"
+    r"|azure-native:(disableInstanceDiscovery|metadataHost|msiEndpoint|oidcRequestUrl)"
+    r"|gcp:(\w+CustomEndpoint|externalCredentials|universeDomain)"
+)
+"""Matches options of the providers (config/vars.py of pulumi_aws, pulumi_gcp, pulumi_azure_native) that name another
+server, an authority to trust, or a file that may do so."""
+
+
+def _redirected(config: Mapping[str, Any]) -> list[Problem]:
+    """Return problems of provider options by which a stack file could take credentials and secrets elsewhere."""
+    found = [key for key in config if _REDIRECTS.fullmatch(key)]
+    return [FORMS["provider-redirected"].problem(key, key=key) for key in found]
 
 
 def _unknown_keys(config: Mapping[str, Any]) -> list[Problem]:

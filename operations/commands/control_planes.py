@@ -184,7 +184,13 @@ def _look(name: str) -> SnapshotStore:
     """Return the content of the snapshot bucket, read by the stack's own provider."""
     with kubeconfig.built(name) as run:
         resources = state.resources(run)
-    key = state.stashed(name, resources, "desired-state") or ""
+    key = state.stashed(name, resources, "desired-state")
+    if not key:
+        raise Stop(
+            Exit.FAILED,
+            f"the state of {name} has no key of the desired state, so no snapshot can be verified;"
+            f" `{target.command('up', name)}` continues the interrupted run",
+        )
     bucket, cloud = state.stores(name, resources).snapshots, cloud_tables.of(resources).name
 
     def program() -> None:

@@ -14,7 +14,7 @@ from operations.stacks.edit import write_whole
 
 Entry = dict[str, Any]
 
-FIELDS = ("name", "version", "os", "url", "sha256", "sha512", "digest", "size", "source")
+FIELDS = ("name", "version", "os", "url", "fallbacks", "sha256", "sha512", "digest", "size", "source")
 """Fields in the order they are written."""
 
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from components.catalogue.artifacts import Catalogue
+from components.catalogue.artifacts import BUILT_IN, Catalogue
 from operations.downloads import fetch
 from operations.downloads.checksums import BadChecksums, checked, digest_of
 
@@ -46,11 +46,13 @@ def url_of(catalogue: Catalogue, name: str, version: str, os: str) -> str:
 
     Raises NotPublished if the download is unknown for the system.
     """
-    known = catalogue.versions(name, os, pinned=False)
+    # before the stack's own entries, so that one of them does not decide where other versions come from
+    source = BUILT_IN if BUILT_IN.versions(name, os, pinned=False) else catalogue
+    known = source.versions(name, os, pinned=False)
     if not known:
         raise NotPublished(f"no download {name} is known for {os}; pass its address: --url URL")
     newest = known[-1] if version not in known else version
-    return catalogue.find(name, newest, os).url.replace(newest, version)
+    return source.find(name, newest, os).url.replace(newest, version)
 
 
 def checksum_urls(name: str, url: str, checksums: str | None = None) -> tuple[str, ...]:

@@ -32,6 +32,12 @@ CASES = (
         _own(_entry("linux", "1.36.99"), _entry("windows", "1.36.99"), kubernetes="1.36.99"),
     ),
     Case(
+        "download-replaced",
+        _own(_entry("linux", "1.36.4"), kubernetes="1.36.4"),
+        "artifacts.entries.0",
+        _own(_entry("linux")),
+    ),
+    Case(
         "artifact-twice",
         _own(_entry("linux"), _entry("linux")),
         "artifacts.entries",

@@ -9,8 +9,6 @@ def _of(program: str, *flags: tuple[str, str]) -> dict[str, object]:
     return {"kubernetes": "1.31.14", "kubeadm": {"config": {"ClusterConfiguration": fields}}}
 
 
-_OIDC = {"issuer": "https://login.example.com", "client": "kubernetes"}
-
 CASES = (
     Case(
         "pod-security-unavailable",
@@ -25,10 +23,22 @@ CASES = (
         _of("apiServer", ("audit-log-maxage", "7")),
     ),
     Case(
-        "sign-in-twice",
-        {**_of("apiServer", ("oidc-issuer-url", "https://login.example.com")), "api": {"oidc": _OIDC}},
+        "extra-argument-planned",
+        _of("apiServer", ("oidc-issuer-url", "https://login.example.com")),
         "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.0",
-        _of("apiServer", ("oidc-issuer-url", "https://login.example.com"), ("oidc-client-id", "kubernetes")),
+        _of("apiServer", ("oidc-signing-algs", "ES256")),
+    ),
+    Case(
+        "etcd-external",
+        {"kubeadm": {"config": {"ClusterConfiguration": {"etcd": {"external": {"endpoints": ["https://a.example"]}}}}}},
+        "kubeadm.config.ClusterConfiguration.etcd.external",
+        {"kubeadm": {"config": {"ClusterConfiguration": {"etcd": {"local": {"dataDir": "/var/lib/etcd"}}}}}},
+    ),
+    Case(
+        "images-from-elsewhere",
+        {"kubeadm": {"config": {"ClusterConfiguration": {"dns": {"imageRepository": "a.example"}}}}},
+        "kubeadm.config.ClusterConfiguration.dns.imageRepository",
+        {"kubeadm": {"config": {"ClusterConfiguration": {"clusterName": "a.example"}}}},
     ),
     Case(
         "kubelet-config-open",
@@ -40,7 +50,7 @@ CASES = (
         "kubelet-config-open",
         kubelet(config={"staticPodURL": "http://pods.example/web.yaml"}),
         "pools.web.kubelet.config.staticPodURL",
-        kubelet(config={"staticPodURL": "https://pods.example/web.yaml"}),
+        kubelet(config={"staticPodURL": ""}),
     ),
     Case(
         "kubelet-config-open",

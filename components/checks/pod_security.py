@@ -1,4 +1,4 @@
-"""Pod Security Standards, and sign-in through an OpenID Connect provider."""
+"""Pod Security Standards."""
 
 from collections.abc import Iterator
 
@@ -7,9 +7,6 @@ from components.checks.check import Finding, Subject, at, error
 from components.checks.extra_arguments import flags
 from components.checks.versions import supported
 from components.spec.models import PodSecurity
-
-_SIGN_IN = ("oidc-", "authentication-config")
-"""Beginnings of the API server's flags that configure sign-in; it refuses to start with flags of both kinds."""
 
 
 def _levels_unavailable(subject: Subject) -> Iterator[Finding]:
@@ -22,14 +19,6 @@ def _levels_replaced(subject: Subject) -> Iterator[Finding]:
     given = flags(subject.spec.kubeadm.config.get("ClusterConfiguration", {}).get("apiServer"), path)
     for place, name, _ in given:
         if name == "admission-control-config-file" and _has_levels(subject):
-            yield at(*place, name=name)
-
-
-def _sign_in_twice(subject: Subject) -> Iterator[Finding]:
-    path = ("kubeadm", "config", "ClusterConfiguration", "apiServer")
-    given = flags(subject.spec.kubeadm.config.get("ClusterConfiguration", {}).get("apiServer"), path)
-    for place, name, _ in given:
-        if subject.spec.api.oidc is not None and name.startswith(_SIGN_IN):
             yield at(*place, name=name)
 
 
@@ -51,14 +40,6 @@ CHECKS = (
         _levels_replaced,
         "--{name} would replace the cluster's Pod Security Standards",
         "remove it, and write pod_security",
-        "SRV-13",
-    ),
-    error(
-        "sign-in-twice",
-        "api.oidc kubeadm.config",
-        _sign_in_twice,
-        "api.oidc configures sign-in, and --{name} configures it a second time",
-        "remove api.oidc or the flag",
         "SRV-13",
     ),
 )
