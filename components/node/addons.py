@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from components import releases
+from components import naming, releases
 from components.node import cni, network, sign_in
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG
@@ -22,6 +22,9 @@ from components.spec.models import NetworkMode, Pool
 Manifest = dict[str, Any]
 
 FOLDER = "/etc/mullion/addons"
+
+_MOST = 3
+"""Most control-plane machines (spec.control_plane.count). All names are listed, so that one of them may come later."""
 
 _MANIFESTS = Path(__file__).parents[2] / "cloud-init" / "addons"
 
@@ -57,9 +60,20 @@ def flannel_policy(role: Role) -> list[Manifest]:
     """Return the admission policy that holds each flannel pod to its own Node; empty without flannel, or for minors
     whose tokens of pods do not name the Node.
     """
-    if role.spec.network.mode is NetworkMode.L2BRIDGE or not role.release.pod_tokens_name_node:
+    if role.spec.network.mode is NetworkMode.L2BRIDGE or not role.release.admission_policies:
         return []
     return _manifests("flannel-policy.yaml")
+
+
+def node_pods_policy(role: Role) -> list[Manifest]:
+    """Return the admission policy that lets only control planes create pods as nodes; empty before Kubernetes 1.30."""
+    if not role.release.admission_policies:
+        return []
+    manifests = _manifests("node-pods-policy.yaml")
+    (policy,) = (each for each in manifests if each["kind"] == "ValidatingAdmissionPolicy")
+    users = [f"system:node:{naming.machine_name(naming.CONTROL_PLANE, index)}" for index in range(_MOST)]
+    policy["spec"]["validations"][0]["expression"] = f"request.userInfo.username in {json.dumps(users)}"
+    return manifests
 
 
 def windows_nodes(_: Role) -> list[Manifest]:
@@ -101,6 +115,7 @@ def metrics_server(role: Role) -> list[Manifest]:
 ADDONS: dict[str, Callable[[Role], list[Manifest]]] = {
     "flannel": flannel,
     "flannel-policy": flannel_policy,
+    "node-pods-policy": node_pods_policy,
     "windows-nodes": windows_nodes,
     "runtime-classes": runtime_classes,
     "pod-security": pod_security,

@@ -68,7 +68,7 @@ class Release:
     pod_security_api: str | None
     """API version of PodSecurityConfiguration; None: the plugin is missing, or its feature gate is off (to 1.22)
     (kubernetes.io, Enforce Pod Security Standards by Configuring the Built-in Admission Controller)."""
-    pod_tokens_name_node: bool
+    admission_policies: bool
     """Whether the API server serves ValidatingAdmissionPolicy v1 and writes the Node of a pod into its token: from 1.30
     (KEP-3488; KEP-4193, whose gate ServiceAccountTokenPodNodeInfo is beta and on there)."""
     metrics_server: str
@@ -104,7 +104,7 @@ FIRST = Release(
     # kube-proxy's image has conntrack
     ignore_preflight=("FileExisting-conntrack",),
     pod_security_api=None,
-    pod_tokens_name_node=False,
+    admission_policies=False,
     metrics_server="0.5.2",
 )
 
@@ -174,7 +174,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "crictl": _both("1.29.0"),
     },
     "1.30": {
-        "pod_tokens_name_node": True,
+        "admission_policies": True,
         "end_of_life": "2025-07-15",
         "etcd": "3.5.15-0",
         "coredns": "coredns/coredns:v1.11.3",

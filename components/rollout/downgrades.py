@@ -18,7 +18,8 @@ VERSION = re.compile(r"v(\d{1,3}\.\d{1,3}\.\d{1,3})(?:[-+].*)?")
 async def refuse_older(api: KubernetesApi, name: str, wanted: str) -> None:
     """Raise RuntimeError if a worker's Node has a newer Kubernetes than its successor gets. Raises Unreachable.
 
-    wanted: version of the successor. A Node that does not exist, or reports no version, passes.
+    wanted: version of the successor. A Node passes that does not exist, reports no version, or claims a newer one than
+    the API server's: no kubelet is newer, so a worker that claims it wants to stay.
     """
     try:
         node = await api.call("GET", f"/api/v1/nodes/{name}")
@@ -27,7 +28,10 @@ async def refuse_older(api: KubernetesApi, name: str, wanted: str) -> None:
     status: dict[str, Any] = node.get("status") or {}
     info: dict[str, str] = status.get("nodeInfo") or {}
     has = VERSION.fullmatch(info.get("kubeletVersion", ""))
-    if has and older(wanted, has[1]):
+    if not has or not older(wanted, has[1]):
+        return
+    served = VERSION.fullmatch(f"{(await api.call('GET', '/version')).get('gitVersion')}")
+    if not served or not older(served[1], has[1]):
         raise RuntimeError(
             f"{name} has Kubernetes {has[1]}, and its successor would have {wanted}: {POINTER} or a control plane's "
             "status record in the bundle store is older than the cluster. The worker was not changed. Find out who "

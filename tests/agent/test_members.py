@@ -90,6 +90,16 @@ def test_a_node_cannot_declare_its_own_keys_as_planned(
         assert cluster.objects[f"{NODES}/web-0"]["spec"]["taints"] == left
 
 
+def test_a_node_loses_labels_that_are_planned_for_other_members(
+    module: Callable[[str], ModuleType], run: Any, cluster: Cluster
+) -> None:
+    """A kubelet can write labels of its Node: that of another pool would attract the pods of that pool."""
+    cluster.node("web-0", metadata={"labels": {"team": "payments", "disk": "fast"}})
+    others = {"name": "pay-0", "labels": {"team": "payments"}}
+    module("members").reconcile(round_of(module, run, cluster, {"web-0": member(), "pay-0": {**member(), **others}}))
+    assert cluster.objects[f"{NODES}/web-0"]["metadata"]["labels"] == {"disk": "fast"}
+
+
 def test_a_planned_pod_range_is_set_once_and_a_wrong_one_is_reported(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster
 ) -> None:

@@ -77,26 +77,39 @@ def test_a_replayed_pointer_takes_no_worker_to_an_older_version(has: str) -> Non
 
     Refused by: the gate before a worker is replaced, by the version of its Node.
     """
-    asked = list[str]()
+    gate(has, OLD, refused=True)
+    gate(has, "1.36.5", refused=False)
+
+
+def test_a_worker_that_claims_a_version_of_the_future_does_not_stop_its_replacement() -> None:
+    """Report v1.99.0 as your kubelet, so that no successor is new enough and your pool cannot be rolled.
+
+    Refused by: `up`, because no kubelet is newer than the API server.
+    """
+    gate("v1.99.0", "1.36.4", refused=False)
+
+
+def gate(has: str, wanted: str, *, refused: bool) -> None:
+    """Replace a worker that reports version `has`; the API server has 1.36.5."""
 
     class Api:
         """The cluster's API, which no writer of the store can change."""
 
         async def call(self, method: str, path: str) -> Any:
-            asked.append(f"{method} {path}")
-            return {"status": {"nodeInfo": {"kubeletVersion": has}}}
+            assert method == "GET"
+            node = {"status": {"nodeInfo": {"kubeletVersion": has}}}
+            return {"/version": {"gitVersion": "v1.36.5"}, "/api/v1/nodes/web-0": node}[path]
 
     async def reached() -> Api:
         return Api()
 
-    def gate(version: str) -> None:
-        rollout: Any = SimpleNamespace(version=Kept(version), _api=reached)
-        asyncio.run(Rollout._refuse_older(rollout, "web-0", replaced=True))
-
+    rollout: Any = SimpleNamespace(version=Kept(wanted), _api=reached)
+    judge = Rollout._refuse_older(rollout, "web-0", replaced=True)
+    if not refused:
+        asyncio.run(judge)
+        return
     with pytest.raises(RuntimeError, match=r"and its successor would have 1\.35\.8: desired-state\.json or a control"):
-        gate(OLD)
-    gate("1.36.5")
-    assert asked == ["GET /api/v1/nodes/web-0"] * 2
+        asyncio.run(judge)
 
 
 def test_another_signed_document_is_no_pointer(monkeypatch: pytest.MonkeyPatch) -> None:

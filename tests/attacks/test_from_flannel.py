@@ -28,7 +28,7 @@ UP = {"type": "NetworkUnavailable", "status": "False", "reason": "FlannelIsUp", 
 @pytest.fixture(scope="module")
 def token(served: Served) -> Iterator[str]:
     """Return the token of a flannel pod on the node OWN, as its kubelet asks for it."""
-    if not releases.release(served.kubernetes).pod_tokens_name_node:
+    if not releases.release(served.kubernetes).admission_policies:
         pytest.skip("before Kubernetes 1.30 a pod's token does not name its Node")
     for name in ("flannel", "flannel-policy"):
         apply(served, served.plan.content(f"addon-{name}"))

@@ -1,8 +1,8 @@
 """Nodes of planned members: sets labels, taints and pod range; deletes Nodes whose machine the cloud has deleted.
 
-Only planned keys are changed: keys of the previous plan that are no longer planned are removed, other labels and
-taints stay. Planned keys are stored where no node can write: a compromised node could otherwise declare a taint
-planned and have it removed.
+Only planned keys are changed: keys of the previous plan that are no longer planned are removed, and labels whose key is
+planned for other members, with which a stolen worker could attract their pods. Other labels and taints stay. Planned
+keys are stored where no node can write: a compromised node could otherwise declare a taint planned and have it removed.
 """
 
 import json
@@ -66,6 +66,7 @@ def reconcile(seen: Seen) -> None:
     if seen.members is None:
         return
     wrong: list[str] = []
+    elsewhere = {key for each in seen.members.values() for key in each["labels"]}
     memory = Memory(seen.api, PLANNED)
     last = {name: json.loads(text) for name, text in memory.values.items() if name in seen.nodes()}
     for name, node in list(seen.nodes().items()):
@@ -73,7 +74,8 @@ def reconcile(seen: Seen) -> None:
         try:
             if member:
                 wrong += fixed(node, member)
-                if patch := decide(node, member, last.get(name, NONE)):
+                before = last.get(name, NONE)
+                if patch := decide(node, member, {**before, "labels": sorted({*before["labels"], *elsewhere})}):
                     seen.api.call("PATCH", f"{NODES}/{name}", patch, MERGE)
                 last[name] = keys(member)
             elif departed(seen, node):
