@@ -9,7 +9,7 @@ import pulumi
 from pulumi import Output, ResourceHookArgs
 from pulumi_aws import _utilities
 
-from components.rollout.provider_calls import ProviderCalls, ProviderError, moment, status_record
+from components.rollout.provider_calls import LARGEST_RECORD, ProviderCalls, ProviderError, moment, status_record
 
 RUNNING, STOPPED = ["pending", "running"], ["stopping", "stopped"]
 
@@ -61,11 +61,15 @@ class Records:
         """
         known = self.role_ids.get(identity)
         role = await known.future() if known else identity
-        return await status_record(self.text(f"status/{role}:{instance}.json"), instance)
+        first = f"bytes=0-{LARGEST_RECORD}"  # one byte more than a record may have
+        return await status_record(self.text(f"status/{role}:{instance}.json", range=first), instance)
 
-    async def text(self, key: str) -> str:
-        """Return the text of an object in the bundle store. Raises ProviderError if there is none."""
+    async def text(self, key: str, **options: str) -> str:
+        """Return the text of an object in the bundle store. Raises ProviderError if there is none.
+
+        options: further arguments of aws.s3.getObject.
+        """
         answer = await self.calls.invoke(
-            "aws:s3/getObject:getObject", {"bucket": await self.bucket.future(), "key": key}
+            "aws:s3/getObject:getObject", {"bucket": await self.bucket.future(), "key": key, **options}
         )
         return answer.get("body") or ""

@@ -29,6 +29,16 @@ def test_an_object_has_a_body_if_its_content_is_text(
     assert found.get("body") == ("{}" if readable else None)
 
 
+def test_a_range_cuts_the_body_and_not_the_length(account: Account, invoke: Any) -> None:
+    account.create("Bucket", "b", bucket="store")
+    account.create("BucketObjectv2", "o", bucket="store", key="a", content="0123456789", contentType="text/plain")
+    found = invoke("getObject", bucket="store", key="a", range="bytes=0-3")
+    assert (found["body"], found["contentLength"]) == ("0123", 10)
+    assert invoke("getObject", bucket="store", key="a", range="bytes=0-99")["body"] == "0123456789"
+    with pytest.raises(Refusal, match="InvalidRange"):
+        invoke("getObject", bucket="store", key="a", range="bytes=10-99")
+
+
 @pytest.mark.parametrize("bucket", ["store", "nowhere"])
 def test_an_unknown_object_is_not_found(account: Account, invoke: Any, bucket: str) -> None:
     account.create("Bucket", "b", bucket="store")
