@@ -17,6 +17,8 @@ from writing import write_whole
 
 OBJECT = "epoch.json"
 """Object of the bundle store: {"epoch": number of the founding record}; missing before the first restore."""
+LARGEST = 4096
+"""Maximum bytes of the object."""
 FOLLOWED = f"{STATE}/epoch"
 SECONDS = 60
 KUBELET = ("systemctl", "try-restart", "kubelet.service")
@@ -30,7 +32,7 @@ def published(told: dict[str, Any]) -> str:
     """Return the epoch; empty if it is missing or the store is unreachable."""
     facts = told["facts"]
     try:
-        content = loader.ask(facts, f"{facts['bundle_store'].rstrip('/')}/{OBJECT}", "store", wait=10)
+        content = loader.ask(facts, f"{facts['bundle_store'].rstrip('/')}/{OBJECT}", "store", wait=10, most=LARGEST)
         return str(int(json.loads(content)["epoch"]))
     except (OSError, ValueError, KeyError, TypeError):
         return ""

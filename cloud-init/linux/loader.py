@@ -34,6 +34,10 @@ class Refused(Exception):
     """A failure that a retry would not fix."""
 
 
+class Oversized(OSError):
+    """An answer with more bytes than its reader takes."""
+
+
 class Stay(HTTPRedirectHandler):
     """Follows no redirect: signatures and tokens are for one address."""
 
@@ -110,12 +114,18 @@ AZURE_SERVICES = {
 WORD = re.compile(rb'(?:<Code>|"(?:__type|code|status|error)": *"(?:[^"]*#)?)(\w+)')
 
 
-def ask(facts: dict, url: str, service: str, method="GET", body=b"", headers=None, wait=60.0) -> bytes:  # noqa: ANN001
-    """Return the answer of a cloud service (store, secrets, compute). Raise OSError, with the service's error code."""
+def ask(facts: dict, url, service, method="GET", body=b"", headers=None, wait=60.0, most=0) -> bytes:  # noqa: ANN001
+    """Return the answer of a cloud service (store, secrets, compute). Raise OSError, with the service's error code.
+
+    most: maximum bytes, 0 for no limit; Oversized if the answer has more.
+    """
     try:
         request = CLOUDS[facts["cloud"]](facts, url, service, method, body, headers or {})
         with direct(request, timeout=wait) as answer:
-            return answer.read()
+            content = answer.read(most + 1 if most else None)
+        if most and len(content) > most:
+            raise Oversized(f"{url} has more than {most} bytes")
+        return content
     except HTTPException as error:
         raise OSError(f"{type(error).__name__}: {error}") from None
     except HTTPError as error:
@@ -124,7 +134,7 @@ def ask(facts: dict, url: str, service: str, method="GET", body=b"", headers=Non
         error.msg += f" {word[1].decode()}" if word else ""
         if not wrong_clock(error):
             raise
-    return ask(facts, url, service, method, body, headers, wait)
+    return ask(facts, url, service, method, body, headers, wait, most)
 
 
 def wrong_clock(error: HTTPError) -> bool:

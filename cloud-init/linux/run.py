@@ -101,15 +101,26 @@ class Run:
             return {key: self.resolve(each) for key, each in document.items()}
         return [self.resolve(each) for each in document] if isinstance(document, list) else document
 
-    def ask(self, service: str, url: str, method: str = "GET", body: bytes | memoryview = b"", **headers: str) -> bytes:
-        """Return a service's answer to this machine's identity (loader.ask). Raise OSError if the request fails."""
+    def ask(
+        self,
+        service: str,
+        url: str,
+        method: str = "GET",
+        body: bytes | memoryview = b"",
+        most: int = 0,
+        **headers: str,
+    ) -> bytes:
+        """Return a service's answer to this machine's identity (loader.ask). Raise OSError if the request fails.
+
+        most: maximum bytes of the answer, for objects that others can write; 0 for no limit.
+        """
         if not url.startswith("https://") and self.told["facts"].get("world") != "sandbox":
             raise OSError(f"{url} is not https")
         self.in_time()
         seconds = min(max(self.left(), 1), 30)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         content: Any = body
-        return loader.ask(self.told["facts"], url, service, method, content, named, seconds)
+        return loader.ask(self.told["facts"], url, service, method, content, named, seconds, most)
 
     @property
     def cloud(self) -> Cloud:

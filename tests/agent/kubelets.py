@@ -1,6 +1,7 @@
 """Certificate requests of kubelets and of attackers, made with a library that is not under test."""
 
 import base64
+import hashlib
 from ipaddress import ip_address
 from typing import Any
 
@@ -15,10 +16,17 @@ from tests.cloud_init.cloud import INSTANCE
 
 CLIENT, SERVING = "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"
 PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-BOOTSTRAPPER = {
-    "username": "system:bootstrap:abcdef",
-    "groups": ["system:bootstrappers", "system:bootstrappers:kubeadm:default-node-token", "system:authenticated"],
-}
+JOINERS = "system:bootstrappers:kubeadm:default-node-token"
+
+
+def bootstrapper(member: str = "web-0", machine: str = INSTANCE) -> dict[str, Any]:
+    """Return the fields of a requester that uses the bootstrap token that the agent made for the machine."""
+    own = f"system:bootstrappers:mullion:{hashlib.sha256(f'{member} {machine}'.encode()).hexdigest()}"
+    groups = ["system:bootstrappers", JOINERS, own, "system:authenticated"]
+    return {"username": "system:bootstrap:abcdef", "groups": groups}
+
+
+BOOTSTRAPPER = bootstrapper()
 _KEY = ec.generate_private_key(ec.SECP256R1())
 
 
@@ -73,9 +81,3 @@ def answer(cluster: Cluster, name: str) -> str:
     """Return a request's condition; empty if undecided."""
     conditions = cluster.objects[f"{PATH}/{name}"]["status"].get("conditions") or []
     return "".join(each["type"] for each in conditions)
-
-
-def own_token(cluster: Cluster, member: str = "web-0", machine: str = INSTANCE) -> None:
-    """Add the bootstrap token that the machine made."""
-    described = {"stringData": {"description": f"{member} {machine}"}}
-    cluster.add("/api/v1/namespaces/kube-system/secrets", "bootstrap-token-abcdef", **described)

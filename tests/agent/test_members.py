@@ -152,7 +152,7 @@ def test_a_node_is_deleted_only_if_all_conditions_hold(
     monkeypatch.setattr(module("seen").compute, "gone", lambda *_: gone)
     cluster.node("web-0", ready=False, instance="i-0123456789abcdef0")
     now, silent = [1000.0], {}
-    for at in (1000.0, 1000.0 + seconds):
+    for at in (1000.0, 1020.0, 1040.0, 1000.0 + min(seconds, 60.0), 1000.0 + seconds):
         now[0] = at
         cluster.beat("web-0", at if beats else 0)
         planned_now = {"web-0": member()} if listed else {"web-9": {**member(), "name": "web-9"}}
@@ -164,14 +164,29 @@ def test_a_node_is_deleted_only_if_all_conditions_hold(
 def test_a_renewed_lease_starts_a_new_time_of_silence_and_the_condition_ready_does_not_count(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster
 ) -> None:
-    silent: dict[str, tuple[str, float]] = {}
+    silent: dict[str, tuple[str, float, float]] = {}
     found = []
-    for at, renewed in ((0.0, 0), (500.0, 1), (700.0, 1), (900.0, 1)):
-        cluster.node("web-0", ready=at == 700.0, metadata={"uid": "same"})
+    for at, renewed in ((0.0, 0), (500.0, 1), (515.0, 1), (530.0, 1)):
+        cluster.node("web-0", ready=at == 515.0, metadata={"uid": "same"})
         cluster.beat("web-0", renewed)
         seen = round_of(module, run, cluster, {}, silent=silent, clock=lambda at=at: at)
         found.append(seen.silent_for(seen.nodes()["web-0"]))
-    assert found == [0, 0, 200, 400]
+    assert found == [0, 0, 15, 30]
+
+
+def test_a_long_round_or_an_outage_of_the_api_makes_no_node_silent(
+    module: Callable[[str], ModuleType], run: Any, cluster: Cluster
+) -> None:
+    """Kubelets that could not renew their Leases, or whose Leases were read long ago, are alive."""
+    silent: dict[str, tuple[str, float, float]] = {}
+    now = [0.0]
+    cluster.node("web-0", metadata={"uid": "same"})
+    cluster.beat("web-0", 1)
+    for _ in range(2):
+        seen = round_of(module, run, cluster, {}, silent=silent, clock=lambda: now[0])
+        node = seen.nodes()["web-0"]
+        now[0] += 900.0
+        assert seen.silent_for(node) < module("seen").AWAY
 
 
 @EACH_CLOUD
@@ -180,7 +195,7 @@ def test_of_two_silent_nodes_the_one_whose_machine_is_deleted_is_removed(
 ) -> None:
     for name, machine in (("there", cloud.account.provider_id), ("gone", cloud.account.other)):
         cluster.node(name, ready=False, metadata={"uid": name}, spec={"providerID": machine})
-    silent = dict.fromkeys(("there", "gone"), ("", -9999.0))
+    silent = dict.fromkeys(("there", "gone"), ("", 9999.0, 0.0))
     module("members").reconcile(round_of(module, run, cluster, {"web-0": member()}, silent=silent))
     assert cluster.find(f"{NODES}/there") and not cluster.find(f"{NODES}/gone")
     assert not cloud.refused()
@@ -190,6 +205,6 @@ def test_a_node_without_a_provider_id_of_this_cloud_stays(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster
 ) -> None:
     cluster.node("mine", ready=False, metadata={"uid": "u"})
-    seen = round_of(module, run, cluster, {"web-0": member()}, silent={"u": ("", -9999.0)})
+    seen = round_of(module, run, cluster, {"web-0": member()}, silent={"u": ("", 9999.0, 0.0)})
     module("members").reconcile(seen)
     assert cluster.find(f"{NODES}/mine")

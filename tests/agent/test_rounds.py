@@ -13,7 +13,7 @@ from components.node import agent, kubeadm
 from components.rollout import signed_documents
 from tests.agent.cluster import Cluster
 from tests.agent.conftest import KEY
-from tests.agent.kubelets import answer, ask, node_user, own_token, pem, spec
+from tests.agent.kubelets import answer, ask, node_user, pem, spec
 from tests.agent.machines import CONFIG, DATES, WHOLE
 from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.cloud_init.linux import TOKEN, Programs
@@ -87,7 +87,6 @@ def start(
     programs.answers |= {"kubectl": (1, "NotFound"), "kubeadm token create": (0, TOKEN), CRICTL: (0, "c0ffee")}
     programs.effects[f"{CRICTL} exec"] = lambda: (root / "var/lib/etcd/mullion.snapshot").write_bytes(WHOLE)
     cloud.secrets["join"] = OLD_TOKEN
-    own_token(cluster)
     publish(cloud, 5)
     return lambda: main.Agent(root)
 

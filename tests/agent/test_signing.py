@@ -1,6 +1,7 @@
 """Only planned members that have not joined get a node's certificate."""
 
 import importlib
+import re
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -10,7 +11,7 @@ from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from tests.agent.cluster import Cluster
-from tests.agent.kubelets import BOOTSTRAPPER, SERVING, answer, ask, node_user, own_token, pem, spec
+from tests.agent.kubelets import BOOTSTRAPPER, JOINERS, SERVING, answer, ask, bootstrapper, node_user, pem, spec
 from tests.cloud_init.cloud import INSTANCE
 
 MEMBERS: dict[str, Any] = {
@@ -19,7 +20,9 @@ MEMBERS: dict[str, Any] = {
 }
 OLD, NEW = "i-00000000000000001", INSTANCE
 MARK, FOREIGN = 64 * "a", 64 * "b"
-ITSELF = {"present": NEW, "announced": NEW}
+ITSELF = {"present": NEW}
+OTHERS = bootstrapper(machine=OLD)
+NOBODYS: dict[str, Any] = BOOTSTRAPPER | {"groups": ["system:bootstrappers", JOINERS]}
 RUNS = {"present": NEW, "issued": {"instance": NEW, "certificates": {MARK: 2e9}}}
 HOUR = 3600.0
 OWN = ["web-0", "10.20.1.4"]
@@ -46,13 +49,19 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "the successor of a machine": (
         *("replace", spec(pem()), ITSELF | {"issued": {"instance": OLD, "certificates": {}}}, "takes over"),
     ),
-    "a token that no machine made": ("deny", spec(pem()), {"present": NEW}, "not of machine"),
-    "another machine's token": ("deny", spec(pem()), {"present": NEW, "announced": OLD}, "not of machine"),
+    "a token that no machine made": ("deny", spec(pem(), **NOBODYS), {"present": NEW}, "not of the machine"),
+    "another machine's token": ("deny", spec(pem(), **OTHERS), ITSELF, "not of the machine"),
+    "the machine's token for another name": (
+        "deny",
+        spec(pem(), **bootstrapper("web-1")),
+        ITSELF,
+        "not of the machine",
+    ),
     "another machine's token, and the Node is away": (
-        *("deny", spec(pem()), {**RUNS, "announced": OLD, "gone": True}, "not of machine"),
+        *("deny", spec(pem(), **OTHERS), {**RUNS, "gone": True}, "not of the machine"),
     ),
     "a planned name without a machine": ("deny", spec(pem()), {}, "no machine web-0"),
-    "a name whose machine is deleted": ("deny", spec(pem()), {"announced": OLD}, "no machine web-0"),
+    "a name whose machine is deleted": ("deny", spec(pem(), **OTHERS), {}, "no machine web-0"),
     "a revoked machine": (
         *("deny", spec(pem()), ITSELF | {"issued": {"instance": NEW, "revoked": True}}, "is revoked"),
     ),
@@ -61,7 +70,12 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     ),
     "a node that renews its own": ("approve", spec(pem(), **used(MARK)), RUNS, "renews"),
     "a node with a certificate of an earlier machine": ("deny", spec(pem(), **used(FOREIGN)), RUNS, "not issued to"),
-    "a node that was replaced": ("deny", spec(pem(), **used(MARK)), RUNS | {"present": OLD}, "had the name web-0"),
+    "a node that was replaced": (
+        "deny",
+        spec(pem(), **used(MARK)),
+        RUNS | {"present": OLD},
+        "another machine has the name web-0",
+    ),
     "a node that was replaced, and has no successor": (
         *("deny", spec(pem(), **used(MARK)), RUNS | {"present": ""}, "no machine"),
     ),
@@ -96,7 +110,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, str]] = {
         *("deny", spec(pem(names=OWN), SERVING, **used(FOREIGN)), RUNS, "not issued to"),
     ),
     "a server of a machine that was replaced": (
-        *("deny", spec(pem(names=OWN), SERVING, **used(MARK)), RUNS | {"present": OLD}, "had the name"),
+        *("deny", spec(pem(names=OWN), SERVING, **used(MARK)), RUNS | {"present": OLD}, "another machine has the name"),
     ),
     "a node for another's name": ("deny", spec(pem(), **node_user("web-1")), RUNS, "neither"),
     "a node that is no member any more": (
@@ -162,6 +176,7 @@ def test_a_request_is_judged_by_machine_name_group_usages_and_subject(
     verdict = signing.decide(asked, MEMBERS, signing.Known(**known | {"issued": issued}), HOUR)
     assert verdict.action == action, verdict.reason
     assert reason in verdict.reason
+    assert not re.search("i-0", verdict.reason), "nodes can read the reasons of other nodes' requests"
 
 
 def seen(module: Callable[[str], ModuleType], run: Any, cluster: Cluster, **changes: Any) -> Any:
@@ -172,7 +187,6 @@ def seen(module: Callable[[str], ModuleType], run: Any, cluster: Cluster, **chan
 def test_requests_are_answered_once_and_those_for_other_signers_are_ignored(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster
 ) -> None:
-    own_token(cluster)
     ask(cluster, "good", spec(pem()))
     ask(cluster, "bad", spec(pem("system:node:evil")))
     ask(cluster, "anothers", spec(pem("system:node:web-1")))
@@ -193,7 +207,6 @@ def test_requests_are_answered_once_and_those_for_other_signers_are_ignored(
 def test_no_request_is_denied_by_a_list_that_may_be_old(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster
 ) -> None:
-    own_token(cluster)
     ask(cluster, "planned", spec(pem()))
     ask(cluster, "planned-a-moment-ago", spec(pem("system:node:web-2")))
     module("signing").reconcile(seen(module, run, cluster, members_current=False))
@@ -209,7 +222,6 @@ def test_the_node_of_a_deleted_machine_is_removed_when_its_successor_joins(
     """A Node still cordoned from the drain of its old machine would keep the new one out of service."""
     gone = {INSTANCE: False}
     monkeypatch.setattr(module("seen").compute, "gone", lambda _, instance: gone[instance])
-    own_token(cluster)
     cluster.node("web-0", ready=False, instance=INSTANCE, spec={"unschedulable": True})
     ask(cluster, "again", spec(pem()))
     module("signing").reconcile(seen(module, run, cluster))
@@ -231,7 +243,6 @@ def test_a_request_that_cannot_be_judged_does_not_stop_the_others(
         raise failure("store-failed", "the cloud does not answer")
 
     monkeypatch.setattr(module("seen").compute, "gone", silent)
-    own_token(cluster)
     cluster.node("web-0", ready=False, instance=INSTANCE)
     ask(cluster, "a", spec(pem()))
     ask(cluster, "b", spec(pem("system:node:web-1")))

@@ -42,7 +42,7 @@ class Agent:
         self.account, self.api, self.module = account, api, module
         self.has_policy = False
         """Whether an admission policy refuses writes of replaced machines, before the agent judges their requests."""
-        self.silent: dict[str, tuple[str, float]] = {}
+        self.silent: dict[str, tuple[str, float, float]] = {}
 
     def round(self) -> None:
         """Run the concerns that admit machines and judge requests."""
@@ -207,7 +207,7 @@ def test_a_replaced_machines_certificate_is_not_renewed_and_does_not_keep_its_su
         asked = served.request(pem, signer, stolen)
         agent.round()
         condition, message = verdict(api, asked)
-        assert (condition, "was not issued to machine" in message) == ("Denied", True), message
+        assert (condition, "was not issued to the machine" in message) == ("Denied", True), message
 
 
 def test_the_token_of_a_replaced_machine_is_refused(served: Served, agent: Agent, api: Any, tmp_path: Path) -> None:
@@ -222,6 +222,21 @@ def test_the_token_of_a_replaced_machine_is_refused(served: Served, agent: Agent
     asked = served.request(served.pem("web-1"), CLIENT, {"token": token})
     agent.round()
     assert verdict(api, asked)[0] == "Denied"
+
+
+def test_a_flood_of_requests_fills_no_record_and_delays_no_other_machine(
+    served: Served, agent: Agent, api: Any, tmp_path: Path
+) -> None:
+    """Request certificates without end, so that the record of machines is full and other machines cannot join.
+
+    Refused by: the agent, which approves four certificates of a machine in an hour; two more requests wait.
+    """
+    own = joined(served, agent, "web-1", tmp_path)
+    flood = [served.request(served.pem("web-1"), CLIENT, own) for _ in range(8)]
+    agent.round()
+    joined(served, agent, "web-0", tmp_path)
+    said = [verdict(api, each)[0] for each in flood]
+    assert (said.count("Approved"), said.count("Denied"), said.count("")) == (3, 3, 2)
 
 
 def test_a_stolen_certificate_ends_within_a_day(served: Served, agent: Agent, tmp_path: Path) -> None:

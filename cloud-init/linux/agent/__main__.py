@@ -36,7 +36,7 @@ from agent.api import Api, from_kubeconfig
 from agent.following import Following
 from agent.leases import Lease
 from agent.memory import Memory
-from agent.seen import Seen
+from agent.seen import Seen, Silence
 from agent.status import Status
 from agent.upgrade import settle
 
@@ -59,7 +59,7 @@ class Agent:
         self.lease = Lease(self.me)
         self.said: dict[str, Any] = {"active": False, "errors": {}}
         self.read: dict[str, dict[str, Any]] = {}
-        self.silent: dict[str, tuple[str, float]] = {}
+        self.silent: dict[str, Silence] = {}
         self.next: dict[str, float] = {}
         self.following = Following(self.run, self.me)
 
@@ -144,7 +144,7 @@ class Agent:
         """Read a signed document. The cluster stores its serial, so that no agent accepts an older document."""
         fields, file = DOCUMENTS[name]
         url = f"{self.run.value('facts.bundle_store').rstrip('/')}/{file}"
-        content = self.run.ask("store", url)
+        content = self.run.ask("store", url, most=documents.LARGEST)
         secret = self.run.value("facts.desired_state_secret")
         key = self.run.secret(secret)
         memory = Memory(api) if api else None

@@ -1,9 +1,10 @@
 """Bootstrap tokens of machines that announced that they want to join: one for each machine, valid for an hour.
 
-A machine's announcement is an object that only this machine may write (announcing.py). The token's Secret names the
-member and the machine, so that a certificate request made with it is one of that machine.
+A machine's announcement is an object that only this machine may write (announcing.py). The token has a group of the
+member and the machine, which the API server writes into each certificate request made with it.
 """
 
+import hashlib
 import json
 import random
 import re
@@ -15,6 +16,7 @@ from urllib.error import HTTPError
 from urllib.parse import quote
 
 import announcing
+import loader
 from report import say
 
 from agent.api import Refused
@@ -25,11 +27,16 @@ SECRETS = "/api/v1/namespaces/kube-system/secrets"
 TOKENS = f"{SECRETS}/bootstrap-token-"
 GROUP = "system:bootstrappers:kubeadm:default-node-token"
 """Group that kubeadm gives the rights that `kubeadm join` needs."""
+MACHINE_GROUP = "system:bootstrappers:mullion:"
+"""Prefix of a machine's group, which has no rights. Groups of tokens match
+`\\Asystem:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]\\z` (Kubernetes, cluster-bootstrap/token/api), so a digest
+follows: ids of Azure's machines have other characters.
+"""
 SECONDS, RENEW_SECONDS = 3600, 1200
 """Lifetime of a token, and what must be left of it; kube-controller-manager's tokencleaner deletes ended ones."""
 NUMBER = re.compile(r"[0-9a-f]{32}")
 LARGEST = 65536
-"""Maximum bytes of an announcement that is read."""
+"""Maximum bytes of an announcement."""
 AT_ONCE = 50
 """Announcements read in one round, so that a round stays shorter than the agent's Lease."""
 ABSENT = (403, 404)
@@ -43,33 +50,54 @@ def owner(secret: dict[str, Any] | None, name: str) -> str:
     return instance if member == name else ""
 
 
+def machine_group(name: str, instance: str) -> str:
+    """Return the group that only bootstrap tokens of this machine, as this member, have."""
+    return MACHINE_GROUP + hashlib.sha256(f"{name} {instance}".encode()).hexdigest()
+
+
 def decoded(secret: dict[str, Any]) -> dict[str, str]:
     """Return the fields of a Secret."""
     return {key: b64decode(value).decode() for key, value in (secret.get("data") or {}).items()}
 
 
 def reconcile(seen: Seen) -> None:
-    """Create tokens for present machines that have no living Node, and end the rights of machines before them."""
+    """Create tokens for present machines that have no living Node, and end the rights of machines before them.
+
+    A failure of one member does not stop the others; all are raised at the end. A store that does not answer, or lacks
+    the secret, fails at once: it would for each member.
+    """
     if seen.members is None:
         return
-    read = 0
+    seen.machines.present("")  # an error of the cloud is one error, not one for each member
+    seen.nodes()
+    wrong: list[str] = []
+    left = AT_ONCE
     for name in random.sample(sorted(seen.members), len(seen.members)):  # all have their turn at AT_ONCE
-        member = seen.members[name]
-        instance = seen.machines.present(name)
-        issued, node = seen.machines.issued(name), seen.nodes().get(name)
-        if not instance or (issued.revoked and issued.instance == instance):
-            continue
-        if issued.instance not in ("", instance):
-            if node:
-                seen.remove(node)
-            seen.machines.enter(name, successor(issued, instance))
-            say(f"machine {instance} has the name {name}: certificates of machine {issued.instance} are not renewed")
-        if not issued.instance and lives(seen, name):
-            seen.machines.enter(name, Issued(instance))  # it joined before there was a record
-        waits = not lives(seen, name) or seen.machines.issued(name).certificates == {}
-        if waits and member.get("records") and read < AT_ONCE:
-            read += 1
-            admit(seen, member, instance)
+        try:
+            if needs_token(seen, name) and left:
+                left -= 1
+                admit(seen, seen.members[name], seen.machines.present(name))
+        except (Refused, HTTPError, loader.Oversized, RuntimeError) as error:
+            wrong.append(f"{name}: {error}")
+    if wrong:
+        raise RuntimeError("; ".join(wrong))
+
+
+def needs_token(seen: Seen, name: str) -> bool:
+    """Return whether the member's machine can join and has not; end the rights of the machine before it."""
+    instance = seen.machines.present(name)
+    issued, node = seen.machines.issued(name), seen.nodes().get(name)
+    if not instance or (issued.revoked and issued.instance == instance):
+        return False
+    if issued.instance not in ("", instance):
+        if node:
+            seen.remove(node)
+        seen.machines.enter(name, successor(issued, instance))
+        say(f"machine {instance} has the name {name}: certificates of machine {issued.instance} are not renewed")
+    if not issued.instance and lives(seen, name):
+        seen.machines.enter(name, Issued(instance))  # it joined before there was a record
+    waits = not lives(seen, name) or seen.machines.issued(name).certificates == {}
+    return waits and bool((seen.members or {})[name].get("records"))
 
 
 def lives(seen: Seen, name: str) -> bool:
@@ -92,7 +120,8 @@ def admit(seen: Seen, member: dict[str, Any], instance: str) -> None:
     if found and owner(found, member["name"]) != instance:
         say(f"token {identifier} of machine {instance} of {member['name']} is another machine's", "failed")
         return  # a pending request with that token would become one of this machine
-    if found and ends - time.time() > RENEW_SECONDS:
+    groups = f"{GROUP},{machine_group(member['name'], instance)}"
+    if found and ends - time.time() > RENEW_SECONDS and decoded(found).get("auth-extra-groups") == groups:
         return
     metadata = {"name": f"bootstrap-token-{identifier}", "namespace": "kube-system"}
     wanted = {"apiVersion": "v1", "kind": "Secret", "type": "bootstrap.kubernetes.io/token", "metadata": metadata}
@@ -101,7 +130,7 @@ def admit(seen: Seen, member: dict[str, Any], instance: str) -> None:
         "token-secret": secret,
         "expiration": datetime.fromtimestamp(time.time() + SECONDS, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "usage-bootstrap-authentication": "true",
-        "auth-extra-groups": GROUP,
+        "auth-extra-groups": groups,
         "description": f"{member['name']} {instance}",
     }
     try:
@@ -115,13 +144,14 @@ def announced(seen: Seen, member: dict[str, Any], instance: str) -> str:
     """Return the number that the machine announced; empty if it announced nothing that can be used."""
     store = seen.run.value("facts.bundle_store").rstrip("/")
     try:
-        content = seen.run.ask("store", announcing.place(store, quote(member["records"], safe=""), instance))
+        place = announcing.place(store, quote(member["records"], safe=""), instance)
+        content = seen.run.ask("store", place, most=LARGEST)
     except HTTPError as error:
         if error.code in ABSENT:
             return ""
         raise
     try:
-        document = json.loads(content[:LARGEST])
+        document = json.loads(content)
         number = document["number"] if document["instance"] == instance else ""
     except (ValueError, LookupError, TypeError, RecursionError):
         number = ""

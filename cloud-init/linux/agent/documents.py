@@ -9,6 +9,8 @@ import hmac
 import json
 from typing import Any
 
+LARGEST = 16 * 2**20
+"""Maximum bytes: a line of the members takes some hundred, so this is for tens of thousands of machines."""
 POINTER = {"bundle": str, "sha256": str, "kubernetes": str, "pools": str, "serial": int}
 MEMBERS = {"members": list, "serial": int}
 """Fields and types of each document. Exactly these are allowed, so neither document passes for the other."""

@@ -31,7 +31,7 @@ def reconcile(run: Run, told: Configuration) -> None:
 def stored(run: Run, url: str) -> bytes:
     """Return the object's content; empty if it does not exist."""
     try:
-        return run.ask("store", url)
+        return run.ask("store", url, most=epoch.LARGEST)
     except HTTPError as error:
         if error.code not in ABSENT:
             raise

@@ -17,11 +17,22 @@ import compute
 import x509
 from run import Run
 
-from agent.api import Api
+from agent.api import Api, Refused
 from agent.memory import Memory
 
 MACHINES = "mullion-machines"
 """Name of the ConfigMap."""
+DAY, HOUR = 86400.0, 3600.0
+"""Seconds; kube-controller-manager signs for a day (cluster-signing-duration in components/node/kubeadm.py)."""
+HOURLY = 4
+"""Client certificates that one machine gets in an hour; further requests wait. A kubelet needs one when it joins and
+one after 17 to 22 hours (client-go, util/certificate), and a repeated join another. One that cannot store its
+certificate asks again every 32 s, and is served after the hour; its certificate in use is valid for hours.
+"""
+HELD = 100
+"""Valid client certificates of one machine, more than HOURLY gives in a day. This limit ends a flood of requests for
+shorter certificates. Valid ones stay on record: a replaced machine could write with a forgotten one.
+"""
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,13 @@ def valid(ends: dict[str, float]) -> dict[str, float]:
 
 FINGERPRINT = "X509SHA256="
 """Prefix of a client certificate's sha256 as a requester's credential (apiserver/pkg/authentication/request/x509)."""
+
+
+def crowded(issued: Issued) -> bool:
+    """Return whether the machine has got so many certificates that its next request has to wait."""
+    ends, begin = valid(issued.certificates or {}).values(), time.time() - HOUR
+    fresh = [end for end in ends if begin < end - DAY < begin + 2 * HOUR]  # not the founder's, valid for a year
+    return len(fresh) + len(issued.asked) >= HOURLY or len(ends) + len(issued.asked) >= HELD
 
 
 class Machines:
@@ -96,20 +114,31 @@ class Machines:
         issued = dataclasses.replace(issued, instance=present, certificates=certificates)
         self.enter(name, dataclasses.replace(issued, asked=sorted({*issued.asked, request})))
 
-    def collect(self, requests: list[dict[str, Any]]) -> None:
+    def collect(self, requests: list[dict[str, Any]]) -> list[str]:
         """Record the certificates that were issued for approved requests; forget those that have ended, and requests
-        that failed or no longer exist.
+        that failed or no longer exist. Return errors; one member's stops no other's.
         """
         status = {each["metadata"]["name"]: each.get("status") or {} for each in requests}
+        wrong: list[str] = []
         for name in list(self.memory.values):
-            issued = self.issued(name)
-            given = [text for text in (status.get(each, {}).get("certificate") for each in issued.asked) if text]
-            ends = valid({**(issued.certificates or {}), **dict(map(certificate, given))})
-            pending = [each for each in issued.asked if each in status and not ended(status[each])]
-            if pending != issued.asked:
-                held = ends if given else issued.certificates
-                before = valid(issued.before)
-                self.enter(name, dataclasses.replace(issued, certificates=held, asked=pending, before=before))
+            try:
+                before = self.issued(name)
+                after = collected(before, status)
+                if after != before:
+                    self.enter(name, after)
+            except (Refused, RuntimeError, ValueError, TypeError) as error:
+                wrong.append(f"{MACHINES}: {name}: {error}")
+        return wrong
+
+
+def collected(issued: Issued, status: dict[str, dict[str, Any]]) -> Issued:
+    """Return the entry with new certificates and without ended ones. status: of requests, by name."""
+    given = [text for text in (status.get(each, {}).get("certificate") for each in issued.asked) if text]
+    held = issued.certificates
+    if given or held is not None:
+        held = valid({**(held or {}), **dict(map(certificate, given))})
+    pending = [each for each in issued.asked if each in status and not ended(status[each])]
+    return dataclasses.replace(issued, certificates=held, asked=pending, before=valid(issued.before))
 
 
 def ended(status: dict[str, Any]) -> bool:

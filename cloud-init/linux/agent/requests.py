@@ -18,6 +18,8 @@ SUBJECT = {bytes.fromhex("550403"): "CN", bytes.fromhex("55040a"): "O"}
 EXTENSION_REQUEST = bytes.fromhex("2a864886f70d01090e")
 ALTERNATIVE_NAMES = bytes.fromhex("551d11")
 DNS, ADDRESS = 0x82, 0x87
+LARGEST = 16384
+"""Characters of a request that is parsed; kubelets' have about 500 (an ECDSA key, at most a name and an address)."""
 
 
 class Malformed(Exception):
@@ -37,6 +39,8 @@ class Request(NamedTuple):
 
 def parsed(pem: str) -> Request:
     """Return the request in a PEM block without other text. Raise Malformed for any unexpected part."""
+    if len(pem) > LARGEST:
+        raise Malformed(f"the request has more than {LARGEST} characters")
     try:
         head, begin, rest = pem.partition(BEGIN)
         body, end, tail = rest.partition(END)

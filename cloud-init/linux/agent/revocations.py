@@ -4,7 +4,10 @@ Each round removes the Node and the tokens of revoked machines. From Kubernetes 
 all their writes; from 1.32 on also writes with a certificate of a replaced machine, whose user is its successor's too.
 """
 
+import itertools
 from typing import Any
+
+from failure import Failure
 
 from agent.announcements import SECRETS, owner
 from agent.api import Api, Refused
@@ -23,6 +26,8 @@ EXPRESSION = (
     f" && '{CREDENTIAL}' in request.userInfo.extra && {EXTRA}.exists(each, each.replace('=', '.') in params.data)))"
 )
 """Keys of the ConfigMap are users and credentials; a key has no colon and no equals sign."""
+MARKS = 5000
+"""Certificates of replaced machines on the list; a line has at most about 130 bytes, and a ConfigMap 1 MiB."""
 MESSAGE = "the machine of this certificate is replaced or revoked"
 POLICY: dict[str, Any] = {
     "apiVersion": "admissionregistration.k8s.io/v1",
@@ -61,20 +66,36 @@ BINDING: dict[str, Any] = {
 
 
 def reconcile(seen: Seen) -> None:
-    """Remove Nodes and tokens of revoked machines, and keep the policy and its list."""
+    """Keep the policy and its list, and remove Nodes and tokens of revoked machines. Raise RuntimeError at the end."""
     if seen.members is None:
         return
     revoked = {name: seen.machines.issued(name).instance for name in seen.members if is_revoked(seen.machines, name)}
+    wrong = list_refused(seen, revoked)
+    for folder, document in ((POLICIES, POLICY), (BINDINGS, BINDING)):
+        keep(seen.api, folder, document)
     for name in revoked:
-        if node := seen.nodes().get(name):
-            seen.remove(node)
+        try:
+            if node := seen.nodes().get(name):
+                seen.remove(node)
+        except (Failure, Refused, RuntimeError) as error:
+            wrong.append(f"{name}: {error}")
     if revoked:
         for secret in seen.api.call("GET", SECRETS)["items"]:
             if any(owner(secret, name) == instance for name, instance in revoked.items()):
                 seen.api.call("DELETE", f"{SECRETS}/{secret['metadata']['name']}")
-    Memory(seen.api, NAME).become(refused(seen.machines, revoked))
-    for folder, document in ((POLICIES, POLICY), (BINDINGS, BINDING)):
-        keep(seen.api, folder, document)
+    if wrong:
+        raise RuntimeError("; ".join(wrong))
+
+
+def list_refused(seen: Seen, revoked: dict[str, str]) -> list[str]:
+    """Write the list; if the API refuses it, the revoked machines alone. Return errors."""
+    users = {f"system.node.{name}": "the machine is revoked" for name in revoked}
+    try:
+        Memory(seen.api, NAME).become(users | marks(seen.machines))
+    except Refused as error:
+        Memory(seen.api, NAME).become(users)
+        return [f"{error}"]
+    return []
 
 
 def is_revoked(machines: Machines, name: str) -> bool:
@@ -83,13 +104,17 @@ def is_revoked(machines: Machines, name: str) -> bool:
     return issued.revoked and issued.instance == machines.present(name)
 
 
-def refused(machines: Machines, revoked: dict[str, str]) -> dict[str, str]:
-    """Return the data of the ConfigMap: why, by user or credential."""
-    listed = {f"system.node.{name}": f"machine {instance} is revoked" for name, instance in revoked.items()}
+def marks(machines: Machines) -> dict[str, str]:
+    """Return why writes are refused, by credential; at most MARKS, of all names in turn, so that one name's many
+    certificates keep no other name's off the list. Of one name, those that end last come first.
+    """
+    listed: list[list[tuple[str, str]]] = []
     for name in machines.members:
-        for mark in machines.issued(name).before:
-            listed[f"{FINGERPRINT[:-1]}.{mark}"] = f"of an earlier machine {name}"
-    return listed
+        before = machines.issued(name).before
+        latest = sorted(before, key=lambda mark: (-before[mark], mark))
+        listed.append([(f"{FINGERPRINT[:-1]}.{mark}", f"of an earlier machine {name}") for mark in latest])
+    in_turn = (line for row in itertools.zip_longest(*listed) for line in row if line)
+    return dict(itertools.islice(in_turn, MARKS))
 
 
 def keep(api: Api, folder: str, document: dict[str, Any]) -> None:

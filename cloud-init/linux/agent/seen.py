@@ -18,6 +18,12 @@ AWAY = 60.0
 """Seconds without a renewal of its Lease after which a Node counts as silent. Not longer, because the cloud's answer
 decides, cluster checks count the pods of such a Node, and a restarted agent counts from 0.
 """
+COUNTED = 20.0
+"""Most seconds that one pause between two reads of the Leases counts: kubelets renew every 10 s, and could not while
+the API was down. So a long round or an outage makes no living Node silent.
+"""
+Silence = tuple[str, float, float]
+"""renewTime of a Node's Lease, seconds without a change of it, and when it was read last (monotonic clock)."""
 
 
 class Seen:
@@ -29,14 +35,13 @@ class Seen:
         api: Api,
         members: dict[str, Any] | None,
         members_current: bool,
-        silent: dict[str, tuple[str, float]],
+        silent: dict[str, Silence],
         leave: Callable[[str], None],
     ) -> None:
         """Start a round.
 
         members: by name, from the last accepted document; None before the first. members_current: that document was
-        read in this round. silent: by uid of a Node, when its kubelet last renewed its Lease, and when this agent (by
-        its monotonic clock) first saw that; kept between rounds. leave: removes a machine's member from etcd.
+        read in this round. silent: by uid of a Node; kept between rounds. leave: removes a machine's member from etcd.
         """
         self.run, self.api, self.members, self.members_current = run, api, members, members_current
         self.silent, self.leave = silent, leave
@@ -51,19 +56,21 @@ class Seen:
             found = self.api.call("GET", NODES)["items"]
             self._nodes = {each["metadata"]["name"]: each for each in found}
             leases = {each["metadata"]["name"]: each["spec"] for each in self.api.call("GET", LEASES)["items"]}
-            before = dict(self.silent)
+            now, before = self.clock(), dict(self.silent)
             self.silent.clear()
             for name, node in self._nodes.items():
                 uid, renewed = node["metadata"]["uid"], leases.get(name, {}).get("renewTime") or ""
-                known = before.get(uid)
-                self.silent[uid] = known if known and known[0] == renewed else (renewed, self.clock())
+                last, seconds, read = before.get(uid, (renewed, 0.0, now))
+                seconds = seconds + min(now - read, COUNTED) if last == renewed else 0.0
+                self.silent[uid] = (renewed, seconds, now)
         return self._nodes
 
     def silent_for(self, node: dict[str, Any]) -> float:
-        """Return the seconds for which this agent has seen no renewal of the Node's Lease, which only its kubelet can
-        renew; the condition Ready can be written by others.
+        """Return the seconds without a renewal of the Node's Lease, as of this round's read of the Leases.
+
+        Only its kubelet can renew the Lease; the condition Ready can be written by others.
         """
-        return self.clock() - self.silent[node["metadata"]["uid"]][1]
+        return self.silent[node["metadata"]["uid"]][1]
 
     def gone(self, node: dict[str, Any]) -> bool:
         """Return whether the cloud has deleted the Node's machine; False for a Node without a providerID."""

@@ -4,16 +4,17 @@ docs/node-identity.md says what proves it. kubeadm has kube-controller-manager a
 token, and every renewal: its approver does not run, and both bindings are removed.
 """
 
-import re
+import random
+from collections import Counter
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from failure import Failure
 from report import say
 
-from agent.announcements import TOKENS, owner
+from agent.announcements import machine_group
 from agent.api import Api, Refused
-from agent.machines import FINGERPRINT, Issued
+from agent.machines import FINGERPRINT, HELD, HOURLY, Issued, crowded
 from agent.requests import Malformed, Request, parsed
 from agent.seen import Seen
 
@@ -25,14 +26,26 @@ USAGES = {CLIENT: {"digital signature", "client auth"}, SERVING: {"digital signa
 ALSO = {"key encipherment"}
 """Usage that kubelets omit for keys that cannot encipher."""
 NODE, NODES = "system:node:", "system:nodes"
-TOKEN_ID = re.compile(r"[a-z0-9]{6}")
 BOOTSTRAPPER, BOOTSTRAPPERS = "system:bootstrap:", "system:bootstrappers"
 CREDENTIAL = "authentication.kubernetes.io/credential-id"
 """Key of a requester's `extra` with its certificate; the API server adds it from Kubernetes 1.32 on."""
+LONGEST_NAME = 63
+"""Characters of a request's name; kubelets' have at most 52 (node-csr- and a sha256 in base64)."""
+LONGEST_REASON = 500
+TOO_MANY = f"the machine got {HOURLY} certificates within an hour, or has {HELD} valid ones"
+LISTED = 5
+"""Names in the reason of a denial."""
+AT_ONCE, WAITING = 20, 2
+"""Requests of one requester that one round judges, and that may wait for later rounds. A kubelet has one at a time,
+and one more after a restart.
+"""
 
 
 class Verdict(NamedTuple):
-    """approve; replace (delete the old machine's Node first, then approve); deny; or wait for a later round."""
+    """approve; replace (delete the old machine's Node first, then approve); deny; or wait for a later round.
+
+    Every node can read the reason of other nodes' requests, so it has no id of a machine.
+    """
 
     action: Literal["approve", "replace", "deny", "wait"]
     reason: str
@@ -43,8 +56,6 @@ class Known(NamedTuple):
 
     present: str = ""
     """Id of the machine that has the name in the cloud now; empty if none has."""
-    announced: str = ""
-    """Id of the machine that made the requester's bootstrap token; empty for a token that no machine made."""
     issued: Issued = Issued()
     gone: bool = False
     """Whether the cloud has deleted the machine of the Node of this name."""
@@ -76,19 +87,25 @@ def decide(spec: dict[str, Any], members: dict[str, Any], known: Known, created:
 
 
 def joining(name: str, spec: dict[str, Any], known: Known) -> Verdict:
-    """Return the verdict on the first certificate of a member's machine: its token must be the machine's own."""
-    user = spec.get("username", "")
-    if BOOTSTRAPPERS not in (spec.get("groups") or []) or not user.startswith(BOOTSTRAPPER):
+    """Return the verdict on the first certificate of a member's machine: its token must be the machine's own.
+
+    The API server writes the token's groups into the request, which cannot change: a later token of the same id does
+    not count.
+    """
+    user, groups = spec.get("username", ""), spec.get("groups") or []
+    if BOOTSTRAPPERS not in groups or not user.startswith(BOOTSTRAPPER):
         return Verdict("deny", f"{user} is neither {NODE}{name} nor a bootstrapper")
     if not known.present:
         return Verdict("deny", f"the cloud has no machine {name}")
-    if known.announced != known.present:
-        return Verdict("deny", f"the token is not of machine {known.present}, which has the name {name}")
+    if machine_group(name, known.present) not in groups:
+        return Verdict("deny", f"the token is not of the machine that has the name {name} now")
     if known.issued.revoked and known.issued.instance == known.present:
-        return Verdict("deny", f"machine {known.present} is revoked")
+        return Verdict("deny", f"the machine {name} is revoked")
+    if known.issued.instance == known.present and crowded(known.issued):
+        return Verdict("wait", TOO_MANY)
     if known.gone or known.issued.instance not in ("", known.present):
-        return Verdict("replace", f"machine {known.present} takes over the name {name}")
-    return Verdict("approve", f"machine {known.present} has the name {name}")
+        return Verdict("replace", f"a new machine takes over the name {name}")
+    return Verdict("approve", f"the machine has the name {name}")
 
 
 def foreign(name: str, spec: dict[str, Any], known: Known) -> Verdict | None:
@@ -101,21 +118,23 @@ def foreign(name: str, spec: dict[str, Any], known: Known) -> Verdict | None:
     if not known.present:
         return Verdict("deny", f"the cloud has no machine {name}")
     if issued.instance not in ("", known.present):
-        return Verdict("deny", f"machine {issued.instance} had the name {name}, and {known.present} has it now")
+        return Verdict("deny", f"another machine has the name {name} now")
     if issued.revoked:
-        return Verdict("deny", f"machine {known.present} is revoked")
+        return Verdict("deny", f"the machine {name} is revoked")
     marks = {each.removeprefix(FINGERPRINT).lower() for each in used}
     if not used or issued.certificates is None or marks & set(issued.certificates):
         return None
     if issued.asked:
-        return Verdict("wait", f"a certificate of machine {known.present} is not recorded yet")
-    return Verdict("deny", f"the requester's certificate was not issued to machine {known.present}")
+        return Verdict("wait", f"a certificate of the machine {name} is not recorded yet")
+    return Verdict("deny", f"the requester's certificate was not issued to the machine that has the name {name} now")
 
 
 def renewal(name: str, spec: dict[str, Any], known: Known, created: float) -> Verdict:
     """Return the verdict on a further client certificate of a node."""
     if wrong := foreign(name, spec, known):
         return wrong
+    if crowded(known.issued):
+        return Verdict("wait", TOO_MANY)
     older = max(known.issued.before.values(), default=0.0)
     if not (spec.get("extra") or {}).get(CREDENTIAL) and created < older:
         return Verdict("deny", f"certificates of an earlier machine {name} are valid: {name} can renew once they end")
@@ -142,7 +161,9 @@ def serving(request: Request, member: dict[str, Any], own: bool, wrong: Verdict 
     others = asked - {member["name"], member["address"]}
     if others or not asked:
         has = f"{member['name']} and {member['address']}"
-        return Verdict("deny", f"it is for {', '.join(sorted(others)) or 'nothing'}, and the member has {has}")
+        named = ", ".join(sorted(others)[:LISTED]) or "nothing"
+        more = f" and {len(others) - LISTED} more" if len(others) > LISTED else ""
+        return Verdict("deny", f"it is for {named}{more}, and the member has {has}")
     return Verdict("approve", f"{member['name']} serves at its own name and address")
 
 
@@ -160,26 +181,35 @@ def reconcile(seen: Seen) -> None:
     """Judge every undecided request of a kubelet. A failure does not stop the others; all are raised at the end."""
     if seen.members is None:
         return  # the members are unknown: requests wait
-    wrong: list[str] = []
     requests = seen.api.call("GET", PATH)["items"]
-    seen.machines.collect(requests)
-    for request in requests:
-        if request["spec"].get("signerName") in USAGES and not (request.get("status") or {}).get("conditions"):
+    wrong = seen.machines.collect(requests)
+    judged, waiting = Counter[str](), Counter[str]()
+    for request in random.sample(requests, len(requests)):  # a flood of one requester keeps no other one out
+        user = request["spec"].get("username", "")
+        undecided = not (request.get("status") or {}).get("conditions")
+        if request["spec"].get("signerName") in USAGES and undecided and judged[user] < AT_ONCE:
+            judged[user] += 1
             try:
-                judge(seen, request)
+                judge(seen, request, waiting)
             except (Failure, Refused, RuntimeError) as error:
                 wrong.append(f"{request['metadata']['name']}: {error}")
     if wrong:
         raise RuntimeError("; ".join(wrong))
 
 
-def judge(seen: Seen, request: dict[str, Any]) -> None:
-    """Decide on one request and send the decision."""
+def judge(seen: Seen, request: dict[str, Any], waiting: Counter[str]) -> None:
+    """Decide on one request and send the decision. waiting: this round's waiting requests by user."""
     name, spec = request["metadata"]["name"], seen.decoded(request["spec"])
     wanted = requested(spec)
     node = seen.nodes().get(wanted)
     created = moment(request["metadata"].get("creationTimestamp"))
     verdict = decide(spec, seen.members or {}, known(seen, wanted, spec, node), created)
+    if len(name) > LONGEST_NAME:  # the record of machines keeps names
+        verdict = Verdict("deny", f"the request's name has more than {LONGEST_NAME} characters")
+    if verdict.action == "wait":
+        waiting[spec.get("username", "")] += 1
+        if waiting[spec.get("username", "")] > WAITING:
+            verdict = Verdict("deny", f"{WAITING} requests wait already: {verdict.reason}")
     if verdict.action == "wait" or (verdict.action == "deny" and not seen.members_current):
         return
     if verdict.action == "replace" and node:
@@ -188,21 +218,19 @@ def judge(seen: Seen, request: dict[str, Any]) -> None:
         joins = spec.get("username") != NODE + wanted
         seen.machines.approved(wanted, name, joins)
     word = "Denied" if verdict.action == "deny" else "Approved"
-    condition = {"type": word, "status": "True", "reason": "MullionAgent", "message": verdict.reason}
+    condition = {"type": word, "status": "True", "reason": "MullionAgent", "message": verdict.reason[:LONGEST_REASON]}
     request["status"] = {**(request.get("status") or {}), "conditions": [condition]}
     seen.api.call("PUT", f"{PATH}/{name}/approval", request)
-    say(f"request {name} of {spec.get('username')}: {word}: {verdict.reason}")
+    say(f"request {name} of {spec.get('username')}: {word}: {condition['message']}")
 
 
 def known(seen: Seen, name: str, spec: dict[str, Any], node: dict[str, Any] | None) -> Known:
     """Return what is known about the machine of a planned member. Raise Failure if the cloud does not answer."""
     if name not in (seen.members or {}):
         return Known()
-    user = spec.get("username", "")
-    token = user.removeprefix(BOOTSTRAPPER) if user.startswith(BOOTSTRAPPER) else ""
-    announced = owner(seen.api.find(f"{TOKENS}{token}"), name) if TOKEN_ID.fullmatch(token) else ""
-    gone = seen.gone(node) if node and token else False
-    return Known(seen.machines.present(name), announced, seen.machines.issued(name), gone)
+    joins = spec.get("username", "").startswith(BOOTSTRAPPER)
+    gone = seen.gone(node) if node and joins else False
+    return Known(seen.machines.present(name), seen.machines.issued(name), gone)
 
 
 def moment(text: str | None) -> float:

@@ -47,8 +47,9 @@ def put_secret(run: Run, name: str, text: str) -> None:
 
 def _secrets(run: Run, action: str, **body: str) -> dict[str, str]:
     service = run.value("facts.secret_service")
-    headers = {"content_type": "application/x-amz-json-1.1", "x_amz_target": f"secretsmanager.{action}"}
-    return json.loads(run.ask("secrets", service, "POST", json.dumps(body).encode(), **headers))
+    target, kind = f"secretsmanager.{action}", "application/x-amz-json-1.1"
+    said = run.ask("secrets", service, "POST", json.dumps(body).encode(), content_type=kind, x_amz_target=target)
+    return json.loads(said)
 
 
 def gone(run: Run, machine: str) -> bool:

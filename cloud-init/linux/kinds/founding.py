@@ -27,6 +27,8 @@ from kinds.files import MODES
 POLL_SECONDS = 2
 LOOKS = 3
 """Answers in a row in which the cloud must report the founder's machine as deleted."""
+LARGEST = 65536
+"""Maximum bytes of a record."""
 TAKEN = (409, 412)
 """Statuses of a refused conditional write: another write is in progress; the object exists."""
 
@@ -42,7 +44,7 @@ def read(run: Run, step: Step, epoch: int) -> Record | None:
     """Return one record or None. Raise Failure store-failed or founding-refused."""
     url = place(step, epoch)
     try:
-        record: Any = json.loads(run.ask("store", url))
+        record: Any = json.loads(run.ask("store", url, most=LARGEST))
     except HTTPError as error:
         if error.code == 404:
             return None

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from tests.agent.kubelets import CLIENT, SERVING
+from tests.agent.kubelets import CLIENT, SERVING, bootstrapper
 from tests.awaited import until
-from tests.cloud_init.cloud import INSTANCE, FakeCloud
+from tests.cloud_init.cloud import FakeCloud
 from tests.lab.agent.served import TOKEN, Served
 from tests.lab.agent.simulated import MARK
 
@@ -35,9 +35,10 @@ def round_of(module: Callable[[str], ModuleType], run: Any, api: Any, *members: 
 
 
 def made_by(api: Any, token: str, name: str) -> None:
-    """Record that the machine with this name made a token, as the agent does when the machine announces itself."""
+    """Make a token one of the machine with this name, as the agent does when the machine announces itself."""
     place = f"/api/v1/namespaces/kube-system/secrets/bootstrap-token-{token[:6]}"
-    api.call("PATCH", place, {"stringData": {"description": f"{name} {INSTANCE}"}}, "application/merge-patch+json")
+    groups = ",".join(each for each in bootstrapper(name)["groups"] if each.startswith("system:bootstrappers:"))
+    api.call("PATCH", place, {"stringData": {"auth-extra-groups": groups}}, "application/merge-patch+json")
 
 
 def settle(api: Any, one_round: Callable[[], None]) -> None:
@@ -123,7 +124,7 @@ def test_nodes_are_set_as_planned_and_removed(
     def much_later() -> None:
         seen = round_of(module, run, api, planned)
         seen.nodes()
-        seen.silent.update({uid: (renewed, -9999.0) for uid, (renewed, _) in seen.silent.items()})
+        seen.silent.update({uid: (renewed, 9999.0, at) for uid, (renewed, _, at) in seen.silent.items()})
         reconcile(seen)
 
     settle(api, much_later)
@@ -176,7 +177,7 @@ def test_a_hundred_nodes_are_set_as_planned_and_only_nodes_of_deleted_machines_a
     def much_later() -> None:
         seen = round_of(module, run, api, *planned)
         away = [seen.nodes()[name]["metadata"]["uid"] for name in (*lost, *silent) if name in seen.nodes()]
-        seen.silent.update(dict.fromkeys(away, ("", -9999.0)))
+        seen.silent.update(dict.fromkeys(away, ("", 9999.0, 0.0)))
         module("members").reconcile(seen)
 
     settle(api, much_later)
