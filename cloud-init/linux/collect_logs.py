@@ -35,6 +35,8 @@ SECONDS = 30
 """Timeout of a program."""
 LINES = "2000"
 """Newest lines of a unit's journal."""
+LARGEST = 4096
+"""Maximum bytes of a request for logs."""
 ANSWERED = f"{STATE}/answered"
 HERE = Path(__file__).resolve().parent
 
@@ -147,7 +149,7 @@ def answer(told: dict, root: Path) -> None:
     answered = root / ANSWERED.lstrip("/")
     try:
         request, place = places(told)
-        asked = str(json.loads(loader.ask(facts, request, "store", wait=10))["id"])
+        asked = str(json.loads(loader.ask(facts, request, "store", wait=10, most=LARGEST))["id"])
     except (OSError, ValueError, KeyError):
         return  # no request, or the store is unreachable
     if answered.exists() and answered.read_text() == asked:

@@ -76,6 +76,18 @@ def test_a_token_of_another_machine_is_not_taken_over(
 
 
 @pytest.mark.usefixtures("account")
+def test_a_token_without_the_machines_group_gets_it(
+    module: Callable[[str], ModuleType], run: Any, cluster: Cluster
+) -> None:
+    """An agent of an earlier version made the token, and requests with it would be denied."""
+    reconcile(module, run, cluster)
+    before = cluster.find(SECRET)["data"]
+    cluster.objects[SECRET]["data"] = before | {"auth-extra-groups": "c3lzdGVtOm5vYm9keQ=="}
+    reconcile(module, run, cluster)
+    assert cluster.find(SECRET)["data"]["auth-extra-groups"] == before["auth-extra-groups"]
+
+
+@pytest.mark.usefixtures("account")
 @pytest.mark.parametrize("number", [NUMBER.upper(), NUMBER[1:], 7, None, [NUMBER], f"{NUMBER}\n"])
 def test_an_announcement_with_another_kind_of_number_gives_no_token(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster, cloud: FakeCloud, number: Any

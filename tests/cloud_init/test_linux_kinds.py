@@ -100,6 +100,8 @@ def test_a_ca_bundle_is_accepted_only_with_the_plans_key_hash(execute: Execute, 
     cloud.objects["/bundles/ca.crt"] = (other + pem).encode()
     assert execute(step)["name"] == "digest-mismatch"
     assert not (root / "etc/ca.crt").exists()
+    cloud.objects["/bundles/ca.crt"] = pem.encode() + b"\n" * 65536
+    assert execute(step)["name"] == "download-failed", "a larger object is not read whole"
     cloud.objects["/bundles/ca.crt"] = pem.encode()
     assert outcomes(execute(step)) == ["set"]
     assert outcomes(execute(step)) == ["held"]

@@ -103,6 +103,13 @@ def test_each_request_gets_one_answer(collect: ModuleType, root: Path, cloud: Fa
     assert not cloud.refused()
 
 
+def test_a_request_larger_than_any_of_ours_is_not_answered(collect: ModuleType, root: Path, cloud: FakeCloud) -> None:
+    """Who can write the store could have a large object read into a machine's memory."""
+    ask(cloud, "x" * 4096)
+    collect.main(["--requested"], root)
+    assert f"/bundles/logs/{NAME}" not in cloud.objects
+
+
 def test_a_store_that_does_not_answer_raises_no_error(collect: ModuleType, root: Path, cloud: FakeCloud) -> None:
     ask(cloud, "first")
     cloud.fail(f"/bundles/requests/{NAME}", [503])

@@ -14,6 +14,8 @@ from x509 import BEGIN, END, key_hash
 from kinds.files import MODES, bits_of, plain
 
 TOKEN = re.compile(r"[a-z0-9]{6}\.[a-z0-9]{16}")
+LARGEST = 65536
+"""Maximum bytes of the CA bundle: some thirty certificates."""
 NOBODY = "system:bootstrappers:mullion:none"
 """Group without rights; kubeadm makes no token without a group."""
 
@@ -50,7 +52,7 @@ def authority_holds(run: Run, step: Step) -> bool:
 def make_authority(run: Run, step: Step) -> None:
     """Fetch the bundle and write its certificates if each has the plan's key hash."""
     try:
-        said = run.ask("store", step["url"]).decode(errors="replace")
+        said = run.ask("store", step["url"], most=LARGEST).decode(errors="replace")
     except OSError as error:
         raise Failure("download-failed", f"{step['url']}: {type(error).__name__}: {error}") from None
     pem = pinned(said, step["hash"])
