@@ -5,34 +5,16 @@ from typing import Any
 
 import pytest
 
-from components.catalogue.artifacts import catalogue
-from components.spec.options import Artifacts
 from components.spec.report import SpecError
-from components.stack_files.stack import CLUSTER, read_stack, refuse_unready
+from components.stack_files.stack import read_stack
 from components.stack_files.stack_file import stack_file_config
-from operations.downloads.publishers import url_of
-from operations.stacks.paths import REPOSITORY
-from tests.components.spec.documents import REGION, changed, kubelet, plane, web
+from tests.attacks.stack_files import api_server, refusal
+from tests.components.spec.documents import plane, web
 
 ALIASES = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{new}: &{new} [{','.join(['*' + old] * 9)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
 )
 """A text of 9 ** 9 elements, in nine lines."""
-
-
-def refusal(change: Any) -> str:
-    """Return the problems with which `up` refuses a changed stack: path, reason and fix of each."""
-    with pytest.raises(SpecError) as refused:
-        refuse_unready(read_stack("aws-test", {**REGION, CLUSTER: changed(change)}))
-    return "\n".join(f"{problem}" for problem in refused.value.problems)
-
-
-def api_server(*flags: tuple[str, str]) -> dict[str, Any]:
-    written = [{"name": name, "value": value} for name, value in flags]
-    return {
-        "kubernetes": "1.31.14",
-        "kubeadm": {"config": {"ClusterConfiguration": {"apiServer": {"extraArgs": written}}}},
-    }
 
 
 def test_authorization_cannot_be_switched_off() -> None:
@@ -102,136 +84,6 @@ def test_a_kubelet_answers_nobody_without_proof_and_right(group: Any, config: di
     Refused by: check kubelet-config-open.
     """
     assert "kubelet-config-open" in refusal(group(kubelet={"config": config}))
-
-
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_static_pods_do_not_come_from_a_server(scheme: str) -> None:
-    """Let kubelets fetch static pods, which run as root, from your server.
-
-    Refused by: check kubelet-config-open.
-    """
-    refused = refusal(kubelet(config={"staticPodURL": f"{scheme}://198.51.100.7/pod.yaml"}))
-    assert "could run pods as root on every node" in refused
-
-
-@pytest.mark.parametrize(
-    "flag",
-    [
-        "client-ca-file",
-        "requestheader-client-ca-file",
-        "authentication-config",
-        "authentication-token-webhook-config-file",
-        "authorization-config",
-        "audit-webhook-config-file",
-    ],
-)
-def test_no_other_authority_or_server_decides_who_somebody_is(flag: str) -> None:
-    """Let an authority, a file or a server of yours decide who may use the API, or send it the audit log.
-
-    Refused by: check argument-opens-cluster.
-    """
-    assert "argument-opens-cluster" in refusal(api_server((flag, "/etc/kubernetes/evil")))
-
-
-def test_sign_in_has_a_prefix() -> None:
-    """Name your own provider by the API server's flags, without a prefix, and sign in as system:masters.
-
-    Refused by: check extra-argument-planned; api.oidc always has a prefix.
-    """
-    flags = (("oidc-issuer-url", "https://evil.example"), ("oidc-groups-claim", "groups"), ("oidc-client-id", "x"))
-    assert "the option api.oidc sets --oidc-issuer-url" in refusal(api_server(*flags))
-
-
-@pytest.mark.parametrize("program", ["controllerManager", "scheduler"])
-def test_controllers_answer_only_health_to_everybody(program: str) -> None:
-    """Let everybody read and profile controller manager and scheduler.
-
-    Refused by: check argument-opens-cluster.
-    """
-    flag = {"name": "authorization-always-allow-paths", "value": "/*"}
-    config = {"ClusterConfiguration": {program: {"extraArgs": [flag]}}}
-    assert "ask for more than health" in refusal({"kubernetes": "1.31.14", "kubeadm": {"config": config}})
-
-
-@pytest.mark.parametrize(
-    "etcd",
-    [
-        {"external": {"endpoints": ["https://evil.example:2379"]}},
-        {"local": {"extraArgs": [{"name": "trusted-ca-file", "value": "/etc/evil.crt"}]}},
-    ],
-    ids=["external", "authority"],
-)
-def test_all_objects_stay_in_the_clusters_etcd(etcd: dict[str, Any]) -> None:
-    """Keep all objects in an etcd of yours, or let your authority issue certificates for the cluster's.
-
-    Refused by: checks etcd-external and argument-opens-cluster.
-    """
-    config = {"ClusterConfiguration": {"etcd": etcd}}
-    assert "etcd" in refusal({"kubernetes": "1.31.14", "kubeadm": {"config": config}})
-
-
-def test_images_of_another_registry_need_a_reason() -> None:
-    """Let every machine pull all images from your registry, by tag.
-
-    Refused by: check images-from-elsewhere, which stops `up` until it is acknowledged.
-    """
-    for change in (
-        {"kubeadm": {"config": {"ClusterConfiguration": {"imageRepository": "evil.example/k8s"}}}},
-        web(containerd={"mirrors": {"*": ["https://evil.example"]}}),
-    ):
-        assert "images-from-elsewhere" in refusal(change)
-
-
-def test_another_program_under_a_known_name_needs_a_reason() -> None:
-    """Replace a program by one with your own digest, from a host whose name looks like the publisher's.
-
-    Refused by: check download-replaced, which stops `up` until it is acknowledged.
-    """
-    url = "https://dl.k8s.io.evil.example/v1.36.4/kubernetes-node-linux-amd64.tar.gz"
-    entry = {"name": "kubernetes-node", "version": "1.36.4", "os": "linux", "url": url, "sha256": "7" * 64}
-    assert "download-replaced" in refusal({"kubernetes": "1.36.4", "artifacts": {"entries": [entry]}})
-
-
-def test_an_entry_does_not_decide_where_later_versions_come_from() -> None:
-    """Add one version of a program from your host, and wait until `mullion pin` looks for the next one there.
-
-    Refused by: `mullion pin`, which takes the address of the built-in entries.
-    """
-    entry = {"name": "kubernetes-node", "version": "1.99.0", "os": "linux", "url": "https://evil.example/1.99.0",
-             "sha256": "7" * 64}  # fmt: skip
-    own = catalogue(Artifacts.model_validate({"entries": [entry]}))
-    assert url_of(own, "kubernetes-node", "1.99.1", "linux").startswith("https://dl.k8s.io/v1.99.1/")
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        "aws:endpoints",
-        "aws:httpsProxy",
-        "aws:customCaBundle",
-        "gcp:secretManagerCustomEndpoint",
-        "gcp:universeDomain",
-        "azure-native:metadataHost",
-    ],
-)
-def test_a_provider_keeps_talking_to_the_cloud(key: str) -> None:
-    """Send the requests of the provider, with the operator's credentials and the cluster's keys, to your server.
-
-    Refused by: the reader of stack files, before a preview asks the provider anything.
-    """
-    with pytest.raises(SpecError, match="provider-redirected"):
-        read_stack("aws-test", {**stack_file_config(REPOSITORY / "stacks/Pulumi.aws-ci.yaml"), key: "https://evil"})
-
-
-def test_an_error_about_a_file_does_not_show_its_content(tmp_path: Any) -> None:
-    """Name a file with credentials as the list of downloads, so that CI prints it.
-
-    Refused by: the reader of that file.
-    """
-    secret = tmp_path / "credentials.json"
-    secret.write_text('{"type": "authorized_user", "client_secret": "GOCSPX-hunter2"}')
-    said = refusal({"artifacts": {"file": str(secret)}})
-    assert "artifacts.file" in said and "hunter2" not in said and "authorized_user" not in said
 
 
 def test_images_do_not_come_over_plain_http() -> None:
