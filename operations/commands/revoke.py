@@ -49,7 +49,9 @@ def _pool(plan: ClusterPlan, node: str) -> str:
         if node in [machine.name for machine in group.machines]:
             if group.is_control_plane:
                 why = "has every key of the cluster, so that revoking its certificate changes nothing"
-                raise Stop(Exit.USAGE, f"{node} {why}; replace it: mullion replace-control-plane {plan.name} {node}")
+                raise Stop(
+                    Exit.USAGE, f"{node} {why}; replace it: {target.command('replace-control-plane', plan.name)} {node}"
+                )
             return group.name
     workers = ", ".join(machine.name for machine in plan.workers)
     raise Stop(Exit.USAGE, f"stack {plan.name} has no machine {node}; its workers: {workers}")

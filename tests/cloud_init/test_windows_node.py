@@ -62,7 +62,7 @@ def told(machine: Machine, cloud: FakeCloud, **changes: Any) -> None:
     place(machine, cloud, [step], kubernetes="1.32.13", **changes)
     file = machine.path(r"C:\Program Files\mullion\machine.json")
     document = json.loads(file.read_text())
-    document["facts"]["status_url"] = f"{cloud.url}/status/AROAEXAMPLE%3A"
+    document["facts"] |= {"bundle_store": f"{cloud.url}/bundles", "status_url": f"{cloud.url}/status/AROAEXAMPLE%3A"}
     file.write_text(json.dumps(document))
 
 

@@ -1,5 +1,6 @@
 """Changes of a running cluster: which resources they touch, and in which order."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -52,14 +53,16 @@ def change(stack: Stack, **fields: Any) -> Run:
 def touched(stack: Stack, run: Run) -> set[str]:
     """Return names, without the stack's, of changed resources, but no components, which only repeat their arguments.
 
-    Folders of bundles on Azure are left out: each bundle changes its folder.
+    Left out on Azure: folders of bundles, because each bundle changes its folder, and rights of single machines.
     """
     steps = (key.split("|") for key in run.steps)
     names = {name.removeprefix(f"{stack.name}-") for kind, name in steps if not kind.startswith(COMPONENTS)}
     folders = {name for name in names if name.startswith("bundle-") and name.endswith("-folder")}
     bundles = {name for name in names - folders if name.startswith("bundle-")}
     assert folders == ({f"{name}-folder" for name in bundles} if stack.cloud.name == "azure" else set())
-    return names - folders
+    rights = {name for name in names if re.fullmatch(r".*-\d+-(objects|join-read)", name)}
+    assert stack.cloud.name == "azure" or not rights
+    return names - folders - rights
 
 
 def most_missing(stack: Stack, since: int, machines: set[str]) -> int:

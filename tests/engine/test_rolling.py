@@ -34,13 +34,13 @@ def _condition(inputs: Mapping[str, Any], allowed: bool) -> dict[str, Any]:
     return {"condition": json.loads(json.dumps(inputs["condition"]).replace(*words))}
 
 
-RIGHTS: dict[str, tuple[str, str, Callable[[Mapping[str, Any], bool], dict[str, Any]]]] = {
-    "aws": ("aws:iam/rolePolicy:RolePolicy", "workers", _policy),
-    "gcp": ("gcp:storage/bucketIAMMember:BucketIAMMember", "workers-written", _condition),
-    "azure": ("azure-native:authorization:RoleAssignment", "workers-written", _condition),
+RIGHTS: dict[str, tuple[str, tuple[str, ...], Callable[[Mapping[str, Any], bool], dict[str, Any]]]] = {
+    "aws": ("aws:iam/rolePolicy:RolePolicy", ("workers",), _policy),
+    "gcp": ("gcp:storage/bucketIAMMember:BucketIAMMember", ("web-written",), _condition),
+    "azure": ("azure-native:authorization:RoleAssignment", tuple(f"{name}-objects" for name in POOL), _condition),
 }
-"""By cloud, the resource that lets workers write status records: type, name without the stack's, inputs with and
-without the right."""
+"""By cloud, the resources that let the pool's workers write status records: type, names without the stack's, inputs
+with and without the right."""
 
 
 class Rolling:
@@ -98,9 +98,12 @@ class Rolling:
 
     def let_records(self, *, be_written: bool) -> None:
         """Grant or revoke by hand the workers' right to write status records; without it no worker becomes ready."""
-        kind, name, inputs = RIGHTS[self.stack.cloud.name]
-        [right] = [each for each in self.stack.cloud_state.resources(kind) if each.name == f"{self.stack.name}-{name}"]
-        tamper.change(self.stack.cloud_state, right, inputs(right.inputs, be_written))
+        kind, names, inputs = RIGHTS[self.stack.cloud.name]
+        wanted = {f"{self.stack.name}-{name}" for name in names}
+        rights = [right for right in self.stack.cloud_state.resources(kind) if right.name in wanted]
+        assert {right.name for right in rights} == wanted
+        for right in rights:
+            tamper.change(self.stack.cloud_state, right, inputs(right.inputs, be_written))
 
 
 @pytest.fixture(scope="module", params=sampling.each("dev"))

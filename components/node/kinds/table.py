@@ -7,6 +7,7 @@ from components.node.kinds.cluster import CLUSTER
 from components.node.kinds.commands import COMMANDS
 from components.node.kinds.endpoint import ENDPOINT
 from components.node.kinds.files import FILES
+from components.node.kinds.flannel import FLANNEL
 from components.node.kinds.founding import FOUNDING
 from components.node.kinds.hns import HNS
 from components.node.kinds.joining import JOINING
@@ -41,6 +42,7 @@ KINDS: dict[str, Kind] = {
     **NETWORK,
     **JOINING,
     **PODS,
+    **FLANNEL,
     **HNS,
     **RESTORING,
 }
