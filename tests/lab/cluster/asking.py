@@ -88,6 +88,9 @@ def _pod(name: str, node: str, script: str) -> dict[str, Any]:
     }
 
 
+PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
+
+
 @contextmanager
 def web(head: Machine, on: str, asking_from: str) -> Iterator[Callable[[str], str]]:
     """Run a Service `web` in namespace `lab` with a pod on one node; yield a function that fetches a URL from a pod on
@@ -100,7 +103,8 @@ def web(head: Machine, on: str, asking_from: str) -> Iterator[Callable[[str], st
         "spec": {"selector": {"app": "web"}, "ports": [{"port": 8080}]},
     }
     items = [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lab"}},
+        # the pods mount a folder of their node
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lab", "labels": PRIVILEGED}},
         service,
         _pod("web", on, serve),
         _pod("client", asking_from, "exec busybox sleep 1000000"),
