@@ -1,6 +1,7 @@
 """A Windows machine whose networking API is the lab's: the DLLs in it, and the emulator that answers them."""
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -116,7 +117,8 @@ class Machine:
 @contextmanager
 def machine(tool: str, folder: Path, build: Build) -> Iterator[Machine]:
     """Make a machine with the DLLs in a network namespace of its own, and serve its calls."""
-    with _space(f"hns-{folder.name[-8:]}") as space:
+    # its own name: a run that was killed leaves its namespace behind
+    with _space(f"hns-{os.getpid()}-{folder.name[-8:]}") as space:
         subprocess.run([tool, "machine", folder], check=True, capture_output=True, timeout=300)
         for name in dlls.NAMES:
             shutil.copyfile(dlls.place(name), folder / "drive_c/windows/system32" / f"{name}.dll")
