@@ -106,7 +106,8 @@ def needs_token(seen: Seen, name: str) -> bool:
     if not instance or (issued.revoked and issued.instance == instance):
         return False
     if issued.instance not in ("", instance):
-        if node:
+        # the Node of this agent's own machine is new: step restored-node has replaced and marked it
+        if node and seen.run.told["machine"]["name"] != name:
             seen.remove(node)
         heir = successor(issued, instance)
         # the machine of this agent, which founded the restored cluster: kubeadm signed its first certificate
