@@ -7,10 +7,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
 
 from tests.agent.cluster import Cluster
 from tests.agent.kubelets import ask, node_user, pem, spec
 from tests.agent.test_signing import GIVEN
+from tests.certificates import SERVER
 from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.cloud_init.linux import NUMBER, OWN_TOKEN, TOKEN
 
@@ -135,3 +138,29 @@ def test_a_machine_that_joins_by_its_token_is_known_by_this_certificate_alone(
     machines.approved("web-0", "csr-2", joins=True)
     assert machines.issued("web-0") == issued(INSTANCE, {}, ["csr-2"], {64 * "a": 2e9})
     assert account
+
+
+@pytest.mark.parametrize("name", ["control-plane-0", "control-plane-1"])
+def test_only_the_agents_own_machine_keeps_its_node_and_certificate_after_a_restore(
+    module: Callable[[str], ModuleType],
+    run: Any,
+    cluster: Cluster,
+    account: dict[str, str],
+    name: str,
+) -> None:
+    """A snapshot names the machine of before. kubeadm signed the founder's certificate, and its Node is new."""
+    account[name] = INSTANCE
+    file = run.path("/var/lib/kubelet/pki/kubelet-client-current.pem")
+    file.parent.mkdir(parents=True)
+    file.write_text(f"{SERVER}-----BEGIN EC PRIVATE KEY-----\nnone\n-----END EC PRIVATE KEY-----\n")
+    member = MEMBER | {"name": name, "pool": "control-plane", "labels": {}}
+    cluster.node(name, instance=INSTANCE)
+    cluster.beat(name, 1.0)
+    seen = module("seen").Seen(run, cluster, **GIVEN | {"members": {name: member}})
+    seen.machines.enter(name, module("machines").Issued("i-00000000000000001", {64 * "a": 2e9}))
+    module("announcements").reconcile(seen)
+    issued, mine = seen.machines.issued(name), name == "control-plane-0"
+    certificate = x509.load_pem_x509_certificate(SERVER.encode())
+    known = {certificate.fingerprint(SHA256()).hex(): certificate.not_valid_after_utc.timestamp()}
+    assert (issued.instance, issued.before) == (INSTANCE, {64 * "a": 2e9})
+    assert (issued.certificates, bool(cluster.find(f"/api/v1/nodes/{name}"))) == (known if mine else {}, mine)

@@ -18,9 +18,7 @@ from urllib.parse import quote
 
 import announcing
 import loader
-import x509
 from report import say
-from run import Run
 
 from agent.api import Refused
 from agent.machines import Issued, successor
@@ -44,10 +42,6 @@ AT_ONCE = 50
 """Announcements read in one round, so that a round stays shorter than the agent's Lease."""
 ABSENT = (403, 404)
 """Statuses for a missing object; stores answer 403 to clients that may not list."""
-
-
-OWN_CERTIFICATE = "/var/lib/kubelet/pki/kubelet-client-current.pem"
-"""The kubelet's client certificate of this machine (kubelet, certificate_store.go)."""
 
 
 def owner(secret: dict[str, Any] | None, name: str) -> str:
@@ -90,15 +84,6 @@ def reconcile(seen: Seen) -> None:
         raise RuntimeError("; ".join(wrong))
 
 
-def own_certificate(run: Run, name: str) -> dict[str, float]:
-    """Return sha256 (hex) and end of the kubelet's certificate of this machine; empty for another machine's name."""
-    file = run.path(OWN_CERTIFICATE)
-    if run.told["machine"]["name"] != name or not file.exists():
-        return {}
-    der = x509.first(file.read_text("ascii"))
-    return {hashlib.sha256(der).hexdigest(): x509.end(der)}
-
-
 def needs_token(seen: Seen, name: str) -> bool:
     """Return whether the member's machine can join and has not; end the rights of the machine before it."""
     instance = seen.machines.present(name)
@@ -111,7 +96,7 @@ def needs_token(seen: Seen, name: str) -> bool:
             seen.remove(node)
         heir = successor(issued, instance)
         # the machine of this agent, which founded the restored cluster: kubeadm signed its first certificate
-        own = {**(heir.certificates or {}), **own_certificate(seen.run, name)}
+        own = {**(heir.certificates or {}), **seen.machines.own(name)}
         seen.machines.enter(name, dataclasses.replace(heir, certificates=own))
         say(f"machine {instance} has the name {name}: certificates of machine {issued.instance} are not renewed")
     if not issued.instance and lives(seen, name):
@@ -131,9 +116,8 @@ def admit(seen: Seen, member: dict[str, Any], instance: str) -> None:
     number = announced(seen, member, instance)
     if not number:
         return
-    identifier, _, secret = announcing.token(seen.run.secret(seen.run.value("facts.join_secret")), number).partition(
-        "."
-    )
+    key = seen.run.secret(seen.run.value("facts.join_secret"))
+    identifier, _, secret = announcing.token(key, number).partition(".")
     seen.run.keep_unsaid(f"{identifier}.{secret}")
     found = seen.api.find(f"{TOKENS}{identifier}")
     ends = moment(decoded(found).get("expiration", "")) if found else 0.0

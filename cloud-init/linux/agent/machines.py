@@ -33,6 +33,8 @@ HELD = 100
 """Valid client certificates of one machine, more than HOURLY gives in a day. This limit ends a flood of requests for
 shorter certificates. Valid ones stay on record: a replaced machine could write with a forgotten one.
 """
+OWN_CERTIFICATE = "/var/lib/kubelet/pki/kubelet-client-current.pem"
+"""The kubelet's client certificate of this machine (kubelet, certificate_store.go)."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,16 @@ class Machines:
         text = self.memory.values.get(name)
         return Issued(**json.loads(text)) if text else Issued()
 
+    def own(self, name: str) -> dict[str, float]:
+        """Return sha256 (hex) and end of the kubelet's certificate of this machine; empty for another machine's name.
+
+        kubeadm signs the first one of a machine that founds or restores a cluster, so no request shows it.
+        """
+        file = self.run.path(OWN_CERTIFICATE)
+        if self.run.told["machine"]["name"] != name or not file.exists():
+            return {}
+        return dict([fingerprint(file.read_text("ascii"))])
+
     def enter(self, name: str, issued: Issued) -> None:
         """Record what the member's machine was issued. Raise RuntimeError if another client wrote meanwhile."""
         if not self.memory.write(**{name: json.dumps(dataclasses.asdict(issued), sort_keys=True)}):
@@ -148,5 +160,10 @@ def ended(status: dict[str, Any]) -> bool:
 
 def certificate(encoded: str) -> tuple[str, float]:
     """Return the sha256 (hex) and the end of the first certificate of base64-encoded PEM."""
-    der = x509.first(base64.b64decode(encoded).decode())
+    return fingerprint(base64.b64decode(encoded).decode())
+
+
+def fingerprint(pem: str) -> tuple[str, float]:
+    """Return the sha256 (hex) and the end of the first certificate of PEM."""
+    der = x509.first(pem)
     return hashlib.sha256(der).hexdigest(), x509.end(der)
