@@ -1,18 +1,28 @@
 """Cordon a node and evict its pods before its machine is deleted, as `kubectl drain` does.
 
 The API answers 429 to an eviction that a PodDisruptionBudget forbids, and is asked again. Pods of DaemonSets, static
-pods and completed pods stay: they are deleted with the machine.
+pods and completed pods stay: they are deleted with the machine. So do all pods of a node whose kubelet is away for
+minutes: nobody there ends an evicted pod, and no budget counts its pods as healthy.
 """
 
 import asyncio
 import time
+from datetime import datetime, timezone
 from typing import Any
 from urllib.parse import quote
 
-from components.rollout.kubernetes_api import PATCH, KubernetesApi, Refused, Unreachable
+from components.rollout.kubernetes_api import PATCH, KubernetesApi, Refused, Unreachable, Unresolved
 
 POLL_SECONDS = 2.0
 """Seconds between two looks at the remaining pods."""
+CORDON_SECONDS = 180.0
+"""Time for which a cordon is repeated while the API does not answer or fails; a control plane restarts within it."""
+DEAD_SECONDS = 300.0
+"""Age of a Node's status Unknown after which nobody waits for its pods: then Kubernetes evicts them itself (default
+tolerationSeconds of node.kubernetes.io/unreachable, plugin DefaultTolerationSeconds).
+"""
+WATCHED_SECONDS = 60.0
+"""Time for which the status must stay Unknown while this drain watches, because clocks of machines may differ."""
 DONE = ("Succeeded", "Failed")
 """Phases of completed pods."""
 MIRROR = "kubernetes.io/config.mirror"
@@ -23,30 +33,84 @@ class Undrained(Exception):
     """Pods remain when the time is over; the message names each with the reason."""
 
 
-async def drain(api: KubernetesApi, node: str, seconds: float) -> str:
+async def drain(api: KubernetesApi, node: str, seconds: float, *, patient: bool = False) -> str:
     """Cordon a node and evict its pods within so many seconds. Return what was done.
 
-    Raises Undrained if pods remain or the API does not list them, Unreachable or Refused if the node cannot be
-    cordoned. After the cordon, an API that fails is asked again.
+    patient: repeat the cordon for CORDON_SECONDS. Raises Undrained if pods remain or the API does not list them,
+    Unreachable or Refused if the node cannot be cordoned. After the cordon, an API that fails is asked again.
     """
-    path = f"/api/v1/nodes/{node}"
-    try:
-        await api.call("PATCH", path, {"spec": {"unschedulable": True}}, PATCH)
-    except Refused as error:
-        if error.status != 404:
-            raise
+    if not await _cordoned(api, node, min(seconds, CORDON_SECONDS) if patient else 0.0):
         return "the cluster has no such node"
-    end, evicted = time.monotonic() + seconds, set[str]()
+    begin, evicted, unknown = time.monotonic(), set[str](), _Unknown(api, node)
     while True:
         try:
             left = await _evicted(api, node, evicted)
+            if left and await unknown.long():
+                return f"its kubelet is away, so its pods are deleted with the machine: {left}"
         except (Unreachable, Refused) as error:
             left = f"the API does not list them ({error})"
         if not left:
             return f"{len(evicted)} pods were evicted"
-        if time.monotonic() >= end:
+        if time.monotonic() >= begin + seconds:
             raise Undrained(f"pods remain on node {node} after {seconds:.0f} s: {left}")
-        await asyncio.sleep(min(POLL_SECONDS, max(0.0, end - time.monotonic())))
+        await asyncio.sleep(min(POLL_SECONDS, max(0.0, begin + seconds - time.monotonic())))
+
+
+async def drain_or_stop(api: KubernetesApi, node: str, seconds: float, *, patient: bool = False) -> str:
+    """As `drain`, but raise RuntimeError in place of Refused and Undrained: what was not changed, and what to do."""
+    try:
+        return await drain(api, node, seconds, patient=patient)
+    except Refused as error:
+        raise RuntimeError(
+            f"the Kubernetes API refuses to cordon {node} ({error}). {node} and the machines after it were not "
+            "changed; run this again when the API answers"
+        ) from error
+    except Undrained as error:
+        raise RuntimeError(
+            f"{error}. {node} was cordoned and not deleted; the machines after it were not changed. Make eviction "
+            "possible (see the PodDisruptionBudgets), or allow more time (rollout.drain), then run this again"
+        ) from error
+
+
+async def _cordoned(api: KubernetesApi, node: str, seconds: float) -> bool:
+    """Cordon a node; repeat for so many seconds what may pass. Return False if the cluster has no such node."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            await api.call("PATCH", f"/api/v1/nodes/{node}", {"spec": {"unschedulable": True}}, PATCH)
+            return True
+        except Refused as error:
+            if error.status == 404:
+                return False
+            if (error.status < 500 and error.status != 429) or time.monotonic() >= end:
+                raise
+        except Unreachable as error:
+            if isinstance(error, Unresolved) or time.monotonic() >= end:  # the name of a private API
+                raise
+        await asyncio.sleep(POLL_SECONDS)
+
+
+class _Unknown:
+    """Whether a Node's kubelet is away: its status is Unknown for DEAD_SECONDS, the last WATCHED_SECONDS seen here."""
+
+    def __init__(self, api: KubernetesApi, node: str) -> None:
+        self._api, self._node = api, node
+        self._since: float | None = None
+
+    async def long(self) -> bool:
+        """Read the Node and return whether its pods need not be waited for."""
+        status: dict[str, Any] = (await self._api.call("GET", f"/api/v1/nodes/{self._node}")).get("status") or {}
+        conditions: list[dict[str, str]] = status.get("conditions") or []
+        changed = [
+            each["lastTransitionTime"] for each in conditions if each["type"] == "Ready" and each["status"] == "Unknown"
+        ]
+        if not changed:
+            self._since = None
+            return False
+        now = time.monotonic()
+        self._since = now if self._since is None else self._since
+        age = datetime.now(timezone.utc) - datetime.fromisoformat(changed[0].replace("Z", "+00:00"))
+        return age.total_seconds() >= DEAD_SECONDS and now - self._since >= WATCHED_SECONDS
 
 
 async def _evicted(api: KubernetesApi, node: str, evicted: set[str]) -> str:

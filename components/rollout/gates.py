@@ -21,7 +21,7 @@ from components.node.role import POOL_LABEL
 from components.plan import ClusterPlan, Machine, MachineGroup
 from components.rollout import simulation
 from components.rollout.downgrades import refuse_older
-from components.rollout.drain import Undrained, drain
+from components.rollout.drain import drain_or_stop
 from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, ready_nodes
 from components.spec.choices import Gate
 from components.spec.options import Rollout as Options
@@ -115,7 +115,7 @@ class Rollout:
             await self._wait_for_others(pool, name, replaced=planned is not None)
         options = self._options[pool.name] if pool else Options()
         try:
-            await self._drain(name, duration_seconds(options.drain), planned)
+            await self._drain(name, options, planned)
         except RuntimeError:
             self._replacing[pool.name if pool else ""].discard(name)  # the worker stays
             raise
@@ -242,23 +242,21 @@ class Rollout:
         except Refused:
             return None  # the API answers, so the drain still calls it
 
-    async def _drain(self, name: str, seconds: float, resource: pulumi.Resource | None) -> None:
-        """Drain a node, or warn once if the API does not answer. Raises RuntimeError if pods remain."""
+    async def _drain(self, name: str, options: Options, resource: pulumi.Resource | None) -> None:
+        """Drain a node. Raises RuntimeError if pods remain, or if the API does not answer and the drain is required.
+
+        Not required (rollout.require_drain: false, or an unbooted sandbox): warn once.
+        """
+        required, result, seconds = options.require_drain and not self._simulated, "", duration_seconds(options.drain)
         try:
-            result = await drain(api, name, seconds) if (api := await self._api()) else ""
+            if required:
+                result = await drain_or_stop(KubernetesApi(await self._access_now()), name, seconds, patient=True)
+            elif api := await self._api():
+                result = await drain_or_stop(api, name, seconds)
         except Unreachable as error:
             self._pause_calls(error)
-            result = ""
-        except Refused as error:
-            raise RuntimeError(
-                f"the Kubernetes API refuses to cordon {name} ({error}). {name} and the machines after it were not "
-                "changed; run this again when the API answers"
-            ) from error
-        except Undrained as error:
-            raise RuntimeError(
-                f"{error}. {name} was cordoned and not deleted; the machines after it were not changed. Make eviction "
-                "possible (see the PodDisruptionBudgets), or allow more time (rollout.drain), then run this again"
-            ) from error
+            if required:
+                raise RuntimeError(self._unreachable(name, error)) from error
         if result:
             pulumi.log.info(f"{name}: {result}", resource)
         elif not self._warned:
@@ -267,6 +265,17 @@ class Rollout:
                 f"cluster {self._cluster}: nodes are not drained and gates use status records only, because the "
                 f"Kubernetes API does not answer here ({self._silence})"
             )
+
+    def _unreachable(self, name: str, error: Unreachable) -> str:
+        """Return why a worker that cannot be drained stays, and what to do."""
+        pool = _pool_of(name)
+        path = f"pools.{pool}.rollout.require_drain: false"
+        way = f"set {path}" if pool in self._pools else f"put pool {pool} back with count: 0 and {path}"
+        return (
+            f"{name} cannot be drained, because the Kubernetes API does not answer here ({error}). {name} and the "
+            "machines after it were not changed. Run this from a network that reaches the API (api.access), or, to "
+            f"delete workers with their pods running, {way}"
+        )
 
     def _pause_calls(self, error: Exception) -> None:
         """Make no call of the API for API_RETRY_SECONDS."""

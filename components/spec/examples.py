@@ -99,6 +99,7 @@ EXAMPLES: dict[str, str] = {
     "Rollout.drain": "10m",
     "Rollout.gate": "registered",
     "Rollout.max_unavailable": "2",
+    "Rollout.require_drain": "false",
     "Rotation.administrator": "1",
     "Rotation.certificate_authorities": "0",
     "Rotation.desired_state": "1",

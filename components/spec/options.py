@@ -110,6 +110,8 @@ class Rollout(Model):
     """Number of the pool's machines that are replaced at the same time (a wave)."""
     drain: Duration = "10m"
     """Time limit for evicting the pods of one machine, e.g. 90s, 10m, 2h. Pods that remain stop the roll."""
+    require_drain: bool = True
+    """Replace no worker that cannot be drained because the Kubernetes API does not answer. false: only warn."""
     gate: Gate = Gate.READY
     """What new nodes must reach before the next wave: registered (in the API, services run) or ready (Node Ready)."""
 

@@ -52,7 +52,9 @@ class Cluster:
         if parts.path == "/api/v1/pods":
             node = query["fieldSelector"].removeprefix("spec.nodeName=")
             return 200, {"items": [each for each in self.pods.values() if each["spec"]["nodeName"] == node]}
-        if (found := re.fullmatch(r"/api/v1/nodes/(.+)", parts.path)) and method == "PATCH":
+        if found := re.fullmatch(r"/api/v1/nodes/(.+)", parts.path):
+            if method == "GET":
+                return 200, _node(found[1], self.nodes[found[1]])
             if found[1] not in self.nodes:
                 return 404, {"message": f'nodes "{found[1]}" not found'}
             assert body == {"spec": {"unschedulable": True}}

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
 from components.rollout import drain
-from components.rollout.kubernetes_api import Refused, Unreachable
+from components.rollout.kubernetes_api import Refused, Unreachable, Unresolved
 
 NODE = "web-1"
 
@@ -24,6 +25,7 @@ class Api:
     def __init__(self, *pods: dict[str, Any], known: bool = True, modern: bool = True) -> None:
         self.pods = {each["metadata"]["name"]: each for each in pods}
         self.known, self.modern = known, modern
+        self.ready, self.changed = "True", datetime.now(timezone.utc) - timedelta(minutes=6)
         self.status: Callable[[str, int], int] = lambda name, tries: 201
         self.asked: list[tuple[str, str]] = []
         self.versions: set[str] = set()
@@ -39,6 +41,9 @@ class Api:
                 raise Refused(404, f'nodes "{NODE}" not found')
             self.asked.append(("cordon", NODE))
             return {}
+        if (method, path) == ("GET", f"/api/v1/nodes/{NODE}"):
+            ready = {"type": "Ready", "status": self.ready, "lastTransitionTime": f"{self.changed:%Y-%m-%dT%H:%M:%SZ}"}
+            return {"status": {"conditions": [ready]}}
         if path == f"/api/v1/pods?fieldSelector=spec.nodeName%3D{NODE}":
             return {"items": list(self.pods.values())}
         name = path.split("/")[-2]
@@ -52,13 +57,14 @@ class Api:
         return {}
 
 
-def run(api: Api, seconds: float = 5) -> str:
-    return asyncio.run(drain.drain(api, NODE, seconds))  # type: ignore[arg-type]
+def run(api: Api, seconds: float = 5, *, patient: bool = False) -> str:
+    return asyncio.run(drain.drain(api, NODE, seconds, patient=patient))  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drain, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr(drain, "WATCHED_SECONDS", 0.02)
 
 
 def test_drain_cordons_the_node_first_and_evicts_every_pod_once() -> None:
@@ -167,3 +173,50 @@ def test_drain_retries_if_the_api_fails_after_the_cordon(error: Exception) -> No
 def test_drain_fails_if_the_api_never_lists_the_pods() -> None:
     with pytest.raises(drain.Undrained, match=r"the API does not list them \(reset by peer\)"):
         run(Breaking(10**6, Unreachable("reset by peer")), 0.01)
+
+
+@pytest.mark.parametrize("refused", [201, 429])
+def test_drain_does_not_wait_for_pods_of_a_node_whose_kubelet_is_away(refused: int) -> None:
+    """Nobody there ends an evicted pod, and no budget counts it as healthy: the machine could never be replaced."""
+    api = Api(pod("a"))
+    api.pods, api.ready = Stubborn(api.pods), "Unknown"
+    api.status = lambda name, tries: refused
+    assert "its kubelet is away, so its pods are deleted with the machine: shop/a" in run(api)
+    assert ("evict", "a") in api.asked
+
+
+@pytest.mark.parametrize(("ready", "minutes"), [("Unknown", 1), ("False", 6)])
+def test_drain_waits_for_pods_of_a_node_that_is_away_for_a_minute_or_has_a_kubelet(ready: str, minutes: int) -> None:
+    api = Api(pod("a"))
+    api.pods, api.ready = Stubborn(api.pods), ready
+    api.changed = datetime.now(timezone.utc) - timedelta(minutes=minutes)
+    with pytest.raises(drain.Undrained, match="still terminating"):
+        run(api, 0.1)
+
+
+class Restarting(Api):
+    """An API whose first three cordons fail with `error`."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(pod("a"))
+        self.errors = [error] * 3
+
+    async def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
+        if method == "PATCH" and self.errors:
+            raise self.errors.pop()
+        return await super().call(method, path, body, kind)
+
+
+@pytest.mark.parametrize("error", [Unreachable("connection refused"), Refused(503, "not ready"), Refused(429, "slow")])
+def test_a_patient_drain_repeats_a_cordon_that_the_api_does_not_take_yet(error: Exception) -> None:
+    assert run(Restarting(error), patient=True) == "1 pods were evicted"
+    with pytest.raises(type(error)):
+        run(Restarting(error))
+
+
+@pytest.mark.parametrize("error", [Unresolved("no address of api.dev"), Refused(403, "forbidden")])
+def test_a_patient_drain_does_not_repeat_what_stays_refused(error: Exception) -> None:
+    api = Restarting(error)
+    with pytest.raises(type(error)):
+        run(api, patient=True)
+    assert len(api.errors) == 2

@@ -82,9 +82,9 @@ def hooks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Rollout, "_refuse_older", _no_api)
 
 
-async def drained(self: Rollout, name: str, seconds: float, resource: Any) -> None:
+async def drained(self: Rollout, name: str, options: Any, resource: Any) -> None:
     """Record a drain in place of `Rollout._drain`."""
-    self.__dict__.setdefault("drained", []).append((name, seconds))
+    self.__dict__.setdefault("drained", []).append((name, options.drain))
 
 
 def rolling(machines: Machines, *planned: str, simulated: bool = True) -> Rollout:
@@ -118,7 +118,7 @@ def arrive(rollout: Rollout, name: str) -> None:
 def test_a_worker_is_drained_and_deleted_if_all_others_are_ready() -> None:
     rollout = rolling(Machines(plan()), "web-0")
     leave(rollout, "web-0")
-    assert rollout.__dict__["drained"] == [("web-0", 600)]
+    assert rollout.__dict__["drained"] == [("web-0", "10m")]
 
 
 def test_a_registered_worker_passes_the_gate_registered() -> None:
@@ -212,7 +212,7 @@ def test_a_removed_pool_has_no_gate_but_its_nodes_are_drained() -> None:
         await rollout.hooks["before_delete"][0](args("old-0", pool="old"))  # type: ignore[index]
 
     asyncio.run(old())
-    assert rollout.__dict__["drained"] == [("old-0", 600)]
+    assert rollout.__dict__["drained"] == [("old-0", "10m")]
 
 
 def test_destroying_the_cluster_calls_no_gate_and_drains_no_node() -> None:

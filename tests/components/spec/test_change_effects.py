@@ -106,6 +106,7 @@ VALUES: dict[str, Any] = {
     "pools.*.taints": ["os=windows:NoSchedule", "team=web:NoSchedule"],
     "pools.*.rollout.max_unavailable": 2,
     "pools.*.rollout.drain": "5m",
+    "pools.*.rollout.require_drain": False,
     "pools.*.rollout.gate": "registered",
     "pools.*.slot": 77,
     "pools.*.spot": True,
