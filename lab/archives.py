@@ -1,7 +1,7 @@
-"""Archives of the lab's programs for Linux, laid out as their publishers lay theirs out, and the entries that pin them.
+"""Archives of the lab's programs for Linux, in their publishers' layout, and the entries that pin them.
 
-Machines fetch these by the ordinary options `artifacts: {file, mirror}`. What an archive has is named as the real one
-is; what the lab does not need of it is left out.
+Machines download them by the ordinary options `artifacts: {file, mirror}`. Files have the names of the real archive;
+files that the lab does not need are left out.
 """
 
 import gzip
@@ -23,7 +23,7 @@ from lab.programs import Program, cluster_programs, programs
 
 @dataclass(frozen=True)
 class Archive:
-    """One download: `folder` is where programs lie in it; empty `programs`: it is the file of that program itself."""
+    """One download. folder: the programs' folder in the archive. programs: empty if the file is the program."""
 
     name: str
     version: str
@@ -33,11 +33,11 @@ class Archive:
 
 
 RUNC = Archive("runc", "", "linux", "", ("runc",))
-"""Not built, as it needs a C compiler: Debian's own stands under the name of the version that machines want."""
+"""Debian's runc under the name of the planned version: building runc needs a C compiler."""
 
 
 def archives(kubernetes: str) -> tuple[Archive, ...]:
-    """All that Linux machines of a Kubernetes version download of us; lab/windows.py has the others'."""
+    """Return the archives that Linux machines of a Kubernetes version download (Windows: lab/windows.py)."""
     release = releases.release(kubernetes)
     nodes, cni = "kubernetes/node/bin/", releases.CNI_PLUGINS
     containerd = release.containerd.version
@@ -51,24 +51,23 @@ def archives(kubernetes: str) -> tuple[Archive, ...]:
 
 
 def pack(kubernetes: str, folder: Path) -> list[dict[str, Any]]:
-    """Write them into a mirror, each file at <host>/<path> of its address; gives the entries that pin them.
+    """Write the archives into a mirror, each at <host>/<path> of its URL; return the entries that pin them.
 
-    KeyError names a program that nothing builds; FileNotFoundError one that is not built.
+    Raises KeyError for a program without a recipe, FileNotFoundError for one that is not built.
     """
     release = releases.release(kubernetes)
-    known = {(each.name, each.os): each for each in (*programs(kubernetes), *cluster_programs(kubernetes))}
+    known = {(program.name, program.os): program for program in (*programs(kubernetes), *cluster_programs(kubernetes))}
     entries: list[dict[str, Any]] = []
-    for each in archives(kubernetes):
-        files = {
-            f"{each.folder}{known[name, each.os].file_name}": built(known[name, each.os]) for name in each.programs
-        }
-        entries.append(entry(folder, each.name, each.version, each.os, _tar(files)))
+    for archive in archives(kubernetes):
+        members = [known[name, archive.os] for name in archive.programs]
+        files = {f"{archive.folder}{program.file_name}": built(program) for program in members}
+        entries.append(entry(folder, archive.name, archive.version, archive.os, _tar(files)))
     entries.append(entry(folder, RUNC.name, release.containerd.runc, RUNC.os, _debian_runc()))
     return entries
 
 
 def entry(folder: Path, name: str, version: str, os: str, content: bytes) -> dict[str, Any]:
-    """The publisher's address, and the digest of what lies at the same place in the mirror."""
+    """Write a download into the mirror; return its entry: the publisher's URL, with the digest of this content."""
     known = artifacts.find(name, version, os)
     target = folder / known.url.partition("://")[2]
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -78,14 +77,14 @@ def entry(folder: Path, name: str, version: str, os: str, content: bytes) -> dic
 
 
 def built(program: Program) -> Path:
-    """Where a program is; FileNotFoundError where it is not built."""
+    """Return the path of a built program. Raises FileNotFoundError if it is not built."""
     if not build.is_built(program):
         raise FileNotFoundError(f"{program.name} {program.version} for {program.os} is not built")
     return build.place(program)
 
 
 def _tar(files: dict[str, Path]) -> bytes:
-    """A tar.gz of programs: the same bytes for the same programs. Level 1: it is unpacked more often than sent."""
+    """Return a reproducible tar.gz of programs. Level 1, because packing takes longer than sending on this machine."""
     buffer = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=1, mtime=0) as packed,
@@ -104,13 +103,13 @@ def _tar(files: dict[str, Path]) -> bytes:
 
 
 def _folders(names: Iterable[str]) -> list[str]:
-    """Each folder above the files, outermost first, as publishers' archives list them."""
+    """Return the folders above the files, outermost first: publishers' archives list them too."""
     parents = {str(parent) for name in names for parent in Path(name).parents if str(parent) != "."}
     return sorted(parents)
 
 
 def _debian_runc() -> bytes:
-    """runc of Debian's package, which apt checks; for the release that this machine's sources name."""
+    """Return runc of Debian's package, which apt verifies; the release is that of this machine's apt sources."""
     with tempfile.TemporaryDirectory() as scratch:
         for command in (["apt-get", "download", "-qq", "runc"], ["sh", "-c", "dpkg-deb -x runc_*.deb out"]):
             subprocess.run(command, cwd=scratch, check=True, capture_output=True, timeout=300)

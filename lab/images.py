@@ -1,7 +1,7 @@
-"""The container images of a cluster, made of programs built here: what kubeadm lists, and flannel's two.
+"""Container images of a cluster, made of the lab's programs: those of `kubeadm config images list`, and flannel's.
 
-Each is one layer, with names and tags of the original. They are unpacked once by containerd itself into a folder
-(`unpacked`), which machines get as their /var/lib/containerd, as if a machine image had them pulled before.
+Each image is one layer, with the name and tag of the original. The real containerd unpacks them once into a folder
+(`unpacked`). Machines get this folder as /var/lib/containerd, as if their machine image had the images already.
 """
 
 import hashlib
@@ -32,18 +32,18 @@ START_SECONDS = 60
 
 @dataclass(frozen=True)
 class Content:
-    """What an image holds: places of programs by name, what it starts, and whether it has Debian's iptables, or cp."""
+    """Content of an image: paths of programs by name, the entrypoint, Debian's iptables, and shell tools."""
 
     programs: Mapping[str, str]
     entrypoint: tuple[str, ...] = ()
     iptables: bool = False
     shell_tools: bool = False
-    """busybox under the names cp and sh."""
+    """Whether the image has busybox, as cp and sh."""
 
 
 _BIN = "usr/local/bin"
 CONTENTS: dict[str, Content] = {
-    "etcd": Content({each: f"{_BIN}/{each}" for each in ("etcd", "etcdctl", "etcdutl")}),
+    "etcd": Content({name: f"{_BIN}/{name}" for name in ("etcd", "etcdctl", "etcdutl")}),
     "kube-apiserver": Content({"kube-apiserver": f"{_BIN}/kube-apiserver"}),
     "kube-controller-manager": Content({"kube-controller-manager": f"{_BIN}/kube-controller-manager"}),
     "kube-scheduler": Content({"kube-scheduler": f"{_BIN}/kube-scheduler"}),
@@ -53,11 +53,11 @@ CONTENTS: dict[str, Content] = {
     "flannel": Content({"flanneld": "opt/bin/flanneld"}, ("/opt/bin/flanneld",), iptables=True, shell_tools=True),
     "flannel-cni-plugin": Content({"flannel": "flannel"}, shell_tools=True),
 }
-"""By the last part of the image's name, without its tag."""
+"""By the last part of the image's name, without the tag."""
 
 
 def references(kubernetes: str) -> list[str]:
-    """Every image that a cluster of this version runs, whole names."""
+    """Return the full names of all images that a cluster of this version runs."""
     kubeadm = _programs(kubernetes)["kubeadm"]
     command = [kubeadm, "config", "images", "list", "--kubernetes-version", f"v{kubernetes}"]
     listed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.split()
@@ -66,20 +66,20 @@ def references(kubernetes: str) -> list[str]:
 
 
 def archive(kubernetes: str, target: Path) -> None:
-    """Write all images as one file that `ctr images import` takes. KeyError names an image that nothing here makes."""
+    """Write all images into one file for `ctr images import`. Raises KeyError for an image that is not in CONTENTS."""
     manifest: list[dict[str, object]] = []
     blobs: dict[str, bytes] = {}
     for reference in references(kubernetes):
         content = CONTENTS[_name(reference)]
         layer = _layer(content, _programs(kubernetes))
         digest = hashlib.sha256(layer).hexdigest()
-        told = {
+        settings = {
             "architecture": "amd64",
             "os": "linux",
             "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
             "config": {"Entrypoint": list(content.entrypoint), "Env": [ENVIRONMENT]},
         }
-        text = json.dumps(told).encode()
+        text = json.dumps(settings).encode()
         config = f"{hashlib.sha256(text).hexdigest()}.json"
         blobs |= {f"{digest}/layer.tar": layer, config: text}
         manifest.append({"Config": config, "RepoTags": [reference], "Layers": [f"{digest}/layer.tar"]})
@@ -89,14 +89,14 @@ def archive(kubernetes: str, target: Path) -> None:
 
 
 def unpacked(kubernetes: str, target: Path) -> None:
-    """Make the folder a /var/lib/containerd that has all images; the containerd of that version fills it."""
+    """Make a /var/lib/containerd with all images in the folder, by the containerd of that Kubernetes version."""
     programs = _programs(kubernetes)
     target.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as scratch:
         images, socket, config = Path(scratch) / "images.tar", f"{scratch}/socket", Path(scratch) / "config.toml"
         archive(kubernetes, images)
         config.write_text('version = 2\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n', encoding="ascii")
-        # its mounts are its own, and end with it
+        # a mount namespace: the mounts of containerd disappear when it ends
         apart = ["unshare", "--mount", "--propagation", "private"]
         places = ["--config", config, "--root", target, "--state", f"{scratch}/state", "--address", socket]
         with (Path(scratch) / "log").open("wb") as log:
@@ -122,7 +122,7 @@ def _name(reference: str) -> str:
 
 
 def _programs(kubernetes: str) -> dict[str, Path]:
-    return {each.name: build.place(each) for each in cluster_programs(kubernetes)}
+    return {program.name: build.place(program) for program in cluster_programs(kubernetes)}
 
 
 def _layer(content: Content, programs: Mapping[str, Path]) -> bytes:
@@ -136,7 +136,7 @@ def _layer(content: Content, programs: Mapping[str, Path]) -> bytes:
         links |= {"bin/cp": "busybox", "bin/sh": "busybox"}
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as layer:
-        parents = {str(each) for name in (*files, *links) for each in Path(name).parents}
+        parents = {str(parent) for name in (*files, *links) for parent in Path(name).parents}
         for name in sorted({*FOLDERS, *parents} - {"."}):
             entry = tarfile.TarInfo(name)
             entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if name == "tmp" else 0o755
@@ -158,17 +158,17 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes, mode: int) -> None:
 
 @cache
 def _iptables() -> dict[str, Path]:
-    """Debian's iptables (nft) and conntrack with their plug-ins and every library of these, by place."""
+    """Return Debian's iptables (nft) and conntrack with plug-ins and libraries: path in the image -> file here."""
     programs = ["usr/sbin/xtables-nft-multi", "usr/sbin/conntrack", "usr/bin/kmod"]
-    programs += [f"{XTABLES}/{each.name}" for each in (IMAGE / XTABLES).iterdir()]
-    command = ["chroot", IMAGE, "ldd", *(f"/{each}" for each in programs)]
+    programs += [f"{XTABLES}/{plugin.name}" for plugin in (IMAGE / XTABLES).iterdir()]
+    command = ["chroot", IMAGE, "ldd", *(f"/{program}" for program in programs)]
     listed = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60).stdout
     libraries = {word for word in listed.split() if word.startswith("/") and not word.endswith(":")}
-    return {each.lstrip("/"): _in_image(each) for each in sorted({f"/{each}" for each in programs} | libraries)}
+    return {path.lstrip("/"): _in_image(path) for path in sorted({f"/{program}" for program in programs} | libraries)}
 
 
 def _in_image(path: str) -> Path:
-    """Where a file of the disk image lies here; its links are followed inside the image."""
+    """Return the path on this host of a file in the disk image; symbolic links are resolved inside the image."""
     with suppress(subprocess.CalledProcessError):
         command = ["chroot", IMAGE, "readlink", "-f", path]
         found = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()

@@ -1,6 +1,6 @@
-"""What publishers have for Windows nodes, each download in the exact layout of its own.
+"""Downloads for Windows nodes, each in the layout of its publisher's archive.
 
-Programs that can live on the lab's Windows machines are the real ones; all others are stand-ins under the same names.
+Programs that can run on the lab's Windows machines are real; the others are stand-ins with the same names.
 """
 
 import gzip
@@ -18,13 +18,13 @@ from lab import archives
 from lab.programs import STAND_IN, cluster_programs, programs
 
 REAL = frozenset({"kubelet", "kube-log-runner", "kubectl", "host-local", "win-overlay", "win-bridge"})
-"""kube-proxy.exe ends once it has read its configuration, as Wine has no HNS; a test lets the real one do so."""
+"""Real programs. kube-proxy is not among them: Wine has no HNS, so it ends after reading its configuration."""
 
-LIVING = (
+EMULATED = (
     "containerd", "cri-dockerd", "crictl", "docker", "dockerd", "flanneld", "host-local", "kube-log-runner",
     "kube-proxy", "kubectl", "kubelet", "nssm",
 )  # fmt: skip
-"""Programs that do something as stand-ins: lab/standins under these names. All others are a line of text."""
+"""Stand-ins that run: the program of lab/standins under these names. Files of all other programs are a line of text."""
 
 FOLDERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "containerd": ("bin/", ("containerd", "containerd-shim-runhcs-v1", "ctr")),
@@ -35,16 +35,16 @@ FOLDERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "kubernetes-node": ("kubernetes/node/bin/", ("kube-log-runner", "kube-proxy", "kubectl", "kubelet")),
     "nssm": ("nssm-{version}/win64/", ("nssm",)),
 }
-"""Artefact -> the folder in its archive, and its programs. What is not here is a program by itself."""
+"""Download -> folder in its archive, and its programs. Downloads without a row are one program, not an archive."""
 
 Program = Callable[[str], bytes]
-"""The bytes of a program of that name."""
+"""Returns the bytes of the program of a name."""
 
 
 def downloads(kubernetes: str) -> dict[str, str]:
-    """Versions of all that Windows nodes of a Kubernetes version download, on either runtime."""
+    """Return name -> version of all downloads of Windows nodes of a Kubernetes version, for containerd and Docker."""
     release, docker = releases.release(kubernetes), releases.docker(kubernetes)
-    found = {
+    versions = {
         "containerd": release.containerd.version,
         "docker": docker.version,
         "cri-dockerd": docker.cri_dockerd,
@@ -55,15 +55,17 @@ def downloads(kubernetes: str) -> dict[str, str]:
         "nssm": releases.NSSM,
         "kubernetes-node": kubernetes,
     }
-    return {name: version for name, version in found.items() if version}
+    return {name: version for name, version in versions.items() if version}
 
 
 def pack(kubernetes: str, folder: Path) -> list[dict[str, Any]]:
-    """Write them into a mirror; gives the entries that pin them. FileNotFoundError names a program that is not built.
+    """Write the downloads into a mirror; return the entries that pin them.
 
-    What was never published for a version (kube-log-runner up to 1.20) is a stand-in there.
+    Programs that were never published for a version (kube-log-runner up to 1.20) are stand-ins. Raises
+    FileNotFoundError for a program that is not built.
     """
-    known = {each.name: each for each in (*programs(kubernetes), *cluster_programs(kubernetes)) if each.os == "windows"}
+    every = (*programs(kubernetes), *cluster_programs(kubernetes))
+    known = {one.name: one for one in every if one.os == "windows"}
     standins = archives.built(STAND_IN)
 
     def program(version: str, name: str) -> bytes:
@@ -73,14 +75,14 @@ def pack(kubernetes: str, folder: Path) -> list[dict[str, Any]]:
 
     entries: list[dict[str, Any]] = []
     for name, version in downloads(kubernetes).items():
-        packed = download(name, version, lambda each, version=version: program(version, each))
+        packed = download(name, version, lambda file, version=version: program(version, file))
         entries.append(archives.entry(folder, name, version, "windows", packed))
     return entries
 
 
 def content(program: str, version: str, standins: Path) -> bytes:
-    """The bytes of a stand-in; its version stands at their end."""
-    front = _bytes(standins) if program in LIVING else f"stand-in for {program}.exe".encode()
+    """Return the bytes of a stand-in, with its version at the end."""
+    front = _bytes(standins) if program in EMULATED else f"stand-in for {program}.exe".encode()
     return front + f"\nversion=v{version}\n".encode()
 
 
@@ -90,12 +92,12 @@ def _bytes(standins: Path) -> bytes:
 
 
 def download(name: str, version: str, program: Program) -> bytes:
-    """One download, packed as its publisher packs it."""
+    """Return a download, packed as its publisher packs it."""
     if name not in FOLDERS:
         return program(name)
     folder, names = FOLDERS[name]
     folder = folder.format(version=version)
-    members = {f"{folder}{each}.exe": program(each) for each in names}
+    members = {f"{folder}{file}.exe": program(file) for file in names}
     file_name = artifacts.find(name, version, "windows").file_name
     return _zip(members) if file_name.endswith(".zip") else _tar(members)
 
@@ -120,7 +122,7 @@ def _tar(members: dict[str, bytes]) -> bytes:
 
 
 def _with_folders(members: dict[str, bytes]) -> Iterator[tuple[str, bytes | None]]:
-    """Publishers' archives list the folders above their files, outermost first."""
+    """Give the folders above the files, outermost first, then the files, as publishers' archives list them."""
     parents = {str(parent) for name in members for parent in Path(name).parents if str(parent) != "."}
     yield from ((f"{parent}/", None) for parent in sorted(parents))
     yield from members.items()

@@ -1,4 +1,4 @@
-// cnicheck reads CNI files as container runtimes do (libcni), and on Windows also as the plug-ins there do.
+// cnicheck reads CNI files as container runtimes do (libcni); built for Windows, also as the plug-ins do.
 //
 // For each file it prints one line of JSON, or an error to stderr and exits with 1:
 //
@@ -17,7 +17,7 @@ import (
 	"github.com/containernetworking/cni/pkg/version"
 )
 
-// flannel is what flannel's plugin takes (flannel-io/cni-plugin, NetConf); its module is in no proxy.
+// flannel has the fields of flannel's plug-in (flannel-io/cni-plugin, NetConf), whose module is in no Go module proxy.
 type flannel struct {
 	types.NetConf
 	SubnetFile string          `json:"subnetFile"`
@@ -74,7 +74,7 @@ func check(file string) (*summary, error) {
 	return found, nil
 }
 
-// strict decodes JSON whose every field the target must have.
+// strict decodes JSON; a field that the target does not have is an error.
 func strict(text []byte, target any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()

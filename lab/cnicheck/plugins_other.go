@@ -2,5 +2,5 @@
 
 package main
 
-// checkWindows leaves Linux plug-ins alone: their configurations have no package that can be imported.
+// checkWindows accepts every configuration: Linux plug-ins export no types for theirs.
 func checkWindows([]byte) error { return nil }

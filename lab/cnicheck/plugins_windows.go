@@ -10,7 +10,7 @@ import (
 	"github.com/containernetworking/plugins/plugins/ipam/host-local/backend/allocator"
 )
 
-// overlay is what win-overlay takes, bridge what win-bridge takes: both are in packages main.
+// overlay has the fields of win-overlay, bridge those of win-bridge: their types are in packages main.
 type overlay struct {
 	hns.NetConf
 	IPMasq            bool   `json:"ipMasq"`
@@ -22,7 +22,7 @@ type bridge struct {
 	IPMasqNetwork string `json:"ipMasqNetwork,omitempty"`
 }
 
-// route is HNS' ROUTE policy, which hcsshim has no exported type for.
+// route is HNS' ROUTE policy; hcsshim exports no type for it.
 type route struct {
 	Type              string
 	DestinationPrefix string
@@ -44,7 +44,7 @@ var policies = map[string]func() any{
 	"ACL":         func() any { return &hcsshim.ACLPolicy{} },
 }
 
-// checkWindows reads what win-overlay or win-bridge gets, and the part of it that host-local gets.
+// checkWindows decodes the configuration of win-overlay or win-bridge, and the part for host-local.
 func checkWindows(text []byte) error {
 	var kind struct {
 		Type string          `json:"type"`
@@ -77,7 +77,7 @@ func checkWindows(text []byte) error {
 	return checkPolicies(&common)
 }
 
-// withoutIPAM leaves out what the plug-in hands on as it is.
+// withoutIPAM removes the section that the plug-in passes to the IPAM plug-in unchanged.
 func withoutIPAM(text []byte) []byte {
 	fields := map[string]json.RawMessage{}
 	_ = json.Unmarshal(text, &fields)
@@ -89,7 +89,7 @@ func withoutIPAM(text []byte) []byte {
 func checkPolicies(conf *hns.NetConf) error {
 	for _, each := range conf.Policies {
 		if each.Name != "EndpointPolicy" {
-			return fmt.Errorf("the plug-in passes over a policy with the name %q", each.Name)
+			return fmt.Errorf("the plug-in ignores a policy with the name %q", each.Name)
 		}
 		var err error
 		if conf.ApiVersion == 2 {
@@ -104,7 +104,7 @@ func checkPolicies(conf *hns.NetConf) error {
 	return nil
 }
 
-// checkSetting reads a policy of HCN, the second version.
+// checkSetting decodes a policy of HCN, the second version of the API.
 func checkSetting(text []byte) error {
 	var policy hcn.EndpointPolicy
 	if err := strict(text, &policy); err != nil {
@@ -117,7 +117,7 @@ func checkSetting(text []byte) error {
 	return strict(policy.Settings, setting())
 }
 
-// checkPolicy reads a policy of HNS, the first version.
+// checkPolicy decodes a policy of HNS, the first version of the API.
 func checkPolicy(text []byte) error {
 	var kind struct{ Type string }
 	if err := json.Unmarshal(text, &kind); err != nil {

@@ -1,4 +1,4 @@
-// coredns is CoreDNS with the plug-ins that kubeadm's Corefile names: the module's own main has those of clouds too.
+// coredns is CoreDNS with the plug-ins of kubeadm's Corefile only; the module's own main also has those of clouds.
 package main
 
 import (

@@ -1,7 +1,7 @@
-// crinotready ADDRESS serves CRI v1 on a TCP address, as a container runtime that is there and not ready.
+// crinotready ADDRESS serves CRI v1 on a TCP address, as a container runtime that never becomes ready.
 //
-// A Windows kubelet needs a runtime that answers before it registers its Node. Under Wine there is none, and a kubelet
-// whose runtime is ready ends, because AF_UNIX is missing: so this one never is. The Node registers and stays NotReady.
+// A Windows kubelet registers its Node only after a runtime answers. Under Wine there is no runtime, and a kubelet whose
+// runtime is ready ends because AF_UNIX is missing. With this runtime the Node registers and stays NotReady.
 package main
 
 import (

@@ -1,7 +1,7 @@
-// flannel stands in for flannel's CNI plug-in (flannel-io/cni-plugin), whose module is in no proxy.
+// flannel stands in for flannel's CNI plug-in (flannel-io/cni-plugin), whose module is in no Go module proxy.
 //
-// As that one does, it reads subnet.env, makes the configuration of a bridge with host-local from it, hands each call
-// on, and keeps what it made per container, so that a container can be taken away after the file has changed.
+// Like the original it reads subnet.env, makes a configuration of bridge and host-local, and passes each call on to
+// bridge. It keeps the configuration of each container, so that DEL works after subnet.env has changed.
 package main
 
 import (
@@ -95,13 +95,13 @@ func kind(conf *configuration) string {
 	return "bridge"
 }
 
-// delegate is the configuration that the bridge gets: what the file says, where the user's own does not.
+// delegate returns the configuration for bridge: the user's fields, and those of subnet.env for all others.
 func delegate(conf *configuration, values map[string]string) ([]byte, error) {
 	mtu, err := strconv.Atoi(values["FLANNEL_MTU"])
 	if err != nil {
 		return nil, fmt.Errorf("FLANNEL_MTU in %s: %w", conf.SubnetFile, err)
 	}
-	// the node's own address, with its range
+	// the node's own pod address, with its prefix
 	_, subnet, err := net.ParseCIDR(values["FLANNEL_SUBNET"])
 	if err != nil {
 		return nil, fmt.Errorf("FLANNEL_SUBNET in %s: %w", conf.SubnetFile, err)
@@ -124,7 +124,7 @@ func delegate(conf *configuration, values map[string]string) ([]byte, error) {
 	return json.Marshal(made)
 }
 
-// subnet reads subnet.env; flanneld writes it once the node has a range.
+// subnet reads subnet.env, which flanneld writes once the node has a pod range.
 func subnet(path string) (map[string]string, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -1,8 +1,8 @@
-// flanneld stands in for flannel's daemon on Linux, which cannot be built from the proxies.
+// flanneld stands in for flannel's daemon on Linux, which cannot be built from the Go module proxies.
 //
-// As that one does with --kube-subnet-mgr, it reads /etc/kube-flannel/net-conf.json, takes the range that the cluster
-// gave its node, and writes /run/flannel/subnet.env. Packets between nodes take plain routes to the nodes' addresses:
-// the lab's machines share one segment, so VXLAN is not shown.
+// Like flanneld --kube-subnet-mgr it reads /etc/kube-flannel/net-conf.json and the podCIDR of its Node, and writes
+// /run/flannel/subnet.env. It sets plain routes to other nodes' addresses instead of VXLAN: the lab's machines share
+// one network segment.
 package main
 
 import (
@@ -75,7 +75,7 @@ func main() {
 	}
 }
 
-// tick makes routes and subnet.env what the cluster's nodes say now.
+// tick updates routes and subnet.env from the cluster's Nodes.
 func tick(conf *network, name *string) error {
 	if *name == "" {
 		pod := struct {
@@ -108,7 +108,7 @@ func tick(conf *network, name *string) error {
 	return fmt.Errorf("node %s has no podCIDR yet", *name)
 }
 
-// get reads an object from the API, as the pod's service account.
+// get reads an object from the API with the pod's service account.
 func get(path string, into any) error {
 	token, err := os.ReadFile(account + "/token")
 	if err != nil {
@@ -140,7 +140,7 @@ func get(path string, into any) error {
 	return json.NewDecoder(answer.Body).Decode(into)
 }
 
-// route leads each other node's range to its address, and takes away our routes that lead nowhere any more.
+// route sets a route for the pod range of every other node, and removes our routes of nodes that are gone.
 func route(name string, nodes []node) error {
 	wanted := map[string]net.IP{}
 	for _, each := range nodes {
@@ -173,7 +173,7 @@ func route(name string, nodes []node) error {
 	return nil
 }
 
-// write puts subnet.env where flannel's plug-in reads it, whole or not at all.
+// write writes subnet.env atomically, where flannel's CNI plug-in reads it.
 func write(conf *network, subnet string) error {
 	address, mask, err := net.ParseCIDR(subnet)
 	if err != nil {

@@ -1,5 +1,5 @@
-// pause holds a pod's namespaces: it waits for a signal to end, and reaps the processes that pods leave behind.
-// With -v it ends at once, as the original does after its version: kubeadm's health check before an upgrade is such a Job.
+// pause holds a pod's namespaces: it waits for a signal, and reaps orphaned processes of the pod.
+// With -v it prints its version and ends, as the original does: kubeadm's health check before an upgrade runs it so.
 package main
 
 import (

@@ -19,7 +19,7 @@ import (
 
 const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
-// isFor says whether the file holds a certificate of the name that is still good.
+// isFor returns whether the file has a valid certificate for the name.
 func isFor(path, name string) bool {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -34,7 +34,7 @@ func isFor(path, name string) bool {
 	return false
 }
 
-// bootstrap asks for a certificate with the token of the kubeconfig, and writes it with its key into one file.
+// bootstrap requests a certificate with the kubeconfig's token, and writes certificate and key into one file.
 func bootstrap(kubeconfig, current, name string) error {
 	server, err := connect(kubeconfig)
 	if err != nil {
@@ -73,7 +73,7 @@ func bootstrap(kubeconfig, current, name string) error {
 	return replace(current, whole)
 }
 
-// wait gives the certificate once somebody approved it.
+// wait returns the certificate once the request is approved.
 func wait(server *api, asked object) ([]byte, error) {
 	var made struct {
 		Metadata struct{ Name string }
@@ -94,11 +94,11 @@ func wait(server *api, asked object) ([]byte, error) {
 	return nil, errors.New("nobody approves the certificate signing request")
 }
 
-// writeKubeconfig writes the bootstrap kubeconfig with another user: the certificate.
+// writeKubeconfig copies the bootstrap kubeconfig with the certificate as its user.
 func writeKubeconfig(from, to, current string) error {
 	var config object
 	if err := readJSON(from, &config); err != nil {
-		// it may be gone once the node is a member
+		// the bootstrap kubeconfig may be deleted once the node has joined
 		if _, gone := os.Stat(to); gone == nil {
 			return nil
 		}
@@ -116,7 +116,7 @@ func writeKubeconfig(from, to, current string) error {
 	return replace(to, text)
 }
 
-// replace writes a whole file in the place of another; Windows refuses while somebody reads that one.
+// replace replaces a file atomically; it tries again, because Windows refuses while another process reads the file.
 func replace(path string, content []byte) error {
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 
 type object = map[string]any
 
-// kubeconfig is what a plan writes: one cluster, one user, certificates as files.
+// kubeconfig has the fields of kubeconfigs that plans write: one cluster, one user, certificates as files.
 type kubeconfig struct {
 	Clusters []struct {
 		Cluster struct {
@@ -32,7 +32,7 @@ type kubeconfig struct {
 	} `json:"users"`
 }
 
-// api is a connection to the API server; it trusts the kubeconfig's CA alone.
+// api is a connection to the API server that trusts only the kubeconfig's CA.
 type api struct {
 	server, token string
 	client        *http.Client
@@ -77,7 +77,7 @@ func anonymous(server, authority string) (*api, error) {
 	return reach(server, "", security), nil
 }
 
-// trusting trusts the certificates of one file, and no others.
+// trusting returns a TLS configuration that trusts only the certificates of one file.
 func trusting(path string) (*tls.Config, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -85,7 +85,7 @@ func trusting(path string) (*tls.Config, error) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s holds no certificate", path)
+		return nil, fmt.Errorf("%s has no certificate", path)
 	}
 	return &tls.Config{RootCAs: roots}, nil
 }
@@ -95,7 +95,7 @@ var (
 	errExists = errors.New("already exists")
 )
 
-// ask sends a request; `into` may be nil.
+// ask sends a request and decodes the answer into `into`, unless that is nil.
 func (one *api) ask(method, path string, body any, into any) error {
 	var sent io.Reader
 	if body != nil {

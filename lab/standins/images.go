@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// An image has the build of the machine unless the book image-builds says another.
+// An image has the Windows build of the machine, unless the state file image-builds names another.
 
-// crictl knows `pull IMAGE` and `inspecti --output=json IMAGE`.
+// crictl supports `pull IMAGE` and `inspecti --output=json IMAGE`.
 func crictl(words []string) error {
 	if os.Getenv("CONTAINER_RUNTIME_ENDPOINT") == "" {
 		return errors.New("no runtime endpoint is set, and the defaults are gone")
@@ -29,7 +29,7 @@ func crictl(words []string) error {
 	return fmt.Errorf("%q is not known here", words)
 }
 
-// docker knows `pull IMAGE` and `image inspect IMAGE`.
+// docker supports `pull IMAGE` and `image inspect IMAGE`.
 func docker(words []string) error {
 	switch {
 	case len(words) == 2 && words[0] == "pull":

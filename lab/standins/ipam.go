@@ -18,7 +18,7 @@ type ipamAsked struct {
 	}
 }
 
-// hostLocal reserves one address for a holder in the folder of its network, a file each, as the CNI plug-in does.
+// hostLocal reserves an address for a holder: one file per address in the network's folder, as the CNI plug-in does.
 func hostLocal([]string) error {
 	var asked ipamAsked
 	if err := json.NewDecoder(os.Stdin).Decode(&asked); err != nil {

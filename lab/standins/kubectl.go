@@ -17,7 +17,7 @@ var kubectlTexts = []string{
 
 var jsonPath = regexp.MustCompile(`^jsonpath=\{((?:\.[A-Za-z]+)+)\}$`)
 
-// kubectl knows `get --raw PATH` and `get node NAME` as JSON or as one field of it.
+// kubectl supports `get --raw PATH`, and `get node NAME` as JSON or as one of its fields.
 func kubectl(words []string) error {
 	options, names := apart(words)
 	values, _, err := flags(options, kubectlTexts, []string{"ignore-not-found"})
@@ -56,7 +56,7 @@ func kubectl(words []string) error {
 	return json.NewEncoder(os.Stdout).Encode(found)
 }
 
-// apart takes options and names apart, wherever they stand; options with a value of their own are --name value or =.
+// apart separates options from names, in any order; an option with a value is --name value or --name=value.
 func apart(words []string) (options, names []string) {
 	for place := 0; place < len(words); place++ {
 		word := words[place]
@@ -80,14 +80,14 @@ func chosen(values map[string]string) (*api, error) {
 	if err := need(values, "server", "certificate-authority"); err != nil {
 		return nil, err
 	}
-	// the real one asks for a user on its console, which is not there
+	// the real kubectl would ask for a user name on the console, which does not exist here
 	if values["username"] == "" || values["password"] == "" {
 		return nil, errors.New("Please enter Username: error: EOF")
 	}
 	return anonymous(values["server"], values["certificate-authority"])
 }
 
-// field is the text of one field; empty where it is missing, as kubectl has it.
+// field returns the text of one field; empty if it is missing, as in kubectl.
 func field(found any, names []string) string {
 	for _, name := range names {
 		members, _ := found.(object)

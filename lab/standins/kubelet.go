@@ -20,7 +20,7 @@ var kubeletTexts = []string{
 	"root-dir", "v", "windows-priorityclass",
 }
 
-// kubeletConfig holds the fields of KubeletConfiguration that a node shows.
+// kubeletConfig has the fields of KubeletConfiguration that are visible in the Node object.
 type kubeletConfig struct {
 	Kind       string   `json:"kind"`
 	ProviderID string   `json:"providerID"`
@@ -28,7 +28,7 @@ type kubeletConfig struct {
 	HealthPort int      `json:"healthzPort"`
 }
 
-// kubelet joins: a certificate by the bootstrap token, then its Node object; it is Ready once there is a CNI file.
+// kubelet gets a certificate by the bootstrap token and creates its Node; the Node is Ready once there is a CNI file.
 func kubelet(words []string) error {
 	values, given, err := flags(words, kubeletTexts, []string{"windows-service", "logtostderr"})
 	if err == nil {
@@ -45,7 +45,7 @@ func kubelet(words []string) error {
 		return err
 	}
 	if config.Kind != "KubeletConfiguration" {
-		return fmt.Errorf("%s is no KubeletConfiguration", values["config"])
+		return fmt.Errorf("%s is not a KubeletConfiguration", values["config"])
 	}
 	if text := values["register-with-taints"]; text != "" {
 		config.Taints = taints(text)
@@ -77,7 +77,7 @@ func joined(values map[string]string, config kubeletConfig, stop <-chan struct{}
 			registered = err == nil
 		}
 		if err == nil {
-			// one that was deleted comes back with the kubelet's next start only, as with the real one
+			// a deleted Node is created again only by the next start, as the real kubelet does
 			if err = report(server, values); errors.Is(err, errGone) {
 				err = nil
 			}
@@ -88,7 +88,7 @@ func joined(values map[string]string, config kubeletConfig, stop <-chan struct{}
 	}
 }
 
-// member connects with the node's certificate, after it got one where it has none.
+// member connects with the node's certificate, and requests one first if there is none.
 func member(values map[string]string) (*api, error) {
 	current := filepath.Join(values["cert-dir"], "kubelet-client-current.pem")
 	if !isFor(current, "system:node:"+values["hostname-override"]) {
@@ -120,13 +120,13 @@ func register(server *api, values map[string]string, config kubeletConfig) error
 	}
 	err := server.ask(http.MethodPost, "/api/v1/nodes", node, nil)
 	if errors.Is(err, errExists) {
-		// labels of the kubelet's own; taints stay as they are
+		// only the kubelet's own labels; taints stay as they are
 		return server.ask(http.MethodPatch, "/api/v1/nodes/"+name, object{"metadata": object{"labels": labels}}, nil)
 	}
 	return err
 }
 
-// report says whether the node is Ready: the runtime takes the first CNI file by name.
+// report sets the Ready condition: the node is ready if the runtime finds a CNI file, the first by name.
 func report(server *api, values map[string]string) error {
 	state, why := "False", "cni plugin not initialized"
 	for _, pattern := range []string{"*.conf", "*.conflist", "*.json"} {
@@ -156,7 +156,7 @@ func taints(text string) []object {
 	return found
 }
 
-// version stands at the end of the program's file, as each archive has a kubelet of its own.
+// version reads the end of the program's file, where each archive has its own Kubernetes version.
 func version() string {
 	path, _ := os.Executable()
 	text, _ := os.ReadFile(path)
@@ -164,7 +164,7 @@ func version() string {
 	return strings.TrimSpace(version)
 }
 
-// build is Windows' own.
+// build returns the build number of Windows.
 func build() string {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SOFTWARE\Microsoft\Windows NT\CurrentVersion`, registry.READ)
 	if err != nil {
@@ -175,7 +175,7 @@ func build() string {
 	return text
 }
 
-// healthy answers on an address from now on.
+// healthy starts to answer health checks on an address.
 func healthy(address string) {
 	go func() {
 		answer := http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) { fmt.Fprint(to, "ok") })

@@ -1,6 +1,6 @@
-// Stand-ins for programs of a Windows node that cannot be had or cannot live on the machines of the tests. One program
-// under all their names: it takes the same flags, files and environment, refuses wrong ones, and does what a node plan
-// sees of the real one. Waits between tries are a twentieth of the real ones.
+// Stand-ins for programs of a Windows node that cannot be built or cannot run on the machines of the tests. One program
+// under all their names: it takes their flags, files and environment, refuses wrong ones, and does what a node plan can
+// observe of the original. Waits between tries are a twentieth of the original's.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 
 const pace = 20
 
-// run gets the words after the program's name.
+// run is a stand-in; it gets the arguments after the program's name.
 type run func(words []string) error
 
 var programs = map[string]run{
@@ -41,7 +41,7 @@ func main() {
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe")
 	program, known := programs[name]
 	if !known {
-		fmt.Fprintf(os.Stderr, "%s is none of the programs that this one stands in for\n", name)
+		fmt.Fprintf(os.Stderr, "there is no stand-in for %s\n", name)
 		os.Exit(2)
 	}
 	note("programs.jsonl", map[string]any{"name": name, "words": os.Args[1:]})
@@ -52,7 +52,7 @@ func main() {
 	}
 }
 
-// note adds a line to a file that tests read.
+// note appends a line to a file that tests read.
 func note(file string, what any) {
 	line, _ := json.Marshal(what)
 	place, err := os.OpenFile(filepath.Join(books, file), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -62,7 +62,7 @@ func note(file string, what any) {
 	}
 }
 
-// flags takes texts and switches; another flag, or a word that is none, is an error as it is for the real programs.
+// flags parses texts and switches; other flags and arguments are errors, as in the originals.
 func flags(words, texts, switches []string) (map[string]string, map[string]bool, error) {
 	set := flag.NewFlagSet("", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -88,7 +88,7 @@ func flags(words, texts, switches []string) (map[string]string, map[string]bool,
 	return values, truths, nil
 }
 
-// need says which flags are missing.
+// need returns an error that names a missing flag.
 func need(values map[string]string, names ...string) error {
 	for _, name := range names {
 		if values[name] == "" {
@@ -98,7 +98,7 @@ func need(values map[string]string, names ...string) error {
 	return nil
 }
 
-// readJSON reads a file; one that begins with a byte order mark is refused, as Go's decoders do.
+// readJSON decodes a file; a byte order mark is an error, as in Go's decoders.
 func readJSON(path string, into any) error {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// books is the folder of the stand-ins of Windows' own modules: what HNS and the routing table hold.
+// books is the folder with the state of the stand-ins of Windows' modules: HNS networks and the routing table.
 const books = `C:\fakes`
 
 const metadata = "169.254.169.254/32"
 
-// nonPersistent is a flag of HNS networks: a boot loses the network (hcsshim hcn.EnableNonPersistent).
+// nonPersistent is a flag of HNS networks: a reboot removes the network (hcsshim hcn.EnableNonPersistent).
 const nonPersistent = 8
 
 func readBook(name string) object {
@@ -59,7 +59,7 @@ type netConf struct {
 	}
 }
 
-// flanneld leases the range that the Node object has, makes the overlay network and writes the subnet file.
+// flanneld takes the podCIDR of the Node, creates the overlay network and writes the subnet file.
 func flanneld(words []string) error {
 	texts := []string{"kubeconfig-file", "net-config-path", "subnet-file", "iface"}
 	values, given, err := flags(words, texts, []string{"kube-subnet-mgr", "ip-masq", "iptables-forward-rules"})
@@ -109,7 +109,7 @@ func flanneld(words []string) error {
 	return nil
 }
 
-// lease gives the node's pod range, after it said on the Node object who serves it.
+// lease writes flannel's annotations to the Node, and returns its pod range.
 func lease(kubeconfig, name, address, whole string, vni int) (*net.IPNet, error) {
 	server, err := connect(kubeconfig)
 	if err != nil {
@@ -148,7 +148,7 @@ func gateway(subnet *net.IPNet) net.IP {
 	return first
 }
 
-// makeNetwork makes the network unless it is there as wanted; the first one takes the metadata route away.
+// makeNetwork creates the network unless it exists as planned; the first network removes the metadata route.
 func makeNetwork(name string, vni int, subnet *net.IPNet, address string) error {
 	networks := readBook("networks")
 	for id, each := range networks {

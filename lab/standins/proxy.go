@@ -14,7 +14,7 @@ type proxyConfig struct {
 	Winkernel        struct{ NetworkName, SourceVip string }
 }
 
-// kubeProxy waits for its network as the real one does, and wants a source VIP on an overlay.
+// kubeProxy waits for its network, and on an overlay requires a source VIP, as the original does.
 func kubeProxy(words []string) error {
 	texts := []string{"config", "v", "log-file", "log-file-max-size", "windows-priorityclass"}
 	values, given, err := flags(words, texts, []string{"windows-service", "logtostderr"})
@@ -32,7 +32,7 @@ func kubeProxy(words []string) error {
 		return err
 	}
 	if config.Kind != "KubeProxyConfiguration" {
-		return fmt.Errorf("%s is no KubeProxyConfiguration", values["config"])
+		return fmt.Errorf("%s is not a KubeProxyConfiguration", values["config"])
 	}
 	return serve(func(_ string, stop <-chan struct{}) error {
 		for again := time.Duration(0); ; again = time.Second / pace {

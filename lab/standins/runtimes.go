@@ -10,7 +10,7 @@ import (
 
 var tomlVersion = regexp.MustCompile(`(?m)^version = ([234])$`)
 
-// containerd takes a configuration that says its version; what else is in it the real one judges in the lab.
+// containerd requires a version in its configuration; the real containerd judges the rest in other tests.
 func containerd(words []string) error {
 	values, given, err := flags(words, []string{"config", "log-file"}, []string{"run-service"})
 	if err == nil {
@@ -27,7 +27,7 @@ func containerd(words []string) error {
 		return err
 	}
 	if !tomlVersion.Match(text) {
-		return fmt.Errorf("%s says no version", values["config"])
+		return fmt.Errorf("%s has no version", values["config"])
 	}
 	return serve(idle)
 }
@@ -51,7 +51,7 @@ func dockerd(words []string) error {
 	return serve(idle)
 }
 
-// criDockerd has no service mode: a wrapper runs it.
+// criDockerd runs under a wrapper: like the original it is no Windows service.
 func criDockerd(words []string) error {
 	texts := []string{"container-runtime-endpoint", "docker-endpoint", "network-plugin", "cni-bin-dir", "cni-conf-dir",
 		"image-pull-progress-deadline", "pod-infra-container-image"}
@@ -66,7 +66,7 @@ func criDockerd(words []string) error {
 	return nil
 }
 
-// forever: a select without cases would end a program that has nothing else to do.
+// forever blocks; a select without cases is a fatal error when no other goroutine runs.
 func forever() {
 	for {
 		time.Sleep(time.Hour)

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows/svc"
 )
 
-// work goes on until it fails or stop is closed; its name is that of the service.
+// work runs until it fails or stop is closed; name is the service's.
 type work func(name string, stop <-chan struct{}) error
 
 type service struct {
@@ -15,7 +15,7 @@ type service struct {
 	err  error
 }
 
-// serve answers the service control manager while the work goes on; the service ends with it.
+// serve answers the service control manager while the work runs; the service ends with it.
 func serve(does work) error {
 	own := &service{work: does}
 	if err := svc.Run("", own); err != nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// logRunner is kube-log-runner: a program whose output goes to a file. The program itself answers the service manager.
+// logRunner is kube-log-runner: it runs a program with its output in a file; that program answers the service manager.
 func logRunner(words []string) error {
 	texts := []string{"log-file", "log-file-size", "log-file-age"}
 	rest := len(words)
@@ -39,7 +39,7 @@ func logRunner(words []string) error {
 	return <-end
 }
 
-// nssm runs the program that its service's Parameters name, again and again (nssm.cc "Usage", registry.cpp).
+// nssm runs the program of its service's Parameters, and restarts it (nssm.cc "Usage", registry.cpp).
 func nssm(words []string) error {
 	if len(words) > 0 {
 		return fmt.Errorf("%q: only what the service manager starts is known here", words)
@@ -73,7 +73,7 @@ func nssm(words []string) error {
 	})
 }
 
-// wrapped starts the program of the Parameters.
+// wrapped starts the program that the service's Parameters name.
 func wrapped(key registry.Key) (<-chan error, *exec.Cmd, error) {
 	text := map[string]string{}
 	for _, name := range []string{"Application", "AppParameters", "AppDirectory", "AppStdout", "AppStderr"} {
@@ -95,7 +95,7 @@ func wrapped(key registry.Key) (<-chan error, *exec.Cmd, error) {
 	return end, command, err
 }
 
-// start starts a program whose output goes to the file.
+// start starts a program with its output in the file.
 func start(command *exec.Cmd, log string) (<-chan error, error) {
 	file, err := os.OpenFile(log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
