@@ -1,21 +1,18 @@
 """Kind of the HNS network that flanneld creates on Windows."""
 
 from components.node.kinds.model import Cut, Field, Kind, OnChange
-from components.node.kinds.values import NAME, PATH
-
-_ADDRESS = {"type": "string", "pattern": r"^\d{1,3}(\.\d{1,3}){3}$"}
-_RANGE = {"type": "string", "pattern": r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$"}
+from components.node.kinds.values import ADDRESS, NAME, PATH, RANGE
 
 FLANNEL: dict[str, Kind] = {
     "overlay-network": Kind(
         "flanneld has created the overlay network of the node's range, and the machine has its address again.",
         {
             "network": Field(NAME, "Name of the pod network."),
-            "subnet": Field(_RANGE, "The node's pod range."),
-            "pods": Field(_RANGE, "Pod range of the cluster."),
+            "subnet": Field(RANGE, "The node's pod range."),
+            "pods": Field(RANGE, "Pod range of the cluster."),
             "subnet_file": Field(PATH, "flanneld's subnet.env."),
             "service": Field(NAME, "flanneld's service."),
-            "address": Field(_ADDRESS, "The machine's address, which flanneld's network moves to a virtual adapter."),
+            "address": Field(ADDRESS, "The machine's address, which flanneld's network moves to a virtual adapter."),
         },
         compares="OPS-07: the HNS network's type and subnet, an adapter named vEthernet; OPS-06: network, subnet,"
         " MTU and no masquerading in subnet.env; NET-14: the address and the default route.",

@@ -1,13 +1,12 @@
 """Kinds of HNS networks (Host Networking Service of Windows)."""
 
 from components.node.kinds.model import Cut, Field, Kind
-from components.node.kinds.values import NAME
+from components.node.kinds.values import NAME, RANGE
 
 _STEPPED = (Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET)
 _WINDOWS = ("windows",)
-_RANGE = {"type": "string", "pattern": r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$"}
 _NETWORK = Field(NAME, "Name of the pod network.")
-_SUBNET = Field(_RANGE, "The node's pod range.")
+_SUBNET = Field(RANGE, "The node's pod range.")
 
 HNS: dict[str, Kind] = {
     "hns-network": Kind(

@@ -1,13 +1,12 @@
 """Kinds for the host's firewall, dynamic ports and routes."""
 
 from components.node.kinds.model import Cut, Field, Kind
-from components.node.kinds.values import COUNT, NAME, PORT, PROTOCOL
+from components.node.kinds.values import ADDRESS, COUNT, NAME, PORT, PROTOCOL
 
 _STEPPED = (Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET)
 _PORTS = {"type": "string", "pattern": r"^\d{1,5}(-\d{1,5})?$"}
 _ONE = (Cut.BEFORE_SET, Cut.AFTER_SET)
 _WINDOWS = ("windows",)
-_ADDRESS = {"type": "string", "pattern": r"^\d{1,3}(\.\d{1,3}){3}$"}
 
 NETWORK: dict[str, Kind] = {
     "firewall-rule": Kind(
@@ -51,7 +50,7 @@ NETWORK: dict[str, Kind] = {
         "Addresses of the cloud's services are routed through the interface of the default route.",
         {
             "addresses": Field(
-                {"type": "array", "items": _ADDRESS, "minItems": 1},
+                {"type": "array", "items": ADDRESS, "minItems": 1},
                 "Addresses, such as 169.254.169.254 of the metadata service.",
             ),
             "hold_seconds": Field(

@@ -1,13 +1,12 @@
 """Kinds for a Windows node's pod range, address reservations and source VIP."""
 
 from components.node.kinds.model import Cut, Field, Kind, OnChange
-from components.node.kinds.values import NAME, NAMES, PATH
+from components.node.kinds.values import NAME, NAMES, PATH, RANGE
 
 _STEPPED = (Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET)
 _WINDOWS = ("windows",)
-_RANGE = {"type": "string", "pattern": r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$"}
 _NETWORK = Field(NAME, "Name of the pod network.")
-_SUBNET = Field(_RANGE, "The node's pod range.")
+_SUBNET = Field(RANGE, "The node's pod range.")
 _RESERVATIONS = Field(PATH, "Folder of host-local's reservations.")
 _SUBNET_FILE = Field(PATH, "flanneld's subnet.env.")
 
@@ -34,7 +33,7 @@ PODS: dict[str, Kind] = {
             "network": _NETWORK,
             "data_directory": _RESERVATIONS,
             "services": Field(NAMES, "Services that use the network; they are stopped before it is removed."),
-            "subnet": Field(_RANGE, "The node's pod range; without it no range is compared.", required=False),
+            "subnet": Field(RANGE, "The node's pod range; without it no range is compared.", required=False),
             "subnet_file": Field(_SUBNET_FILE.type, _SUBNET_FILE.meaning, required=False),
             "runtime_networks": Field(NAMES, "NAT networks that the node's runtime makes by itself.", required=False),
             "cni_file": Field(PATH, "CNI configuration, which a later step writes again.", required=False),
