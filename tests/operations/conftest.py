@@ -1,6 +1,5 @@
 """What tests of the command share: a clone's stacks in a folder of their own, and the command line."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,8 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from operations.__main__ import app
-from operations.stacks.paths import REPOSITORY
-from tests.clones import work_in
+from tests import clones
 
 STACK = """\
 # a cluster
@@ -27,10 +25,8 @@ config:
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with `stacks/` and what a run leaves; the command takes it for the clone it belongs to."""
-    (tmp_path / "stacks").mkdir()
-    (tmp_path / "stacks" / "Pulumi.small.yaml").write_text(STACK)
-    shutil.copy(REPOSITORY / "Pulumi.yaml", tmp_path)
-    work_in(tmp_path, monkeypatch)
+    clones.write(tmp_path, "small", STACK)
+    clones.work_in(tmp_path, monkeypatch)
     return tmp_path
 
 

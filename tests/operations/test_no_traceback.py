@@ -28,8 +28,7 @@ from operations.console.exits import MEANINGS, EngineError, Exit, Stop
 from operations.downloads import fetch
 from operations.engine import locate, process
 from operations.stacks import account, boot_site
-from operations.stacks.paths import REPOSITORY
-from tests.clones import work_in
+from tests import clones
 from tests.operations.conftest import STACK
 from tests.operations.misuse import CUT, ENGINES, ENVIRONMENT, Damage, Words, closed_port, damages, words
 
@@ -103,10 +102,8 @@ def clone(site: Site, damage: dict[str, Damage], environment: dict[str, str]) ->
     """A damaged clone, and the command's folder and environment."""
     folder = site.folder / "clone"
     shutil.rmtree(folder, ignore_errors=True)
-    (folder / "stacks").mkdir(parents=True)
+    clones.write(folder, "small", STACK)
     (folder / "home").mkdir()
-    (folder / "stacks" / "Pulumi.small.yaml").write_text(STACK)
-    shutil.copy(REPOSITORY / "Pulumi.yaml", folder)
     for path, harm in damage.items():
         with suppress(OSError):  # a folder in the way of a file, or the other way about
             if harm.__name__ in ("_folder", "_broken_link"):
@@ -120,7 +117,7 @@ def clone(site: Site, damage: dict[str, Damage], environment: dict[str, str]) ->
         patch.setenv("no_proxy", "127.0.0.1,localhost")
         for name in ("PULUMI_HOME", "PULUMI_BACKEND_URL", "NETRC", "PULUMI_CONFIG_PASSPHRASE"):
             patch.delenv(name, raising=False)
-        work_in(folder, patch)
+        clones.work_in(folder, patch)
         for name, value in environment.items():
             patch.setenv(name, value.format(folder=folder))
         yield folder

@@ -1,13 +1,15 @@
 """Fixtures of the embedded cloud: AWS, unless a folder below has an `account` of another cloud."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from operations.engine.locate import Engine
 from sandbox.aws.cloud import AWS
 from sandbox.cloud_state import CloudState
+from tests.sandbox import running
 from tests.sandbox.account import Account, Thing
 from tests.sandbox.aws.account import AMI, REGION, Network
 
@@ -17,6 +19,20 @@ def cloud_state(tmp_path: Path) -> Any:
     opened = CloudState(tmp_path / "world", seed="test")
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def tidied() -> Iterator[None]:
+    """Collect what engines leave after the last test of a module."""
+    yield from running.collected()
+
+
+@pytest.fixture
+def runner(request: pytest.FixtureRequest, tmp_path: Path, engine: Engine, tidied: None) -> Iterator[running.Runner]:
+    """Return a stack of the module's SMALL program, before its first run."""
+    made = running.Runner(tmp_path, engine, request.module.SMALL)
+    yield made
+    made.cloud_state.close()
 
 
 @pytest.fixture

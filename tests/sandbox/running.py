@@ -3,9 +3,9 @@
 import gc
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from pulumi import automation as auto
@@ -15,21 +15,24 @@ from operations.engine.workspace import EngineCommand, prepare
 from sandbox.cloud_state import CloudState
 
 
+class Small(NamedTuple):
+    """A small program, which a test module names SMALL."""
+
+    program: Callable[[dict[str, Any]], None]
+    settings: Mapping[str, Any] = {}
+    """First settings of the program, beside those of every program."""
+    place: tuple[str, str] = ("aws:region", "eu-west-1")
+    """The provider's setting for its region, and the region."""
+
+
 class Runner:
     """One stack with its cloud state; runs return operation and replacing properties by resource name."""
 
-    def __init__(
-        self,
-        folder: Path,
-        engine: Engine,
-        program: Callable[[dict[str, Any]], None],
-        place: tuple[str, str] = ("aws:region", "eu-west-1"),
-        **settings: Any,
-    ) -> None:
-        """place: the provider's setting for its region, and the region. settings: first settings of the program."""
+    def __init__(self, folder: Path, engine: Engine, small: Small) -> None:
+        program, settings, place = small
         self.folder, self.provider = folder, place[0].split(":")[0]
         plain = {"owner": "us", "bundle": "v1", "machines": 2, "size": "m6i.large", "encrypted": True}
-        self.settings: dict[str, Any] = plain | settings
+        self.settings: dict[str, Any] = {**plain, **settings}
         environment = prepare(folder)
         self.cloud_state = CloudState(folder / "world.db")
         command = EngineCommand(engine)
@@ -59,6 +62,17 @@ class Runner:
         previewed, done = self.run(self.stack.preview), self.run(self.stack.up)
         assert previewed == done
         return done
+
+    def first_up(self) -> dict[str, Any]:
+        """Create everything, and run again without a change; return the program's outputs."""
+        made = self.preview_and_up()
+        assert {operation for operation, _ in made.values()} == {"create"}
+        assert len(self.cloud_state.resources()) == len(made)
+        outputs = {name: output.value for name, output in self.stack.outputs().items()}
+        assert self.preview_and_up() == {}, "a second up changes nothing"
+        self.stack.refresh()
+        assert self.run(self.stack.preview) == {}, "cloud state and engine state agree"
+        return outputs
 
 
 def collected() -> Iterator[None]:

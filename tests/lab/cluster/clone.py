@@ -12,6 +12,7 @@ from operations.commands import sandbox_boot
 from operations.stacks.paths import REPOSITORY
 from sandbox.boot import supervision
 from sandbox.cloud_state import CloudState
+from tests import clones
 from tests.lab.cluster.running import IN_CLONE
 from tests.lab.cluster.test_leaves_nothing import left
 
@@ -27,13 +28,11 @@ class Clone:
         self.folder, self.stack = folder, stack
         self.groups: list[Path] = []
         self.sandbox = folder / ".mullion" / "sandbox" / stack
-        (folder / "stacks").mkdir(parents=True)
-        for name in ("Pulumi.yaml", f"stacks/Pulumi.{stack}.yaml"):
-            if (REPOSITORY / name).is_file():
-                (folder / name).write_text((REPOSITORY / name).read_text())
         if cluster:
-            config = {"aws:region": "eu-west-1", "mullion:cluster": cluster}
-            (folder / "stacks" / f"Pulumi.{stack}.yaml").write_text(yaml.safe_dump({"config": config}))
+            text = yaml.safe_dump({"config": {"aws:region": "eu-west-1", "mullion:cluster": cluster}})
+        else:
+            text = (REPOSITORY / "stacks" / f"Pulumi.{stack}.yaml").read_text("utf-8")
+        clones.write(folder, stack, text)
 
     def mullion(self, *words: str) -> str:
         """Run a command that must succeed; return its output."""

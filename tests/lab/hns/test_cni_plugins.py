@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -60,45 +61,50 @@ def _plugin(plans: Mapping[str, Rendered], variant: str) -> dict[str, Any]:
     return plugin(plans[variant].content("cni-config"), written)
 
 
-@pytest.mark.parametrize("variant", CASES)
-def test_the_real_plugins_add_and_delete_pods_with_the_plans_cni_file(
-    clean: Machine, plans: Mapping[str, Rendered], variant: str
-) -> None:
-    network, address = CASES[variant]
-    network(clean)
-    conf = _plugin(plans, variant)
-    space = clean.sandbox(conf, "pod")
+@dataclass(frozen=True)
+class Pod:
+    """A pod's sandbox, before ADD. address: the first one that host-local gives; conf: the plug-in's configuration."""
 
-    said = clean.added(conf, "pod", space)
+    address: str
+    conf: dict[str, Any]
+    space: str
+
+
+@pytest.fixture(params=CASES)
+def pod(request: pytest.FixtureRequest, clean: Machine, plans: Mapping[str, Rendered]) -> Pod:
+    """Create the variant's network and the sandbox of a pod."""
+    network, address = CASES[request.param]
+    network(clean)
+    conf = _plugin(plans, request.param)
+    return Pod(address, conf, clean.sandbox(conf, "pod"))
+
+
+def test_the_real_plugins_add_and_delete_pods_with_the_plans_cni_file(clean: Machine, pod: Pod) -> None:
+    said = clean.added(pod.conf, "pod", pod.space)
 
     (endpoint,) = clean.service.all("Endpoint")
-    assert said["ips"][0]["address"] == f"{address}/24"
-    assert endpoint["IpConfigurations"] == [{"IpAddress": address}]
+    assert said["ips"][0]["address"] == f"{pod.address}/24"
+    assert endpoint["IpConfigurations"] == [{"IpAddress": pod.address}]
     assert {"Direction", "Action"} <= set(policies(endpoint, "ACL")[0])
     assert clean.service.refusals == []
 
-    done, _ = clean.cni("DEL", conf, "pod", space)
+    done, _ = clean.cni("DEL", pod.conf, "pod", pod.space)
 
     assert done.code == 0, done.text
     assert clean.service.all("Endpoint") == []
-    clean.added(conf, "next", clean.sandbox(conf, "next"))
+    clean.added(pod.conf, "next", clean.sandbox(pod.conf, "next"))
 
 
-@pytest.mark.parametrize("variant", CASES)
 def test_a_lease_names_its_sandbox_and_the_real_plugins_release_it_after_hns_lost_the_endpoint(
-    clean: Machine, plans: Mapping[str, Rendered], variant: str
+    clean: Machine, pod: Pod
 ) -> None:
-    network, address = CASES[variant]
-    network(clean)
-    conf = _plugin(plans, variant)
-    space = clean.sandbox(conf, "pod")
-    clean.added(conf, "pod", space)
-    lease = clean.windows.path(rf"C:\var\lib\cni\networks\{conf['name']}\{address}")
+    clean.added(pod.conf, "pod", pod.space)
+    lease = clean.windows.path(rf"C:\var\lib\cni\networks\{pod.conf['name']}\{pod.address}")
     assert lease.read_text().split() == ["pod", "eth0"], "watch-network.ps1 stops the sandbox of this id"
 
     clean.service.restart()
 
-    done, _ = clean.cni("DEL", conf, "pod", space)
+    done, _ = clean.cni("DEL", pod.conf, "pod", pod.space)
     assert done.code == 0, done.text
     assert not lease.exists()
 

@@ -1,19 +1,16 @@
 """`mullion preview`: what an `up` would do, before a first build and over a built cluster."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from typer.testing import Result
 
-from operations.chaos.clone import copy_clone
 from operations.console.exits import Exit
 from operations.engine.locate import Engine
 from operations.stacks import target
 from operations.stacks.target import Target
+from tests import clones
 
 Run = Callable[..., Result]
 
@@ -47,21 +44,7 @@ def test_preview_refuses_the_other_place(clone: Path, mullion: Run) -> None:
 def test_preview_over_a_built_cluster_names_options_machines_waves_and_resources(
     tmp_path: Path, engine: Engine
 ) -> None:
-    copy_clone(tmp_path)
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("PULUMI_", "AWS_"))}
-    known = {"PYTHONPATH": str(tmp_path), "MULLION_PULUMI": str(engine.path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-
-    def mullion(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "operations", *words],
-            cwd=tmp_path,
-            env={**inherited, **known},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=180,
-        )
-
+    mullion = clones.copied(tmp_path, engine)
     built = mullion("up", "aws-ci", "--sandbox", "--yes")
     assert built.returncode == 0, built.stderr
     assert "API after about" in built.stdout

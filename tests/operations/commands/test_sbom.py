@@ -15,7 +15,7 @@ from components.node.downloads import needed
 from operations.commands import mirror
 from operations.stacks import stack_files
 from operations.stacks.paths import REPOSITORY
-from tests.operations.conftest import work_in
+from tests.clones import work_in
 
 Mullion = Callable[..., Result]
 JUDGE = JsonStrictValidator(SchemaVersion.V1_6)

@@ -4,20 +4,18 @@ Each test runs the command in a copy of the clone, so that nothing of this one i
 """
 
 import json
-import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-from operations.chaos.clone import copy_clone
 from operations.engine.locate import Engine
 from sandbox import home
+from tests import clones
 
 pytestmark = pytest.mark.engine
 
@@ -30,30 +28,15 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    """A copy of the clone."""
-    copy_clone(tmp_path)
-    return tmp_path
+def mullion(tmp_path: Path, engine: Engine) -> Run:
+    """The command of a copy of the clone; more environment by keyword."""
+    return clones.copied(tmp_path, engine)
 
 
 @pytest.fixture
-def mullion(copy: Path, engine: Engine) -> Run:
-    """The copy's own command; more environment by keyword."""
-
-    def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("PULUMI_", "AWS_"))}
-        known = {"PYTHONPATH": str(copy), "MULLION_PULUMI": str(engine.path), "XDG_CACHE_HOME": str(copy / "cache")}
-        return subprocess.run(
-            [sys.executable, "-m", "operations", *words],
-            cwd=copy,
-            env={**inherited, **known, **environment},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=180,
-        )
-
-    return run
+def copy(tmp_path: Path, mullion: Run) -> Path:
+    """The copy of the clone."""
+    return tmp_path
 
 
 def counted(engine: Engine, folder: Path) -> Path:

@@ -1,21 +1,17 @@
 """Faults, and changes behind the engine's back, with the real engine."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pulumi import automation as auto
 
-from operations.engine.locate import Engine
 from sandbox import faults, tamper
-from tests.sandbox.running import Runner, collected
+from tests.sandbox.running import Runner, Small
 
 pytestmark = [
     pytest.mark.engine,
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"),
 ]
-clean = pytest.fixture(scope="module", autouse=True)(collected)
 VPC, EIP = "aws:ec2/vpc:Vpc", "aws:ec2/eip:Eip"
 
 
@@ -27,11 +23,7 @@ def two_things(settings: dict[str, Any]) -> None:
     aws.ec2.Eip("eip", tags={"owner": "us"}, opts=pulumi.ResourceOptions(depends_on=[vpc]))
 
 
-@pytest.fixture
-def runner(tmp_path: Path, engine: Engine) -> Iterator[Runner]:
-    made = Runner(tmp_path, engine, two_things)
-    yield made
-    made.cloud_state.close()
+SMALL = Small(two_things)
 
 
 def _types(runner: Runner) -> tuple[list[str], list[str]]:
