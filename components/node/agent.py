@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from components.node import kubeadm, kubelet, proxy
+from components.node import etcd, kubeadm, kubelet, proxy
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG, KUBEADM_PATCHES, LINUX, PKI, STATE
 from components.node.plan import Phase, Scope, canonical
@@ -92,6 +92,7 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
         "etcd": {
             "find": [*_CRICTL, "ps", "--quiet", "--state", "Running", "--name", "^etcd$"],
             "etcdctl": [*_CRICTL, "exec", "CONTAINER", *_ETCD],
+            "quota": etcd.quota(kubeadm.cluster_configuration(role)),
         },
         "snapshots": {**SNAPSHOTS, "file": _SNAPSHOT},
         "certificates": {

@@ -3,7 +3,7 @@
 from typing import Any
 
 from components import releases
-from components.node import admission, egress, kubelet, proxy, sign_in
+from components.node import admission, egress, etcd, kubelet, proxy, sign_in
 from components.node.endpoint import authority, kubeconfig
 from components.node.kinds import Step, ref, step
 from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, LINUX_NODE_CERTIFICATE, PKI
@@ -131,6 +131,7 @@ def cluster_configuration(role: Role) -> dict[str, Any]:
         },
         "controllerManager": {"extraArgs": _arguments(role, {**_pod_ranges(role), **_CONTROLLER_MANAGER})},
         "scheduler": {"extraArgs": _arguments(role, {"profiling": "false"})},
+        "etcd": {"local": {"extraArgs": _arguments(role, etcd.ARGUMENTS)}},
     }
     if role.release.registry is not None:
         ours["imageRepository"] = role.release.registry

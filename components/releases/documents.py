@@ -78,7 +78,7 @@ SET_BY_US: dict[str, Spans] = {
     ),
     "ClusterConfiguration": spans(
         """
--: apiServer clusterName controlPlaneEndpoint controllerManager kubernetesVersion networking scheduler
+-: apiServer clusterName controlPlaneEndpoint controllerManager etcd kubernetesVersion networking scheduler
 -1.21: imageRepository
 1.21-1.21: dns
 """

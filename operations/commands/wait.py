@@ -185,6 +185,8 @@ def judge(machine: ExpectedMachine, record: Record, nodes: Nodes) -> MachineRepo
         problem = f"{found}" + (f", {message}" if message else "")
     elif record.get("kubernetes") not in (None, machine.kubernetes):
         problem = f"it runs Kubernetes {plain(record['kubernetes'])}, not {machine.kubernetes}"
+    elif record.get("agent_errors"):
+        problem = f"its agent reports {plain(record['agent_errors'])}"
     elif nodes is not None and node is None:
         problem = "the cluster has no Node of this name"
     elif node is False and "registered" not in machine.enough:

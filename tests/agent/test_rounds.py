@@ -21,6 +21,7 @@ from tests.cloud_init.linux import TOKEN, Programs
 OLD_TOKEN = "zyxwvu.9876543210zyxwvu"
 RECORD = f"/status/AROAEXAMPLE:{INSTANCE}.json"
 MEMORY = "/api/v1/namespaces/kube-system/configmaps/mullion-agent"
+ETCDCTL = " ".join(CONFIG["etcd"]["etcdctl"][5:])
 CRICTL = "/usr/local/bin/crictl --runtime-endpoint unix:///run/containerd/containerd.sock"
 
 
@@ -85,6 +86,8 @@ def start(
     monkeypatch.setattr(main, "from_kubeconfig", lambda path: cluster)
     programs.answers |= {"openssl": (0, DATES), f"{CRICTL} inspect": (0, "2126-01-01T00:00:00Z")}
     programs.answers |= {"kubectl": (1, "NotFound"), "kubeadm token create": (0, TOKEN), CRICTL: (0, "c0ffee")}
+    programs.answers = {f"{CRICTL} exec c0ffee {ETCDCTL} --command-timeout=10s": (0, "[]"), **programs.answers}
+    programs.answers = {f"{CRICTL} exec c0ffee {ETCDCTL} --command-timeout=10s alarm": (0, "{}"), **programs.answers}
     programs.effects[f"{CRICTL} exec"] = lambda: (root / "var/lib/etcd/mullion.snapshot").write_bytes(WHOLE)
     cloud.secrets["join"] = OLD_TOKEN
     publish(cloud, 5)

@@ -1,8 +1,9 @@
 """`python3 -B -m agent` runs rounds until another bundle is current; `--once` runs one round.
 
-Every agent follows the desired-state pointer for its own machine. The agent with the Lease (the active one) also
-handles tokens, certificate requests, members and snapshots. If a concern fails, the status record has the error and
-the other concerns go on. When another bundle becomes current the agent exits, and systemd starts it with the new code.
+Every agent follows the desired-state pointer for its own machine and keeps its etcd below the quota. The agent with the
+Lease (the active one) also handles tokens, certificate requests, members and snapshots. If a concern fails, the status
+record has the error and the other concerns go on. When another bundle becomes current the agent exits, and systemd
+starts it with the new code.
 """
 
 import os
@@ -30,9 +31,10 @@ from agent import (
     revocations,
     signing,
     snapshots,
+    space,
     tokens,
 )
-from agent.api import Api, from_kubeconfig
+from agent.api import Api, fault, from_kubeconfig
 from agent.following import Following
 from agent.leases import Lease
 from agent.memory import Memory
@@ -71,7 +73,7 @@ class Agent:
         """Run each concern that is due once."""
         self.told = configuration.read(self.root)
         api = self.tried("api", lambda: from_kubeconfig(self.run.path(self.told["kubeconfig"])))
-        held = self.tried("lease", lambda: self.lease.hold(api)) if api else None
+        held = self.tried("lease", lambda: self.hold(api)) if api else None
         answers = api if held is not None else None
         if answers:
             self.tried("founding", lambda: settle(self.run, self.told, answers))
@@ -84,6 +86,7 @@ class Agent:
         if held and answers:
             current = "members" not in self.said["errors"]
             self.look_after(Seen(self.run, answers, listed or None, current, self.silent, self.leave))
+        self.paced("space", 60, lambda: self.said.update(etcd=space.reconcile(self.run, self.told)))
         self.paced("keys", 300, self.following.look_at_keys)
         pointer = None if "pointer" in self.said["errors"] else self.read.get("pointer")
         self.said["waits_for"] = self.tried("following", lambda: self.following.step(answers, pointer)) or ""
@@ -91,6 +94,16 @@ class Agent:
         self.said |= {"active": bool(held), "serials": serials, "members": len(listed)}
         self.run.try_for(SECONDS)
         self.status.write(self.run, self.following.current(), self.said)
+
+    def hold(self, api: Api) -> bool:
+        """Take or renew the Lease, unless this machine's API server is not ready and other machines can have it.
+
+        Calls reach another machine's API server then, so the Lease would stay while snapshots fail here.
+        """
+        own = self.following.controllers.get(self.me)
+        if own and len(self.following.controllers) > 1 and (why := fault(api.at(own))):
+            raise RuntimeError(f"another machine's agent has to take the Lease, because {self.me} is not ready: {why}")
+        return self.lease.hold(api)
 
     def look_after(self, seen: Seen) -> None:
         """Run the active agent's concerns, each at its interval, and after a failure within RETRY seconds."""

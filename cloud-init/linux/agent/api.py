@@ -78,6 +78,15 @@ class Api:
         return other
 
 
+def fault(server: Api) -> str:
+    """Return why an API server is not ready; empty if it is. An API server without its own etcd is not."""
+    try:
+        server.call("GET", "/readyz")
+    except (Unreachable, Refused) as error:
+        return f"{error}"
+    return ""
+
+
 def from_kubeconfig(path: Path) -> Api:
     """Return the API of a kubeadm kubeconfig. Raise Unreachable if the file is missing or incomplete."""
     try:

@@ -16,7 +16,7 @@ from run import STATE, Run
 from writing import write_whole
 
 from agent import certificates, keys, snapshots
-from agent.api import Api, Refused, Unreachable
+from agent.api import Api, fault
 from agent.configuration import TURN, Configuration
 from agent.memory import Memory
 from agent.turns import Sight, decide, hop
@@ -149,10 +149,8 @@ class Following:
         if api is None:
             return "the API does not answer"
         for name, address in self.controllers.items():
-            try:
-                api.at(address).call("GET", "/readyz")
-            except (Unreachable, Refused) as error:
-                return f"{name} is not ready: {error}"
+            if why := fault(api.at(address)):
+                return f"{name} is not ready: {why}"
         return ""
 
     def take(self) -> None:

@@ -32,5 +32,6 @@ class Status:
             result = {"bundle": current, "state": "running", "code": 0, "seconds": 0.0}
         now, text = time.monotonic(), json.dumps([current, result.get("started"), said], sort_keys=True)
         if text != self.written[0] or now - self.written[1] > EVERY:
-            report.record(run, result, agent=said)
+            errors = "; ".join(f"{name}: {error}" for name, error in sorted(said.get("errors", {}).items()))
+            report.record(run, result, agent=said, agent_errors=errors[: report.LONGEST])
             self.written = (text, now)

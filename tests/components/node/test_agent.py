@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from components.node import agent
 from components.node.kinds import OnChange
-from tools.golden.samples import content, one, plan, position, text
+from tools.golden.samples import PATCHES, content, one, plan, position, text
 
 FLAG = {"ClusterConfiguration": {"apiServer": {"extraArgs": {"v": "3"}}}}
 
@@ -58,3 +60,15 @@ def test_workers_have_no_agent_and_its_steps_replace_no_machine() -> None:
     assert {one(plan(None), each).on_change for each in ("agent-config", "kubeadm-upgrade", "agent")} == {
         OnChange.AGENT
     }
+
+
+@pytest.mark.parametrize(("written", "quota"), [(None, 8 << 30), ("4294967296", 4 << 30), ("much", 8 << 30)])
+@pytest.mark.parametrize("kubernetes", [PATCHES["1.30"], PATCHES["1.36"]])
+def test_the_agent_knows_the_quota_that_etcd_has(written: str | None, quota: int, kubernetes: str) -> None:
+    """kubeadm takes arguments as a map up to 1.30, as a list from 1.31 on."""
+    listed = PATCHES["1.36"] == kubernetes
+    extra: Any = [{"name": "quota-backend-bytes", "value": written}] if listed else {"quota-backend-bytes": written}
+    config = {"etcd": {"local": {"extraArgs": extra}}} if written else {}
+    made = plan(None, kubernetes=kubernetes, kubeadm={"config": {"ClusterConfiguration": config}})
+    assert content(made, "agent-config")["etcd"]["quota"] == quota
+    assert (written or str(quota)) in str(content(made, "init-config")[1]["etcd"])

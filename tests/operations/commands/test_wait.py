@@ -29,6 +29,7 @@ CASES: list[tuple[str, ExpectedMachine, dict[str, Any], dict[str, bool] | None, 
     ("registered is not enough", WORKER, {"state": "registered"}, None, "registered"),
     ("an older version", WORKER, {**READY, "kubernetes": "1.35.8"}, None, "it runs Kubernetes 1.35.8, not 1.36.4"),
     ("failed, with its number", WORKER, FAILED, None, "failed, E511 runtime-down: no"),
+    ("an agent's error", WORKER, {**READY, "agent_errors": "space: full"}, None, "its agent reports space: full"),
     ("no record", WORKER, {"state": "absent", "message": NO_RECORD}, None, f"absent, {NONE_YET}"),
     ("no access", WORKER, {"state": "absent", "message": "AccessDenied"}, None, "absent, AccessDenied"),
 ]
