@@ -61,6 +61,29 @@ def render(
     rendering.render(stack, output, force=force, image=image)
 
 
+@command(INSPECT, "mullion lint deployment.yaml --stack aws-dev", "mullion lint - --format sarif")
+def lint(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...|-", help="Manifests, YAML or JSON. - is standard input.")
+    ],
+    stack: Annotated[
+        str | None, typer.Option(metavar="STACK", help="Judge by this stack's version, network and pools.")
+    ] = None,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="text|json|sarif|junit", help="Format of the findings.")
+    ] = "text",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="File to write the findings to.")
+    ] = None,
+    ignore: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Id of a rule to ignore; repeat it.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="End with 1 on warnings too.")] = False,
+) -> None:
+    """Find what Windows nodes cannot run in manifests: fields, volumes, images, missing selectors. Offline."""
+    from operations.commands import lint as linting
+
+    linting.lint(files, stack=stack, format_=format_, output=output, ignore=ignore or [], strict=strict)
+
+
 @command(INSPECT, "mullion sbom aws-prod", "mullion sbom aws-prod -o aws-prod.cdx.json")
 def sbom(
     stack: StackName,

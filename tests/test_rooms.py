@@ -14,7 +14,7 @@ components alone."""
 ROOMS = {
     "components": (
         *("version", "naming", "sdk", "clouds", "spec"),
-        *("catalogue", "releases", "topology"),
+        *("catalogue", "releases", "topology", "lint"),
         *("node", "checks", "stack_files"),
         *("machine", "plan", "rollout", "wiring"),
         *("aws", "azure", "gcp"),
@@ -22,7 +22,7 @@ ROOMS = {
     ),
     "operations": (
         *("console", "clouds", "stacks"),
-        *("downloads", "recorder", "verification"),
+        *("downloads", "recorder", "verification", "manifests"),
         *("engine", "recovery"),
         *("commands", "chaos"),
         *("cli_options", "cluster_cli", "inspect_cli", "sandbox_cli"),

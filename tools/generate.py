@@ -11,6 +11,7 @@ if str(ROOT) not in sys.path:
     sys.path[0] = str(ROOT)  # replaces tools/, so that no file there shadows a module
 
 from components.checks import page  # noqa: E402
+from components.lint import page as lint_page  # noqa: E402
 from components.node import plan_schema  # noqa: E402
 from components.node.kinds import page as kinds_page  # noqa: E402
 from components.stack_files import arguments, schema  # noqa: E402
@@ -72,6 +73,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/checks.md": page.render,
     "docs/clouds.md": clouds_page.render,
     "docs/errors.md": error_page.render,
+    "docs/lint.md": lint_page.render,
     "docs/node-plan.md": kinds_page.render,
     "docs/requirements.md": requirements_page.render,
     "docs/stack-file.md": stack_file_page.render,

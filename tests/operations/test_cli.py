@@ -23,7 +23,7 @@ COMMANDS = {
     *("new", "preview", "up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
     *("revoke", "replace-control-plane", "restore"),
     *("pin", "mirror", "versions", "sbom"),
-    *("outputs", "kubeconfig", "logs", "verify", "first-contact"),
+    *("outputs", "kubeconfig", "logs", "verify", "first-contact", "lint"),
 }
 
 

@@ -1,0 +1,218 @@
+"""Rules about Services of Windows pods, judged by the pods in the same manifests."""
+
+from collections.abc import Iterator, Mapping
+
+from components.lint.conditions import Place, read
+from components.lint.documents import Manifests, Object
+from components.lint.rule import NETWORK_PAGE, Context, Find, Level, Rule, Scope
+from components.lint.targets import WINDOWS
+from components.spec.choices import CloudController
+
+NO_LOOK = "a policy sees one object, not the pods of a Service"
+BACKENDS = 64
+"""Most backend pods of one Service (documentation of Windows nodes in Kubernetes 1.20; later 1024)."""
+TIMEOUT = 10800
+"""Seconds, which the API server fills in for timeoutSeconds."""
+_POD = "{kind: Pod, labels: {app: web}}"
+_SERVICE = "{kind: Service, selector: {app: web}"
+
+
+def backends(service: Object, manifests: Manifests) -> list[Object]:
+    """Return the Windows workloads in the manifests whose pods a Service selects."""
+    selector = read(service.data, "spec.selector")
+    if not isinstance(selector, Mapping) or not selector:
+        return []
+    return [
+        each
+        for each in manifests.workloads()
+        if each.namespace == service.namespace and WINDOWS.holds(each.pod) and selector.items() <= each.labels.items()
+    ]
+
+
+def _serves_windows(find: Find) -> Find:
+    def only(service: Object, manifests: Manifests, context: Context) -> Iterator[Place]:
+        return find(service, manifests, context) if backends(service, manifests) else iter(())
+
+    return only
+
+
+@_serves_windows
+def _affinity(service: Object, _manifests: Manifests, context: Context) -> Iterator[Place]:
+    old = context.spec is None or any(each.os == "windows-2019" for each in context.windows)
+    if old and read(service.data, "spec.sessionAffinity") == "ClientIP":
+        yield ("spec", "sessionAffinity")
+
+
+@_serves_windows
+def _timeout(service: Object, _manifests: Manifests, _context: Context) -> Iterator[Place]:
+    if read(service.data, "spec.sessionAffinityConfig.clientIP.timeoutSeconds") not in (None, TIMEOUT):
+        yield ("spec", "sessionAffinityConfig", "clientIP", "timeoutSeconds")
+
+
+@_serves_windows
+def _destination(service: Object, _manifests: Manifests, context: Context) -> Iterator[Place]:
+    old = any(each.os == "windows-2019" for each in context.windows)
+    annotation = read(service.data, "metadata.annotations[preserve-destination]")
+    if context.spec and annotation == "true" and (old or not context.direct_return):
+        yield ("metadata", "annotations", "preserve-destination")
+
+
+@_serves_windows
+def _local(service: Object, _manifests: Manifests, context: Context) -> Iterator[Place]:
+    if context.spec and not context.direct_return and read(service.data, "spec.externalTrafficPolicy") == "Local":
+        yield ("spec", "externalTrafficPolicy")
+
+
+def _backends(service: Object, manifests: Manifests, _context: Context) -> Iterator[Place]:
+    if sum(_most_pods(each, manifests) for each in backends(service, manifests)) > BACKENDS:
+        yield ("spec", "selector")
+
+
+def _most_pods(workload: Object, manifests: Manifests) -> int:
+    """Return the most pods of a workload: its replicas, or the maximum of a HorizontalPodAutoscaler for it."""
+    own = read(workload.data, "spec.replicas")
+    target = {"kind": workload.kind, "name": workload.name}
+    scalers = (
+        read(each.data, "spec.maxReplicas")
+        for each in manifests.of("HorizontalPodAutoscaler")
+        if each.namespace == workload.namespace
+        and {key: read(each.data, f"spec.scaleTargetRef.{key}") for key in target} == target
+    )
+    return max(each for each in (own, *scalers, 1) if isinstance(each, int))
+
+
+@_serves_windows
+def _families(service: Object, _manifests: Manifests, _context: Context) -> Iterator[Place]:
+    if read(service.data, "spec.ipFamilyPolicy") in ("PreferDualStack", "RequireDualStack"):
+        yield ("spec", "ipFamilyPolicy")
+
+
+@_serves_windows
+def _balancer(service: Object, _manifests: Manifests, context: Context) -> Iterator[Place]:
+    without = context.spec is not None and context.spec.cloud_controller is CloudController.NONE
+    if without and read(service.data, "spec.type") == "LoadBalancer":
+        yield ("spec", "type")
+
+
+def _rule(
+    name: str,
+    requirements: str,
+    texts: tuple[str, str, str],
+    examples: tuple[str, str],
+    find: Find,
+    cluster: str = "",
+    pods: tuple[str, str] = (_POD, _POD),
+) -> Rule:
+    """Return a rule about Services.
+
+    texts: what, why, fix. examples: fields of a Service that are accepted and refused. pods: the pods behind each.
+    """
+    what, why, fix = texts
+    accepted, refused = (f"[{pod}, {_SERVICE}, {each}}}]" for pod, each in zip(pods, examples, strict=True))
+    return Rule(
+        name,
+        requirements,
+        Level.WARNING,
+        what,
+        why,
+        fix,
+        NETWORK_PAGE,
+        accepted,
+        refused,
+        scope=Scope.OBJECTS,
+        find=find,
+        kinds=("Service",),
+        judge=NO_LOOK,
+        cluster=cluster,
+    )
+
+
+_OLD = "{pools: {web: {os: windows-2019}}}"
+_NO_DSR = "{pools: {web: {os: windows-2022, kube_proxy: {dsr: false}}}}"
+
+RULES = (
+    _rule(
+        "session-affinity",
+        "SVC-02",
+        (
+            "sessionAffinity ClientIP does not work on Windows Server 2019",
+            "It needs Windows build 19551 or newer, so Windows Server 2022.",
+            "use pools with windows-2022, or keep sessions in a store that all pods share",
+        ),
+        ("sessionAffinity: None", "sessionAffinity: ClientIP"),
+        _affinity,
+    ),
+    _rule(
+        "session-timeout",
+        "SVC-02",
+        (
+            "the timeout of session affinity has no effect on Windows",
+            "kube-proxy on Windows does not set timeoutSeconds.",
+            "remove sessionAffinityConfig",
+        ),
+        ("sessionAffinity: None", "sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}"),
+        _timeout,
+    ),
+    _rule(
+        "preserve-destination",
+        "SVC-04",
+        (
+            "the annotation preserve-destination has no effect here",
+            "It needs Windows Server 2022 or newer, and direct server return.",
+            "remove it, or use pools with windows-2022 and kube_proxy.dsr",
+        ),
+        ("annotations: {preserve-destination: 'false'}", "annotations: {preserve-destination: 'true'}"),
+        _destination,
+        cluster=_OLD,
+    ),
+    _rule(
+        "local-traffic",
+        "SVC-05",
+        (
+            "externalTrafficPolicy Local needs direct server return on Windows",
+            "Without it the node changes the client's address, and probes of the load balancer go to wrong nodes.",
+            "set kube_proxy.dsr: true in the Windows pools, or write Cluster",
+        ),
+        ("externalTrafficPolicy: Cluster", "externalTrafficPolicy: Local"),
+        _local,
+        cluster=_NO_DSR,
+    ),
+    _rule(
+        "many-backends",
+        "SVC-06",
+        (
+            "the Service can have more than 64 Windows pods behind it",
+            "Older Windows builds balance at most 64 destinations of one Service.",
+            "use several Services, or fewer and larger pods",
+        ),
+        ("type: ClusterIP", "type: ClusterIP"),
+        _backends,
+        pods=(
+            "{kind: Deployment, labels: {app: web}, replicas: 64}",
+            "{kind: Deployment, labels: {app: web}, replicas: 65}",
+        ),
+    ),
+    _rule(
+        "dual-stack-service",
+        "SVC-09",
+        (
+            "Services of Windows pods have one address family",
+            "Windows nodes know dual-stack for pods and nodes; kube-proxy balances a Service in one family.",
+            "write ipFamilyPolicy: SingleStack",
+        ),
+        ("ipFamilyPolicy: SingleStack", "ipFamilyPolicy: PreferDualStack"),
+        _families,
+    ),
+    _rule(
+        "load-balancer",
+        "SVC-01",
+        (
+            "the cluster has no cloud controller, so a Service of type LoadBalancer gets no address",
+            "The Service keeps waiting for an external address.",
+            "use type NodePort, or install a load balancer controller yourself",
+        ),
+        ("type: NodePort", "type: LoadBalancer"),
+        _balancer,
+        cluster="{pools: {web: {os: windows-2022}}}",
+    ),
+)

@@ -1,0 +1,155 @@
+"""Rules about claims, volumes and classes that Windows pods in the same manifests use, and about isolation."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from components import releases
+from components.lint.conditions import Place, items, read
+from components.lint.documents import POD_PLACES, Manifests, Object, at
+from components.lint.rule import STORAGE_PAGE, Context, Level, Rule, Scope
+from components.lint.targets import WINDOWS
+
+NO_LOOK = "a policy sees one object, not the pods that use it"
+HYPERV_PAGE = "https://kubernetes.io/docs/concepts/windows/intro/"
+ISOLATION = "experimental.windows.kubernetes.io/isolation-type"
+
+
+def _claims(manifests: Manifests) -> Iterator[tuple[Object, Mapping[str, Any], Place]]:
+    """Yield the claims of Windows pods: the object that has the claim's spec, the spec, and its place."""
+    for workload in manifests.workloads():
+        if not WINDOWS.holds(workload.pod):
+            continue
+        templates = read(workload.data, "spec.volumeClaimTemplates")
+        for index, template in enumerate(items(templates)):
+            yield workload, read(template, "spec") or {}, ("spec", "volumeClaimTemplates", index, "spec")
+        names = {read(each, "persistentVolumeClaim.claimName") for each in items(read(workload.pod, "volumes"))}
+        for claim in manifests.of("PersistentVolumeClaim"):
+            if claim.namespace == workload.namespace and claim.name in names:
+                yield claim, read(claim.data, "spec") or {}, ("spec",)
+
+
+def _used(item: Object, manifests: Manifests) -> bool:
+    """Return whether a claim of a Windows pod names a StorageClass or PersistentVolume."""
+    field = "storageClassName" if item.kind == "StorageClass" else "volumeName"
+    return any(spec.get(field) == item.name for _, spec, _ in _claims(manifests))
+
+
+def _block_claims(item: Object, manifests: Manifests, _context: Context) -> Iterator[Place]:
+    for owner, spec, place in _claims(manifests):
+        if owner is item and spec.get("volumeMode") == "Block":
+            yield (*place, "volumeMode")
+            return
+
+
+def _nfs(item: Object, manifests: Manifests, _context: Context) -> Iterator[Place]:
+    if not _used(item, manifests):
+        return
+    if item.kind == "StorageClass" and "nfs" in str(item.data.get("provisioner", "")):
+        yield ("provisioner",)
+    if read(item.data, "spec.nfs") is not None:
+        yield ("spec", "nfs")
+    if "nfs" in str(read(item.data, "spec.csi.driver") or ""):
+        yield ("spec", "csi", "driver")
+
+
+def _expansion(item: Object, manifests: Manifests, _context: Context) -> Iterator[Place]:
+    if item.data.get("allowVolumeExpansion") is True and _used(item, manifests):
+        yield ("allowVolumeExpansion",)
+
+
+def _legacy_hyperv(item: Object, _manifests: Manifests, context: Context) -> Iterator[Place]:
+    place = (*POD_PLACES.get(item.kind, ()), "metadata", "annotations")
+    annotations = at(item.data, place)
+    named = isinstance(annotations, Mapping) and ISOLATION in annotations
+    if named and not releases.older(context.minor, "1.21"):
+        yield (*place, ISOLATION)
+
+
+def _hypervisor(item: Object, _manifests: Manifests, _context: Context) -> Iterator[Place]:
+    if item.data.get("handler") == "runhcs-wcow-hypervisor":
+        yield ("handler",)
+
+
+_CLAIM = "{kind: Pod, volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]}"
+
+RULES = (
+    Rule(
+        "block-claim",
+        "STO-09",
+        Level.ERROR,
+        "a Windows pod uses a claim with volumeMode: Block",
+        "Windows containers get no raw block devices.",
+        "write volumeMode: Filesystem",
+        STORAGE_PAGE,
+        f"[{_CLAIM}, {{kind: PersistentVolumeClaim, name: data, spec: {{volumeMode: Filesystem}}}}]",
+        f"[{_CLAIM}, {{kind: PersistentVolumeClaim, name: data, spec: {{volumeMode: Block}}}}]",
+        scope=Scope.OBJECTS,
+        find=_block_claims,
+        kinds=("PersistentVolumeClaim", "StatefulSet"),
+        judge=NO_LOOK,
+    ),
+    Rule(
+        "nfs-storage",
+        "STO-08",
+        Level.ERROR,
+        "a claim of a Windows pod leads to NFS",
+        "The kubelet on Windows has no NFS client.",
+        "use SMB, by the CSI driver smb.csi.k8s.io",
+        STORAGE_PAGE,
+        f"[{_CLAIM}, {{kind: PersistentVolumeClaim, name: data, spec: {{storageClassName: files}}}}, "
+        "{kind: StorageClass, name: files, provisioner: smb.csi.k8s.io}]",
+        f"[{_CLAIM}, {{kind: PersistentVolumeClaim, name: data, spec: {{storageClassName: files}}}}, "
+        "{kind: StorageClass, name: files, provisioner: nfs.csi.k8s.io}]",
+        scope=Scope.OBJECTS,
+        find=_nfs,
+        kinds=("PersistentVolume", "StorageClass"),
+        judge=NO_LOOK,
+    ),
+    Rule(
+        "volume-expansion",
+        "STO-10",
+        Level.WARNING,
+        "the class allows expansion, and a Windows pod uses it",
+        "The mounted file system does not grow with the in-tree drivers; CSI drivers differ.",
+        "remove allowVolumeExpansion, or try it with your CSI driver first",
+        STORAGE_PAGE,
+        f"[{_CLAIM}, {{kind: PersistentVolumeClaim, name: data, spec: {{storageClassName: disks}}}}, "
+        "{kind: StorageClass, name: disks, provisioner: ebs.csi.aws.com, allowVolumeExpansion: false}]",
+        f"[{_CLAIM}, {{kind: PersistentVolumeClaim, name: data, spec: {{storageClassName: disks}}}}, "
+        "{kind: StorageClass, name: disks, provisioner: ebs.csi.aws.com, allowVolumeExpansion: true}]",
+        scope=Scope.OBJECTS,
+        find=_expansion,
+        kinds=("StorageClass",),
+        judge=NO_LOOK,
+    ),
+    Rule(
+        "hyperv-annotation",
+        "SEC-06",
+        Level.ERROR,
+        "the annotation for Hyper-V isolation has no effect since Kubernetes 1.21",
+        "It needed Docker and the feature gate HyperVContainer, which both went.",
+        "remove it",
+        HYPERV_PAGE,
+        "[{kind: Pod}]",
+        f"[{{kind: Pod, annotations: {{{ISOLATION}: hyperv}}}}]",
+        scope=Scope.OBJECTS,
+        find=_legacy_hyperv,
+        kinds=tuple(POD_PLACES),
+        judge="the API server keeps annotations that it does not know, and old pods would stop updating",
+    ),
+    Rule(
+        "hyperv-handler",
+        "SEC-06",
+        Level.WARNING,
+        "the RuntimeClass names Hyper-V isolation, which Mullion's nodes do not offer",
+        "The handler runhcs-wcow-hypervisor needs Hyper-V and machines with nested virtualisation.",
+        "write handler: runhcs-wcow-process, or use the classes that the cluster has",
+        HYPERV_PAGE,
+        "[{kind: RuntimeClass, name: own, handler: runhcs-wcow-process}]",
+        "[{kind: RuntimeClass, name: own, handler: runhcs-wcow-hypervisor}]",
+        scope=Scope.OBJECTS,
+        find=_hypervisor,
+        kinds=("RuntimeClass",),
+        judge="administrators alone create RuntimeClasses",
+    ),
+)

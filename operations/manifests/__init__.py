@@ -1,0 +1,1 @@
+"""Reading Kubernetes manifests, and writing what the linter found."""
