@@ -51,7 +51,7 @@ compiled: venv
 
 machines: venv ## Set up machines for tests: Linux (root on Debian), Windows if MULLION_WINPWSH is set
 	@.venv/bin/python -m lab.linuxnode setup
-	@if [ -n "$$MULLION_WINPWSH" ]; then "$$MULLION_WINPWSH" setup; fi
+	@if [ -n "$$MULLION_WINPWSH" ]; then "$$MULLION_WINPWSH" setup && .venv/bin/python -m lab.hns.dlls; fi
 
 lab: engine ## Test with real Kubernetes programs (LAB_VERSIONS), which are built once
 	@for what in build join cluster; do .venv/bin/python -m lab $$what $(LAB_VERSIONS) || exit 1; done

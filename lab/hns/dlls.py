@@ -33,6 +33,12 @@ def is_built() -> bool:
     )
 
 
+def install(machine: Path) -> None:
+    """Copy the DLLs to a machine, if they are built."""
+    for name in NAMES if is_built() else ():
+        shutil.copyfile(place(name), machine / "drive_c/windows/system32" / f"{name}.dll")
+
+
 def make(announce: build.Announce) -> None:
     """Build both unless they are built; install the compiler if it is missing. Raises build.NotBuilt."""
     if is_built():
@@ -72,3 +78,7 @@ def _recipe(name: str) -> str:
     """Return compiler, flags and sources as text; a DLL with another recipe is rebuilt."""
     sources = [(HERE / file).read_text("utf-8") for file in ("ask.h", f"{name}.c")]
     return json.dumps([COMPILER, FLAGS, LIBRARIES, sources])
+
+
+if __name__ == "__main__":
+    make(build.say)

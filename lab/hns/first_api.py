@@ -190,6 +190,8 @@ def _attach(service: Service, guid: str, request: Mapping[str, Any], detaches: b
         if request.get("CompartmentId", 1) != 1:
             raise HnsError(Code.PARAMETER, f"compartment {request['CompartmentId']} of the host")
         endpoint.pop("_host", None) if detaches else endpoints.attach_to_host(endpoint)
+        if service.attaches_twice and not detaches:
+            raise HnsError(Code.ALREADY_ATTACHED, endpoint["Name"])
     elif request.get("SystemType") == "Container" and detaches:
         service.containers.get(container, set()).discard(endpoint["ID"])
     elif request.get("SystemType") == "Container":
@@ -204,6 +206,13 @@ FORMS: Mapping[str, tuple[str, Callable[[Service, Mapping[str, Any]], Object]]] 
     "policylists": ("LoadBalancer", lambda _, each: balancer_form(each)),
 }
 """First part of a path -> kind of object, and its form here."""
+
+
+def listing(service: Service, kind: str) -> list[Object]:
+    """Return all objects: `kind` is networks, endpoints or policylists."""
+    known, form = FORMS[kind]
+    return [form(service, each) for each in service.listed(known)]
+
 
 CREATES = {"networks": _network, "endpoints": _endpoint}
 DELETES = {"networks": networks.delete, "endpoints": endpoints.delete, "policylists": load_balancers.delete}
@@ -233,7 +242,7 @@ def _output(service: Service, method: str, path: str, request: str) -> Any:
     kind, form = FORMS[parts[0]]
     match method, parts[1:]:
         case "GET", []:
-            return [form(service, each) for each in service.all(kind)]
+            return listing(service, parts[0])
         case "GET", [guid]:
             return form(service, service.get(kind, guid))
         case "POST", [] if parts[0] in CREATES:

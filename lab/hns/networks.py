@@ -55,6 +55,8 @@ def management_address(network: Mapping[str, Any]) -> str:
 def create(service: Service, wanted: str, text: str) -> Object:
     """Create a network. An external one gets the adapter's address, an overlay its distributed router's MAC."""
     document = shapes.read("Network", text)
+    if service.leaving:
+        raise HnsError(Code.NETWORK_EXISTS, f"{service.leaving[0]['Name']} is not removed yet")
     kind = document.get("Type", "NAT")
     if kind not in TYPES:
         raise HnsError(Code.INVALID_NETWORK_TYPE, kind)
@@ -73,6 +75,7 @@ def create(service: Service, wanted: str, text: str) -> Object:
     made = service.add("Network", {**document, "Type": kind, "Policies": given}, wanted)
     if kind == "Overlay" and not policies(made, "DrMacAddress"):
         made["Policies"].append({"Type": "DrMacAddress", "Settings": {"Address": mac(made["ID"])}})
+    service.made += 1
     return made
 
 
@@ -173,4 +176,6 @@ def delete(service: Service, guid: str) -> None:
         raise HnsError(Code.HAS_REFERENCES, f"a load balancer uses endpoints of {network['Name']}")
     for endpoint in own:
         del service.objects["Endpoint"][endpoint]
+    if service.lingers:
+        service.leaving = [network]
     del service.objects["Network"][network["ID"]]

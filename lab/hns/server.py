@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lab.hns import endpoints, first_api, load_balancers, namespaces, networks
+from lab.hns import endpoints, first_api, host, load_balancers, namespaces, networks
 from lab.hns.errors import Code, HnsError
 from lab.hns.service import Object, Service
 
@@ -24,13 +24,19 @@ KINDS: Mapping[str, Any] = {
 }
 """Kind of object -> the module with its create, modify and delete."""
 
+READS = ("Enumerate", "Open", "Query")
+"""First words of functions that change nothing."""
+
 
 def handle(service: Service, words: Sequence[str]) -> tuple[int, str, str]:
     """Return HRESULT, value and error record of a call: a function's name and its arguments."""
     with service.lock:
         service.calls.append(tuple(words))
         try:
-            return 0, _value(service, *words), ""
+            value = _value(service, *words)
+            if not words[0].startswith(READS) and words[:2] != ("HNSCall", "GET"):
+                service.changed()
+            return 0, value, ""
         except HnsError as error:
             service.refusals.append(str(error))
             return error.hresult, "", error.record()
@@ -98,10 +104,16 @@ class _Call(socketserver.StreamRequestHandler):
 
 @contextmanager
 def serving(service: Service, machine: Path) -> Iterator[None]:
-    """Serve the machine's calls, also of programs that run already; afterwards its service does not answer."""
+    """Serve the machine's calls, also of programs that run already; afterwards its service does not answer.
+
+    The objects on the machine's disk are taken up.
+    """
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Call) as server:
         server.daemon_threads = True
         server.service = service  # type: ignore[attr-defined]
+        host.restore(service, machine)
+        service.changed = lambda: host.write(service, machine)
+        service.changed()
         place = machine / PORT_FILE
         place.write_text(str(server.server_address[1]), encoding="ascii")
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)

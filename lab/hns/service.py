@@ -82,6 +82,16 @@ class Service:
     """Every call with its words, in order."""
     refusals: list[str] = field(default_factory=list[str])
     """Reasons of all refused calls, in order."""
+    made: int = 0
+    """Networks that callers made: each takes the host's routes away for a moment."""
+    lingers: int = 0
+    """Lists of networks that still have a removed one; until then none can be made."""
+    attaches_twice: bool = False
+    """Whether attaching an endpoint to the host succeeds and is refused all the same (flannel-io/flannel#1391)."""
+    leaving: list[Object] = field(default_factory=list[Object])
+    """The removed network that is still listed."""
+    changed: Callable[[], None] = lambda: None
+    """Called after each change."""
 
     def all(self, kind: str) -> list[Object]:
         """Return all objects of a kind in the order of creation."""
@@ -110,6 +120,15 @@ class Service:
         if found is None:
             raise HnsError(NOT_FOUND.get(kind, Code.NOT_FOUND), f"no {kind} named {name}")
         return found
+
+    def listed(self, kind: str) -> list[Object]:
+        """Return what a list of the first API has: all objects of a kind, and a removed network for some lists."""
+        if kind != "Network" or not self.leaving:
+            return self.all(kind)
+        lingering, self.lingers = self.leaving, self.lingers - 1
+        if self.lingers <= 0:
+            self.leaving = []
+        return [*lingering, *self.all(kind)]
 
     def endpoints(self, network: str) -> list[Object]:
         """Return the endpoints of a network."""
@@ -155,6 +174,7 @@ class Service:
                 namespace["Resources"] = [each for each in namespace["Resources"] if each["Data"]["Id"] in kept]
             for attached in self.containers.values():
                 attached &= set(kept)
+            self.changed()
 
 
 def upper(guid: str) -> str:

@@ -8,11 +8,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
-// books is the folder with the state of the stand-ins of Windows' modules: HNS networks and the routing table.
+// books is the folder with the state of the stand-ins of Windows' modules, such as the routing table.
 const books = `C:\fakes`
 
 const metadata = "169.254.169.254/32"
@@ -99,7 +98,7 @@ func flanneld(words []string) error {
 	if err != nil {
 		return err
 	}
-	if err := makeNetwork(fmt.Sprintf("flannel.%d", backend.VNI), backend.VNI, subnet, values["iface"]); err != nil {
+	if err := makeNetwork(fmt.Sprintf("flannel.%d", backend.VNI), backend.VNI, subnet); err != nil {
 		return err
 	}
 	if err := writeSubnet(values["subnet-file"], config.Network, subnet, given["ip-masq"]); err != nil {
@@ -149,35 +148,33 @@ func gateway(subnet *net.IPNet) net.IP {
 }
 
 // makeNetwork creates the network unless it exists as planned; the first network removes the metadata route.
-func makeNetwork(name string, vni int, subnet *net.IPNet, address string) error {
-	networks := readBook("networks")
-	for id, each := range networks {
-		known, _ := each.(object)
-		if known["Name"] != name {
-			continue
-		}
-		if strings.Contains(fmt.Sprint(known["Subnets"]), subnet.String()) {
-			return nil
-		}
-		delete(networks, id)
+func makeNetwork(name string, vni int, subnet *net.IPNet) error {
+	networks, err := hnsNetworks()
+	if err != nil {
+		return err
 	}
 	first := len(networks) == 0
-	id := fmt.Sprintf("00000000-0000-0000-0000-%012d", time.Now().UnixNano()%1_000_000_000_000)
-	networks[id] = object{
-		"ID": id, "Name": name, "Type": "Overlay", "Flags": nonPersistent, "ManagementIP": address,
-		"Subnets": []object{{
-			"AddressPrefix": subnet.String(), "GatewayAddress": gateway(subnet).String(),
-			"Policies": []object{{"Type": "VSID", "VSID": vni}},
-		}},
-	}
-	if first {
-		routes := readBook("routes")
-		delete(routes, metadata)
-		if err := writeBook("routes", routes); err != nil {
+	for _, known := range networks {
+		if known.Name != name {
+			continue
+		}
+		if len(known.Subnets) > 0 && known.Subnets[0].AddressPrefix == subnet.String() {
+			return nil
+		}
+		if err := askHNS("DELETE", "/networks/"+known.ID, nil, nil); err != nil {
 			return err
 		}
 	}
-	return writeBook("networks", networks)
+	wanted := hnsNetwork{Name: name, Type: "Overlay", Flags: nonPersistent, Subnets: []hnsSubnet{{
+		AddressPrefix: subnet.String(), GatewayAddress: gateway(subnet).String(),
+		Policies: []object{{"Type": "VSID", "VSID": vni}},
+	}}}
+	if err := askHNS("POST", "/networks", wanted, nil); err != nil || !first {
+		return err
+	}
+	routes := readBook("routes")
+	delete(routes, metadata)
+	return writeBook("routes", routes)
 }
 
 func writeSubnet(path, whole string, subnet *net.IPNet, masquerade bool) error {

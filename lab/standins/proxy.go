@@ -66,10 +66,10 @@ func kubeProxy(words []string) error {
 }
 
 func networkType(name string) (string, bool) {
-	for _, each := range readBook("networks") {
-		if known, _ := each.(object); known["Name"] == name {
-			kind, _ := known["Type"].(string)
-			return kind, true
+	networks, err := hnsNetworks()
+	for _, known := range networks {
+		if err == nil && known.Name == name {
+			return known.Type, true
 		}
 	}
 	return "", false

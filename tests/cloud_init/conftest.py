@@ -12,7 +12,10 @@ from typing import Any, NoReturn
 import pytest
 
 from components.machine.bundle import CLOUD_INIT
-from sandbox.boot.windows.winpwsh import Machine, new_machine
+from lab import build
+from lab.hns import dlls
+from lab.hns.service import BUILDS, Service
+from sandbox.boot.windows.winpwsh import Machine, networking, new_machine
 from tests.cloud_init.cloud import FakeCloud, serving
 from tests.cloud_init.linux import NUMBER, TOKEN, Execute, Programs
 
@@ -52,13 +55,24 @@ def winpwsh(missing: Callable[[str, str], NoReturn]) -> str:
     return tool
 
 
+@pytest.fixture(scope="session")
+def winhns(winpwsh: str, missing: Callable[[str, str], NoReturn]) -> str:
+    """Return the same program, once the DLLs of the imitated HNS are there, which its machines get (3 s)."""
+    try:
+        dlls.make(build.say)
+    except build.NotBuilt as why:
+        missing("lab", str(why))
+    return winpwsh
+
+
 @pytest.fixture
-def machine(winpwsh: str, tmp_path: Path) -> Iterator[Machine]:
-    """Yield a fresh Windows machine for this test, booted."""
-    here = new_machine(winpwsh, tmp_path / "machine")
-    here.stay_on()
-    yield here
-    here.cut()
+def machine(winhns: str, tmp_path: Path) -> Iterator[Machine]:
+    """Yield a fresh Windows machine for this test, booted, with an empty HNS."""
+    here = new_machine(winhns, tmp_path / "machine")
+    with networking(here, Service(BUILDS["windows-2019"], {"Ethernet": "10.20.1.4"})):
+        here.stay_on()
+        yield here
+        here.cut()
 
 
 @pytest.fixture

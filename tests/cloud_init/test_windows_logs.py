@@ -9,6 +9,7 @@ from sandbox.boot.windows.winpwsh import FOLDER, MULLION, Machine
 from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.cloud_init.test_linux_logs import unpacked
 from tests.cloud_init.windows import place
+from tests.conformance import windows_hns
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 TOKEN = "abcdef.0123456789abcdef"
@@ -22,7 +23,6 @@ PLANTED = {
     r"C:\k\kubelet.json": "{}",
     r"C:\run\flannel\subnet.env": "FLANNEL_SUBNET=10.244.3.1/24\n",
     r"C:\var\lib\cni\networks\flannel.4096\10.244.3.2": "kube-proxy\r\nsource-vip",
-    r"C:\fakes\networks.json": json.dumps({"a": {"ID": "a", "Name": "flannel.4096", "Type": "Overlay", "Subnets": []}}),
 }
 
 
@@ -30,6 +30,9 @@ PLANTED = {
 def asked(machine: Machine, cloud: FakeCloud) -> Machine:
     """Return a machine whose files contain a token, a key and the cluster's join secret."""
     place(machine, cloud, [])
+    assert machine.hns
+    overlay = {"type": "Overlay", "subnet": "10.244.3.0/24", "gateway": "10.244.3.1", "vni": 4096}
+    windows_hns.arrange(machine.hns, {"networks": {"flannel.4096": overlay}}, {})
     store = f"{cloud.url}/bundles"
     told = json.loads(machine.path(rf"{MULLION}\machine.json").read_text())
     told["facts"] |= {"bundle_store": store, "status_url": f"{store}/status/AROAEXAMPLE%3A"}

@@ -11,6 +11,7 @@ import pytest
 from sandbox.boot.windows.winpwsh import BOOKS, FOLDER, MULLION, Machine
 from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.windows import place, until
+from tests.conformance import windows_hns
 from tests.conformance.windows_programs import SERVICE
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
@@ -20,12 +21,7 @@ SUBNET_FILE = r"C:\run\flannel\subnet.env"
 ROUTE = "169.254.169.254/32"
 LEASES = r"C:\cni\flannel.4096"
 KUBECTL, CRICTL, CRICTL_CALLS = r"C:\k\kubectl.cmd", r"C:\k\crictl.cmd", r"C:\k\crictl.txt"
-NETWORK: dict[str, Any] = {
-    "ID": "00000000-0000-0000-0000-000000000001",
-    "Name": "flannel.4096",
-    "Type": "Overlay",
-    "Subnets": [{"AddressPrefix": "10.244.3.0/24", "GatewayAddress": "10.244.3.1"}],
-}
+NETWORK = {"type": "Overlay", "subnet": "10.244.3.0/24", "gateway": "10.244.3.1", "vni": 4096}
 STEPS: list[dict[str, Any]] = [
     {
         "kind": "overlay-network", "name": "overlay-network", "network": "flannel.4096",
@@ -58,10 +54,16 @@ def books(machine: Machine) -> Path:
 
 
 def network(machine: Machine, *, exists: bool, routed: str = "10.244.0.0/24") -> None:
-    """Write flannel's network, with a route to the pods of one node, into the state of HNS, or remove it."""
-    route = {"Type": "RemoteSubnetRoute", "DestinationPrefix": routed}
-    made = {NETWORK["ID"]: {**NETWORK, "Policies": [route]}}
-    (books(machine) / "networks.json").write_text(json.dumps(made if exists else {}))
+    """Create flannel's network in HNS, with a route to the pods of one node, or remove it."""
+    assert machine.hns
+    windows_hns.arrange(machine.hns, {"networks": {"flannel.4096": NETWORK if exists else None}}, {})
+    if not exists:
+        return
+    route = {"DestinationPrefix": routed, "IsolationId": 4096, "ProviderAddress": "10.20.1.9"}
+    route["DistributedRouterMacAddress"] = "0e:2a:00:00:00:01"
+    made = machine.hns.named("Network", "flannel.4096")
+    made["Policies"].append({"Type": "RemoteSubnetRoute", "Settings": route})
+    machine.hns.changed()
 
 
 def flanneld_makes_the_network(machine: Machine) -> None:
@@ -84,9 +86,13 @@ def log(machine: Machine) -> str:
 
 
 def endpoints(machine: Machine, addresses: dict[str, str]) -> None:
-    """Write endpoints of these names and addresses into the state of HNS."""
-    made = {name: {"ID": name, "Name": name, "IPAddress": address} for name, address in addresses.items()}
-    (books(machine) / "endpoints.json").write_text(json.dumps(made))
+    """Create endpoints of these names and addresses; HNS itself refuses an address twice, but has lost count of it."""
+    assert machine.hns
+    place = machine.hns.named("Network", "flannel.4096")
+    for name, address in addresses.items():
+        document = {"Name": name, "HostComputeNetwork": place["ID"], "Policies": [], "MacAddress": "00-15-5D-00-00-01"}
+        machine.hns.add("Endpoint", {**document, "IpConfigurations": [{"IpAddress": address}]}, "")
+    machine.hns.changed()
 
 
 def leases(machine: Machine, holders: dict[str, str]) -> None:

@@ -15,7 +15,7 @@ from components.node.kinds import KINDS, Cut
 from sandbox.boot.windows.winpwsh import FOLDER, MULLION, WINE_CRASHED, Machine
 from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.cloud_init.windows import windows_scripts
-from tests.conformance import judge, windows_areas, windows_programs
+from tests.conformance import judge, windows_hns, windows_programs
 from tests.conformance.case import Case, Run, placed, plan_document
 from tests.conformance.downloads import Downloads
 from tests.conformance.state import State
@@ -64,6 +64,7 @@ class OnWindows(WindowsCase):
         for name in list(self.cloud.secrets):
             del self.cloud.secrets[name]
         self.cloud.secrets |= self.case.secrets
+        windows_hns.forget(self.hns)
         for name in ("root", "programs", "fakes", "data"):
             self.machine.path(rf"{self.home}\{name}").mkdir(parents=True)
         self.machine.path(rf"{MULLION}\machine.json").write_text(json.dumps(self.told()))
@@ -90,7 +91,8 @@ class OnWindows(WindowsCase):
             features = {
                 name: state.replace("InstallPending", "Installed") for name, state in self.book("features").items()
             }
-            windows_areas.lose(self.fakes)
+            self.hns.reboot()
+            self.write_book("forwarding", {})
             self.arrange(State(system={"features": features}), boot=True)
         self.arrange(run.before)
         self.cloud.secrets |= run.secrets

@@ -9,7 +9,8 @@ from typing import NoReturn
 
 import pytest
 
-from sandbox.boot.windows.winpwsh import new_machine
+from lab.hns.service import BUILDS, Service
+from sandbox.boot.windows.winpwsh import networking, new_machine
 from tests.cloud_init.cloud import FakeCloud, serving
 from tests.conformance import on_windows
 from tests.conformance.case import Case, cases
@@ -62,13 +63,14 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeCloud]:
 
 
 @pytest.fixture(scope="module")
-def driver(winpwsh: str, tmp_path_factory: pytest.TempPathFactory, cloud: FakeCloud) -> Iterator[Driver]:
+def driver(winhns: str, tmp_path_factory: pytest.TempPathFactory, cloud: FakeCloud) -> Iterator[Driver]:
     """Return a machine with the executor."""
-    machine = new_machine(winpwsh, tmp_path_factory.mktemp("windows") / "machine")
+    machine = new_machine(winhns, tmp_path_factory.mktemp("windows") / "machine")
     on_windows.install(machine, cloud)
     windows = Driver(machine)
-    yield windows
-    windows.kill()
+    with networking(machine, Service(BUILDS["windows-2019"], {"Ethernet": "10.20.1.4"})):
+        yield windows
+        windows.kill()
 
 
 @pytest.mark.parametrize(
@@ -88,14 +90,15 @@ def test_a_sample_of_cases_with_cuts_on_windows(driver: Driver, downloads: Downl
 
 @pytest.fixture(scope="module")
 def small(
-    winpwsh: str, tmp_path_factory: pytest.TempPathFactory, cloud: FakeCloud, missing: Callable[[str, str], NoReturn]
+    winhns: str, tmp_path_factory: pytest.TempPathFactory, cloud: FakeCloud, missing: Callable[[str, str], NoReturn]
 ) -> Iterator[Driver]:
     """Return a machine with the executor and a small disk, for all cases that fill it."""
     if os.geteuid() != 0 or not shutil.which("nsenter"):
         missing("linuxnode", "a disk of its own takes a mount namespace, which takes root, unshare and nsenter")
-    machine = new_machine(winpwsh, tmp_path_factory.mktemp("small") / "machine")
+    machine = new_machine(winhns, tmp_path_factory.mktemp("small") / "machine")
     on_windows.install(machine, cloud)
-    with small_disk(machine) as driver:
+    service = Service(BUILDS["windows-2019"], {"Ethernet": "10.20.1.4"})
+    with networking(machine, service), small_disk(machine) as driver:
         yield driver
 
 

@@ -1,11 +1,12 @@
 """State of Windows by area of tests/conformance/state.py: in the state files of the stand-ins, and in the registry."""
 
 import json
-import uuid
 from collections.abc import Callable
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
+
+from tests.conformance import windows_hns
 
 CURRENT = r"HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion"
 MEMORY = r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management"
@@ -68,30 +69,6 @@ def _seen_rules(books: Books) -> Any:
     }
 
 
-def _networks(wanted: dict[str, Any]) -> Books:
-    books: Books = {}
-    for name, each in wanted.items():
-        if each is None:
-            continue
-        policies = [{"Type": "VSID", "VSID": each["vni"]}] if "vni" in each else []
-        subnet = {"AddressPrefix": each["subnet"], "GatewayAddress": each["gateway"], "Policies": policies}
-        identity = f"00000000-0000-0000-0000-{len(books) + 1:012}"
-        books[identity] = {"ID": identity, "Name": name, "Type": each["type"], "Subnets": [subnet]}
-    return books
-
-
-def _seen_networks(books: Books) -> Any:
-    seen: dict[str, Any] = {}
-    for network in books.values():
-        (subnet,) = network["Subnets"]
-        policies = subnet.get("Policies") or []
-        vni = {"vni": policies[0]["VSID"]} if policies else {}
-        seen[network["Name"]] = {
-            "type": network["Type"], "subnet": subnet["AddressPrefix"], "gateway": subnet["GatewayAddress"], **vni
-        }  # fmt: skip
-    return seen
-
-
 def _tasks(wanted: dict[str, Any]) -> Books:
     return {f"mullion-{name}": each for name, each in wanted.items()}
 
@@ -145,16 +122,9 @@ def _gibibytes(books: Books) -> Any:
     return {name: round(each / (1 << 30)) for name, each in books.items()}
 
 
-def _policies(wanted: dict[str, Any]) -> Books:
-    identities = {name: str(uuid.uuid5(uuid.NAMESPACE_DNS, name)) for name in wanted}
-    return {identities[name]: each and {"ID": identities[name], "Name": name} for name, each in wanted.items()}
-
-
 def _flannel(wanted: dict[str, Any]) -> Books:
     gateway = str(next(IPv4Network(wanted["subnet"]).hosts()))
-    ((identity, network),) = _networks(
-        {wanted["network"]: {"type": "Overlay", "subnet": wanted["subnet"], "gateway": gateway, "vni": 4096}}
-    ).items()
+    network = {"type": "Overlay", "subnet": wanted["subnet"], "gateway": gateway, "vni": 4096}
     lines = [
         "FLANNEL_NETWORK=10.244.0.0/16",
         f"FLANNEL_SUBNET={gateway}/24",
@@ -162,7 +132,7 @@ def _flannel(wanted: dict[str, Any]) -> Books:
         "FLANNEL_IPMASQ=false",
     ]
     text = "\n".join([*lines, ""])
-    work = {"networks": {identity: network}, "path": wanted["file"], "text": text}
+    work = {"network": windows_hns.network(wanted["network"], network), "path": wanted["file"], "text": text}
     return {"left": wanted["works_at"], "service": wanted["service"], **work}
 
 
@@ -176,13 +146,9 @@ KEPT: dict[str, tuple[str, Callable[[Any], Books], Callable[[Books], Any]]] = {
     "profiles": ("profiles", _profiles, _seen_profiles),
     "local_users": ("users", _same, _same),
     "routes": ("routes", _routes, _seen_routes),
-    "networks": ("networks", _networks, _seen_networks),
-    "policies": ("policylists", _policies, lambda books: {each["Name"]: True for each in books.values()}),
     "adapters": ("adapters", lambda names: {"names": names}, lambda books: books.get("names")),
     "outage": ("outage", lambda polls: {"polls": polls}, lambda books: books["polls"]),
     "loss": ("loss", lambda polls: {"polls": polls}, lambda books: books["polls"]),
-    "linger": ("linger", lambda polls: {"polls": polls}, lambda books: books["polls"]),
-    "attach": ("attach", lambda again: {"again": again}, lambda books: books["again"]),
     "own_addresses": ("addresses", _same, _same),
     "flannel": ("flannel", _flannel, _same),
 }
@@ -194,8 +160,6 @@ def keep(fakes: Path, area: str, wanted: Any) -> None:
     book, shape, _ = KEPT[area]
     place = fakes / f"{book}.json"
     books = json.loads(place.read_text()) if place.exists() else {}
-    if area == "networks":
-        books = {identity: each for identity, each in books.items() if each["Name"] not in wanted}
     books |= shape(wanted)
     lost = [name for name, each in books.items() if each is None and name != DEFAULT]
     place.write_text(json.dumps({name: each for name, each in books.items() if name not in lost}))
@@ -208,50 +172,7 @@ def kept(fakes: Path, area: str) -> Any:
     return seen(json.loads(place.read_text()) if place.exists() else {})
 
 
-def change_endpoints(fakes: Path, wanted: dict[str, dict[str, Any] | None]) -> None:
-    """Change existing endpoints: remove those of a name, change them, or add new ones."""
-    books = {area: read(fakes, area) for area in ("networks", "endpoints")}
-    ids = {network["Name"]: network["ID"] for network in books["networks"].values()}
-    remaining: Books = {}
-    for identity, endpoint in books["endpoints"].items():
-        change = wanted.get(endpoint["Name"], {})
-        if change is not None:
-            attached = {} if change.get("attached", True) else {"attached": False}
-            remaining[identity] = endpoint | attached
-    names = {endpoint["Name"] for endpoint in remaining.values()}
-    for name, new in wanted.items():
-        if new is not None and name not in names:
-            identity = str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
-            place = {"VirtualNetwork": ids.get(new["network"]), "IPAddress": new["address"]}
-            remaining[identity] = {"ID": identity, "Name": name, **place, "attached": new.get("attached", False)}
-    off = {id for id, endpoint in remaining.items() if not (wanted.get(endpoint["Name"]) or {}).get("forwarding", True)}
-    forwarding = {adapter: state for adapter, state in read(fakes, "forwarding").items() if adapter not in off}
-    for book, content in (("endpoints", remaining), ("forwarding", forwarding)):
-        (fakes / f"{book}.json").write_text(json.dumps(content))
-
-
-def endpoints(fakes: Path) -> Any:
-    """Return name -> {network, address, attached, forwarding}."""
-    books = {area: read(fakes, area) for area in ("networks", "endpoints", "forwarding")}
-    return {
-        endpoint["Name"]: {
-            "network": books["networks"].get(endpoint["VirtualNetwork"], {}).get("Name"),
-            "address": endpoint["IPAddress"],
-            "attached": bool(endpoint.get("attached")),
-            "forwarding": books["forwarding"].get(endpoint["ID"]) == "Enabled",
-        }
-        for endpoint in books["endpoints"].values()
-    }
-
-
 def read(fakes: Path, book: str) -> Books:
     """Return a state file of the stand-ins; empty if it is not written yet."""
     place = fakes / f"{book}.json"
     return json.loads(place.read_text()) if place.exists() else {}
-
-
-def lose(fakes: Path) -> None:
-    """Remove what HNS loses at a boot: endpoints, and overlay networks, which flanneld creates as NonPersistent."""
-    networks = {key: each for key, each in read(fakes, "networks").items() if each["Type"] != "Overlay"}
-    for book, left in (("networks", networks), ("endpoints", {}), ("forwarding", {})):
-        (fakes / f"{book}.json").write_text(json.dumps(left))

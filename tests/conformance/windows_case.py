@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lab.hns.service import Service
 from sandbox.boot.windows.winpwsh import Machine
 from tests.cloud_init.cloud import INSTANCE, FakeCloud
-from tests.conformance import authority, windows_areas, windows_programs
+from tests.conformance import authority, windows_areas, windows_hns, windows_programs
 from tests.conformance.case import Case, placed
 from tests.conformance.downloads import Downloads
 from tests.conformance.state import State
@@ -96,7 +97,8 @@ class WindowsCase:
         self.cloud.secrets |= system.get("secrets", {})
         for area in system.keys() & windows_areas.KEPT.keys():
             windows_areas.keep(self.fakes, area, system[area])
-        windows_areas.change_endpoints(self.fakes, system.get("endpoints", {}))
+        if system.keys() & set(windows_hns.AREAS):
+            self.write_book("forwarding", windows_hns.arrange(self.hns, system, self.book("forwarding")))
         for name, status in system.get("services", {}).items():
             windows_programs.service(self.driver, name, status)
         values = [each for area in system for each in windows_areas.values(area, system[area])]
@@ -134,12 +136,22 @@ class WindowsCase:
             place = self.place(path)
             shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
         for name, content in (("access", book), ("links", links)):
-            (self.fakes / f"{name}.json").write_text(json.dumps(content))
+            self.write_book(name, content)
 
     def book(self, name: str) -> dict[str, Any]:
         """Return one state file of the stand-ins."""
         place = self.fakes / f"{name}.json"
         return json.loads(place.read_text()) if place.exists() else {}
+
+    def write_book(self, name: str, content: Any) -> None:
+        """Write one state file of the stand-ins."""
+        (self.fakes / f"{name}.json").write_text(json.dumps(content))
+
+    @property
+    def hns(self) -> Service:
+        """Return the machine's Host Networking Service."""
+        assert self.machine.hns
+        return self.machine.hns
 
     @property
     def data(self) -> Path:
@@ -192,8 +204,9 @@ class WindowsCase:
             "registry": lambda: dict(zip(self.wanted["registry"], self.found["values"], strict=True)),
             "secrets": lambda: dict(self.cloud.secrets),
             "addresses": self.addresses,
-            "endpoints": lambda: windows_areas.endpoints(self.fakes),
         }
+        if area in windows_hns.AREAS:
+            return windows_hns.seen(self.hns, area, self.book("forwarding"))
         return readers[area]()
 
     def addresses(self) -> list[str]:

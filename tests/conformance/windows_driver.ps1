@@ -15,7 +15,8 @@ function global:Start-Sleep {
     [Threading.Thread]::Sleep(50)
 }
 
-# Simulates flanneld: creates its network and its file at the start of its service that the case names.
+# Simulates flanneld: creates its network and its file at the start of its service that the case names. The executor,
+# which calls this, has Send-HnsRequest.
 function global:Start-Flannel([string] $Name) {
     $place = "$env:MULLION_FAKES\flannel.json"
     if (-not [IO.File]::Exists($place)) { return }
@@ -24,7 +25,7 @@ function global:Start-Flannel([string] $Name) {
     $flannel.left--
     [IO.File]::WriteAllText($place, (ConvertTo-Json $flannel -Depth 9))
     if ($flannel.left -ne 0) { return }
-    [IO.File]::WriteAllText("$env:MULLION_FAKES\networks.json", (ConvertTo-Json $flannel.networks -Depth 9))
+    [void](Send-HnsRequest 'POST' 'networks' -Body $flannel.network)
     [void][IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($flannel.path))
     [IO.File]::WriteAllText($flannel.path, $flannel.text)
 }

@@ -91,8 +91,6 @@ MODULES = {
     "Install-WindowsFeature": "[-Name] <Feature[]> [-Restart] [-IncludeAllSubFeature] "
     "[-IncludeManagementTools] [-Source <string[]>] [-ComputerName <string>] "
     "[-Credential <pscredential>] [-LogPath <string>] [-WhatIf] [-Confirm]",
-    # hns.psm1 of microsoft/SDN, Kubernetes/windows
-    "Invoke-HnsRequest": "[-Method] <string> [-Type] <string> [[-Action] <string>] [[-Data] <Object>] [[-Id] <guid>]",
 }
 """Syntax of commands that the catalogue lacks."""
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.windows_plans.end import asked, differences, record, state
+from tests.windows_plans.end import asked, differences, record, requests, state
 from tests.windows_plans.server import Node, outcomes, restarts
 from tests.windows_plans.site import TOKEN
 
@@ -28,7 +28,7 @@ def becomes_ready(worker: Node, name: str, fresh: Path) -> None:
     assert not _holding(worker.machine.drive / "k", TOKEN), "no token is left on a joined node"
     assert not _holding(worker.machine.drive / "ProgramData", TOKEN)
     assert TOKEN not in log
-    actual = {**state(worker, fresh), "asked": asked(worker)}
+    actual = {**state(worker, fresh), "asked": asked(worker), "requests": requests(worker)}
     record(name, actual)
     wrong = differences(name, actual)
     assert not wrong, "\n".join(wrong)

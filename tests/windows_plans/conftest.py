@@ -9,10 +9,10 @@ import pytest
 from lab import build
 from lab.linuxnode.image import lacking
 from lab.programs import STAND_IN
-from tests.cloud_init.conftest import pytest_configure, winpwsh
+from tests.cloud_init.conftest import pytest_configure, winhns, winpwsh
 from tests.windows_plans.site import NodeNetwork, node_network
 
-__all__ = ["pytest_configure", "winpwsh"]
+__all__ = ["pytest_configure", "winhns", "winpwsh"]
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from lab.hns.first_api import FORMS
 from tests.conformance.windows_access import access_of
 from tests.windows_plans.registry import gained
 from tests.windows_plans.server import Node
@@ -20,11 +21,11 @@ OUTSIDE = ("windows", "fakes", "jobs", "users", "Program Files/mullion")
 """Folders of C: of Windows, the stand-ins, or the loader."""
 MEMORY = "ProgramData/mullion/"
 """The executor's own files: its state and its reports."""
-BOOKS = ("rules", "profiles", "routes", "features", "ports", "defender", "tasks", "images", "policylists", "forwarding")
-CHANGING = ("ID", "VirtualNetwork", "HostComputeNetwork")
+BOOKS = ("rules", "profiles", "routes", "features", "ports", "defender", "tasks", "images", "forwarding")
+CHANGING = ("ID", "VirtualNetwork", "MacAddress", "DrMacAddress")
 """Fields of HNS whose values differ in each run."""
 
-_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _VERSION = re.compile(rb"\nversion=(v[\w.-]+)\n\Z")
 _PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----.*?-----END \1-----\n?", re.DOTALL)
 
@@ -43,7 +44,7 @@ def state(node: Node, fresh: Path) -> dict[str, Any]:
         },
         "registry": gained(node.machine.folder, fresh),
         **{name: anonymous(node.last.get(name, {})) for name in BOOKS},
-        **{name: nameless(node.last.get(name, {})) for name in ("networks", "endpoints")},
+        **{name: nameless(node.last[name]) for name in FORMS},
         "node": shown(node.node_network.api.nodes.get(node.name)),
     }
 
@@ -79,11 +80,14 @@ def text(place: Path, node: Node) -> str:
 
 
 def asked(node: Node) -> list[Any]:
-    """Return the calls of the stand-ins of Windows' modules, in order; requests to HNS as documents."""
-    calls = node.lines("asked")
-    for each in (one["asked"] for one in calls):
-        each |= {"Data": json.loads(each["Data"])} if "Data" in each else {}
-    return anonymous(calls)
+    """Return the calls of the stand-ins of Windows' modules, in order."""
+    return anonymous(node.lines("asked"))
+
+
+def requests(node: Node) -> list[Any]:
+    """Return the requests to HNS that change something: method, path and document, in order."""
+    changes = [words for name, *words in node.hns.calls if name == "HNSCall" and words[0] != "GET"]
+    return anonymous([[method, path, json.loads(text or "null")] for method, path, text in changes])
 
 
 def anonymous(found: Any) -> Any:
@@ -91,9 +95,9 @@ def anonymous(found: Any) -> Any:
     return json.loads(_ID.sub("(id)", json.dumps(found)))
 
 
-def nameless(book: dict[str, Any]) -> list[Any]:
+def nameless(listed: list[Any]) -> list[Any]:
     """Return HNS objects by name, without ids."""
-    plain = ({key: value for key, value in item.items() if key not in CHANGING} for item in book.values())
+    plain = ({key: value for key, value in item.items() if key not in CHANGING} for item in listed)
     return sorted(plain, key=lambda item: str(item.get("Name")))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox.boot.windows.winpwsh import BOOKS
+from tests.conformance.windows_hns import backend, balance
 from tests.windows_plans.health import CNI, LEASES, PROXY, SUBNET_FILE, vip_of
 from tests.windows_plans.server import Node
 
@@ -19,8 +20,6 @@ file is written after the network."""
 REJOINED = ("bootstrap", "node-certificate", "joined")
 NEW_RANGE = ("stale-network", "source-vip", "kube-proxy-config")
 AWAY_SECONDS = 2.0
-LOAD_BALANCER = "00000000-0000-0000-0000-0000000000b1"
-NAT = "00000000-0000-0000-0000-0000000000b2"
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,10 @@ def other_range(worker: Node) -> None:
     spec = worker.node_network.api.nodes[worker.name]["spec"]
     third = int(spec["podCIDR"].split(".")[2]) + 40
     spec["podCIDR"] = f"10.244.{third}.0/24"
-    worker.change("policylists", {LOAD_BALANCER: {"ID": LOAD_BALANCER, "References": []}})
-    worker.change("networks", worker.last["networks"])
+    (network,) = (each for each in worker.last["networks"] if each["Type"] == "Overlay")
+    kept = ("Name", "Type", "Flags", "Subnets")
+    worker.ask("POST", "/networks", {key: network[key] for key in kept})
+    balance(worker.hns, "web", backend(worker.hns), "10.96.0.50")
 
 
 def no_node(worker: Node) -> None:
@@ -101,10 +102,8 @@ def docker_nat(worker: Node) -> None:
 
 def nat_network(worker: Node) -> None:
     """NET-02: another program has a NAT network."""
-    networks = worker.book("networks")
     subnet = {"AddressPrefix": "172.29.0.0/20", "GatewayAddress": "172.29.0.1"}
-    networks[NAT] = {"ID": NAT, "Name": "nat", "Type": "nat", "Flags": 0, "Subnets": [subnet]}
-    worker.change("networks", networks)
+    worker.ask("POST", "/networks", {"Name": "nat", "Type": "nat", "Subnets": [subnet]})
 
 
 def hang(times: int) -> Callable[[Node], None]:

@@ -25,11 +25,11 @@ def problems(worker: Node) -> Iterator[str]:
     ready = [each["status"] for each in node.get("status", {}).get("conditions", []) if each["type"] == "Ready"]
     if ready != ["True"]:
         yield f"Ready is {ready}"
-    own = [each for each in worker.book("networks").values() if each["Type"] != "nat"]
+    own = [each for each in worker.listed("networks") if each["Type"] != "NAT"]
     networks = [(each["Name"], each["Subnets"][0]["AddressPrefix"]) for each in own]
     if networks != [(NETWORK, str(pods))]:
         yield f"HNS has {networks}, the Node object {pods}"
-    if worker.book("policylists"):
+    if worker.listed("policylists"):
         yield "load balancers of an earlier range are left"
     leases = {file.name: file.read_text().split()[0] for file in worker.machine.path(LEASES).glob("*.*.*.*")}
     vip = vip_of(worker)

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from components.node.plan import canonical
+from lab.hns import first_api
+from lab.hns.service import BUILDS, Object, Service
 from sandbox.boot.windows.losses import reboot
 from sandbox.boot.windows.registry import CURRENT_VERSION, SYSTEM, add
-from sandbox.boot.windows.winpwsh import BOOKS, FOLDER, MULLION, Machine, inside, new_machine
+from sandbox.boot.windows.winpwsh import BOOKS, FOLDER, MULLION, Machine, inside, networking, new_machine
 from tests.conformance.on_windows import STATUS, install
 from tests.conformance.windows_machine import Driver, PowerGone
 from tests.windows_plans.combinations import Rendered
@@ -106,11 +108,29 @@ class Node:
         """Return whether it has booted and was not cut since."""
         return self.driver.process is not None and self.driver.process.poll() is None
 
+    @property
+    def hns(self) -> Service:
+        """Return the machine's Host Networking Service."""
+        assert self.machine.hns
+        return self.machine.hns
+
+    def listed(self, kind: str) -> list[Object]:
+        """Return what the first API of HNS lists: `kind` is networks, endpoints or policylists."""
+        return first_api.listing(self.hns, kind)
+
+    def ask(self, method: str, path: str, body: Any = None) -> None:
+        """Send a request to HNS. Raises AssertionError if HNS refuses it."""
+        answer = json.loads(first_api.call(self.hns, method, path, json.dumps(body) if body else ""))
+        assert answer["Success"], self.hns.refusals
+        self.hns.changed()
+
     def off(self) -> None:
         """Cut the power; state that Windows keeps in memory is lost."""
         self.driver.kill()
         self.last = {file.stem: json.loads(file.read_text()) for file in self.books.glob("*.json")}
+        self.last |= {kind: self.listed(kind) for kind in first_api.FORMS}
         reboot(self.books)
+        self.hns.reboot()
 
     def power_on(self, **cut: Any) -> dict[str, Any] | None:
         """Boot and run, again after each restart that the machine requests."""
@@ -137,8 +157,9 @@ class Node:
 
     def recover(self) -> None:
         """Repair programs and Windows, remove other programs' networks, and restore the product's own plan."""
-        own = {key: each for key, each in self.book("networks").items() if each["Type"] != "nat"}
-        self.change("networks", own)
+        for each in self.listed("networks"):
+            if each["Type"] == "NAT":
+                self.ask("DELETE", f"/networks/{each['ID']}")
         build, revision = self.made.build
         self.change("flanneld", {})
         self.change("faults", {})
@@ -153,7 +174,8 @@ class Node:
         """Return the end of the executor's output, and calls that stand-ins refused."""
         log = self.machine.path(rf"{DATA}\node.log")
         text = log.read_text(errors="replace")[-3000:] if log.exists() else ""
-        return f"{text}\nfailures: {self.lines('failures')}\nrefused: {self.node_network.api.refused}"
+        refused = [*self.node_network.api.refused, *self.hns.refusals]
+        return f"{text}\nfailures: {self.lines('failures')}\nrefused: {refused}"
 
 
 def outcomes(result: dict[str, Any]) -> dict[str, str]:
@@ -197,8 +219,11 @@ def node(
     machine = copied(tool, image, folder) if image else installed(tool, folder, *made.build)
     space = node_network.space(f"{name}{folder.name}", address)
     worker = Node(node_network, machine, name, address, space, made)
+    build = next(each for each in BUILDS.values() if each.number == made.build[0] and each.dsr)
     try:
-        yield worker
+        with networking(machine, Service(build, {"Ethernet": address}), space):
+            yield worker
+            worker.driver.kill()
     finally:
         worker.driver.kill()
         node_network.leave(space)

@@ -100,7 +100,7 @@ ROWS = [
 def test_a_node_becomes_ready_as_without_cuts_after_power_cuts_anywhere(
     name: str,
     way: str,
-    winpwsh: str,
+    winhns: str,
     place: NodeNetwork,
     standins: Path,
     tmp_path: Path,
@@ -108,8 +108,8 @@ def test_a_node_becomes_ready_as_without_cuts_after_power_cuts_anywhere(
 ) -> None:
     rendering = rendered(name, place.mirror, standins)
     place.publish(rendering)
-    fresh = new_machine(winpwsh, tmp_path / "fresh").folder
-    with node(winpwsh, place, tmp_path / "machine", rendering) as worker:
+    fresh = new_machine(winhns, tmp_path / "fresh").folder
+    with node(winhns, place, tmp_path / "machine", rendering) as worker:
         cuts = (WAYS | SHORT)[way](worker)
         assert cuts
         record_property("power cuts of Windows nodes", cuts)

@@ -22,14 +22,14 @@ NAMES = [pytest.param(name, marks=[] if name in SHORT else [pytest.mark.soak]) f
 
 @pytest.fixture(scope="module")
 def veteran(
-    winpwsh: str, place: NodeNetwork, standins: Path, tmp_path_factory: pytest.TempPathFactory
+    winhns: str, place: NodeNetwork, standins: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Node]:
     """Return a ready node that is off; each event starts with the state that the previous one left."""
     rendering = rendered(VETERAN, place.mirror, standins)
     place.publish(rendering)
     folder = tmp_path_factory.mktemp("veteran")
-    fresh = new_machine(winpwsh, folder / "fresh").folder
-    with node(winpwsh, place, folder / "machine", rendering) as worker:
+    fresh = new_machine(winhns, folder / "fresh").folder
+    with node(winhns, place, folder / "machine", rendering) as worker:
         becomes_ready(worker, VETERAN, fresh)
         yield worker
 

@@ -1,6 +1,7 @@
 """A first contact under PowerShell for Windows: one file on a machine, the archive that it writes, and its undo."""
 
 import json
+import socket
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +12,12 @@ import components.machine.first_contact as files
 from components.node.downloads import wanted
 from components.node.first_contact import document
 from components.node.role import role
+from lab.hns.service import BUILDS, Service
 from operations.commands import first_contact_archive
 from operations.commands.first_contact_archive import Contact
 from sandbox.boot.windows import registry
 from sandbox.boot.windows.losses import reboot
-from sandbox.boot.windows.winpwsh import BOOKS, Machine, new_machine
+from sandbox.boot.windows.winpwsh import BOOKS, Machine, networking, new_machine
 from tests.cloud_init.cloud import serving
 from tests.cloud_init.windows import ADDRESS
 from tests.conformance.downloads import serving as publishing
@@ -38,18 +40,22 @@ DIFFERS_HERE = {
     r"program C:\k\kubelet.exe --version",
     r"program C:\k\kube-proxy.exe --version",
     r"program C:\k\kubectl.exe version --client",
-    # HNS of the stand-ins does not return this field
-    "l2bridge network: management address is the machine's",
-    "overlay network: management address is the machine's",
 }
 """Checks that Windows Server passes and this machine does not."""
 
 
+def own_address() -> str:
+    """Return the source address of packets to the cloud, as the stand-in of Get-NetIPAddress does."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("169.254.169.254", 80))
+        return probe.getsockname()[0]
+
+
 @pytest.fixture
-def server(winpwsh: str, standins: Path, tmp_path: Path) -> Iterator[Machine]:
+def server(winhns: str, standins: Path, tmp_path: Path) -> Iterator[Machine]:
     """Yield a machine with the file on its disk; metadata and downloads are on loopback."""
     (tmp_path / "cloud").mkdir()
-    machine = new_machine(winpwsh, tmp_path / "machine")
+    machine = new_machine(winhns, tmp_path / "machine")
     registry.install(machine.folder, "windows-2022")
     machine.stay_on()
     with serving(tmp_path / "cloud") as cloud, publishing() as downloads, pytest.MonkeyPatch.context() as patch:
@@ -64,8 +70,14 @@ def server(winpwsh: str, standins: Path, tmp_path: Path) -> Iterator[Machine]:
         machine.path(FILE).write_text(files.one_file(document("dev", mirrored, "pool")), "ascii")
         machine.path(r"C:\ProgramData\mullion").mkdir(parents=True)
         machine.path(r"C:\ProgramData\mullion\loader.log").write_text(f"join with {TOKEN}\n")
-        yield machine
-    machine.cut()
+        with networking(machine, Service(BUILDS["windows-2022"], {"Ethernet": own_address()})):
+            yield machine
+            machine.cut()
+
+
+def hns(machine: Machine) -> Service:
+    assert machine.hns
+    return machine.hns
 
 
 def run(machine: Machine, command: str) -> str:
@@ -80,8 +92,8 @@ def archive(machine: Machine) -> Path:
 
 
 def state(machine: Machine) -> dict[str, object]:
-    """Return the state that steps set: records of the stand-ins, without counters, and folders of C:."""
-    kept = {name: machine.kept(name) for name in ("rules", "tasks", "networks", "endpoints", "policylists", "routes")}
+    """Return the state that steps set: records of the stand-ins, without counters, HNS, and folders of C:."""
+    kept = {name: machine.kept(name) for name in ("rules", "tasks", "routes")} | dict(hns(machine).objects)
     folders = {each.name for each in machine.drive.iterdir() if each.name not in ("first-contact", "fakes")}
     programs = {each.name for each in (machine.drive / "Program Files").iterdir()}
     return {**kept, "folders": folders, "programs": programs}
@@ -125,16 +137,15 @@ def test_with_the_switch_it_sets_each_step_restarts_once_and_makes_networks_of_b
     assert progress(server)["stage"] == "set", "a second start in the same boot does nothing"
     server.cut()
     reboot(server.path(BOOKS))
+    hns(server).reboot()
     server.stay_on()
     run(server, NEXT_BOOT)
     said = run(server, rf"{FOLDER}\resume.ps1")
     contact = first_contact_archive.read(archive(server))
     assert {each["check"] for each in contact.differences} == DIFFERS_HERE, said
-    made = [each["asked"]["Data"] for each in server.asked() if each["asked"].get("Method") == "POST"]
-    types = {json.loads(each).get("Type") for each in made if each}
-    assert {"L2Bridge", "Overlay"} <= types
-    assert not server.kept("networks")
-    assert not server.kept("endpoints"), "networks and endpoints are removed again"
+    made = [json.loads(words[3]) for words in hns(server).calls if words[:3] == ("HNSCall", "POST", "/networks")]
+    assert {"L2Bridge", "Overlay"} <= {each["Type"] for each in made}
+    assert not any(hns(server).objects.values()), "networks and endpoints are removed again"
     assert "mullion" not in server.kept("tasks"), "the boot task is removed"
     for mode in ("l2bridge", "overlay"):
         assert contact.dumps[f"{mode}/hns-networks"][0]["Type"].lower() == mode

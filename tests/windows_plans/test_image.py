@@ -25,12 +25,12 @@ def holding(folder: Path, text: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ["containerd-overlay"])
 def test_two_clones_of_an_image_join_without_download_or_restart_and_share_no_identity(
-    name: str, winpwsh: str, place: NodeNetwork, standins: Path, tmp_path: Path
+    name: str, winhns: str, place: NodeNetwork, standins: Path, tmp_path: Path
 ) -> None:
     rendering = rendered(name, place.mirror, standins)
     place.publish(rendering)
     image = tmp_path / "image"
-    with node(winpwsh, place, image, rendering, "baker-0", "10.20.1.9") as worker:
+    with node(winhns, place, image, rendering, "baker-0", "10.20.1.9") as worker:
         bake(worker)
         for text in ("baker-0", TOKEN, f"api.{CLUSTER}."):
             assert not holding(worker.machine.drive, text), text
@@ -38,7 +38,7 @@ def test_two_clones_of_an_image_join_without_download_or_restart_and_share_no_id
     assert fetched == len(rendering.files)
     vips: list[str] = []
     for clone, address in CLONES.items():
-        with node(winpwsh, place, tmp_path / clone, rendering, clone, address, image) as worker:
+        with node(winhns, place, tmp_path / clone, rendering, clone, address, image) as worker:
             result = worker.power_on()
             assert result and result["state"] == "done", (result, worker.log())
             assert restarts(worker) == 0, "a clone needs no restart"

@@ -17,10 +17,10 @@ NAMES = [pytest.param(name, marks=[] if name in SHORT else [pytest.mark.soak]) f
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_node_becomes_ready_with_one_restart_and_a_second_run_sets_nothing_and_its_state_equals_its_golden(
-    name: str, winpwsh: str, place: NodeNetwork, standins: Path, tmp_path: Path
+    name: str, winhns: str, place: NodeNetwork, standins: Path, tmp_path: Path
 ) -> None:
     rendering = rendered(name, place.mirror, standins)
     place.publish(rendering)
-    fresh = new_machine(winpwsh, tmp_path / "fresh").folder
-    with node(winpwsh, place, tmp_path / "machine", rendering) as worker:
+    fresh = new_machine(winhns, tmp_path / "fresh").folder
+    with node(winhns, place, tmp_path / "machine", rendering) as worker:
         becomes_ready(worker, name, fresh)

@@ -14,19 +14,11 @@ $HnsType = $null
 $PortSeconds = 60
 
 # .SYNOPSIS
-# Send a request to HNS and return its output. Use Invoke-HnsRequest if the module hns (microsoft/SDN) is loaded, else
-# call HNS. Not Get-Command, which would search all modules of the machine each time.
+# Send a request to HNS and return its output.
 function Send-HnsRequest {
     [CmdletBinding()]
     param([string] $Method, [string] $Type, [string] $Id = '', [string] $Action = '', $Body)
     $data = if ($null -ne $Body) { ConvertTo-JsonText $Body } else { '' }
-    if (Test-Path 'Function:\Invoke-HnsRequest') {
-        $words = @{ Method = $Method; Type = $Type }
-        if ($Id) { $words['Id'] = [Guid] $Id }
-        if ($Action) { $words['Action'] = $Action }
-        if ($data) { $words['Data'] = $data }
-        return Invoke-HnsRequest @words | Where-Object { $null -ne $_ }
-    }
     $path = '/' + ((@($Type, $Id, $Action) | Where-Object { $_ }) -join '/')
     $said = ''
     $code = (Get-HnsType)::HNSCall($Method, $path, $data, [ref] $said)

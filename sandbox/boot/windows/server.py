@@ -7,22 +7,25 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from lab.hns.service import BUILDS, Service
 from sandbox.boot import network_namespaces
 from sandbox.boot.windows import registry
 from sandbox.boot.windows.losses import reboot
-from sandbox.boot.windows.winpwsh import BOOKS, WINE_CRASHED, Machine, inside, new_machine
+from sandbox.boot.windows.winpwsh import BOOKS, WINE_CRASHED, Machine, inside, networking, new_machine
 
 FRESH = "ec2amaz-1"
 """Default computer name on EC2."""
 CRI = "127.0.0.1:10233"
 """Address of the container runtime in lab.yaml: named pipes do not work between Go programs under Wine."""
 PKI, CURRENT = r"C:\var\lib\kubelet\pki", "kubelet-client-current.pem"
+RELEASE = "release"
+"""File beside the disk: its operating system (a name of the spec)."""
 RESTARTS, RUNTIME_SECONDS = 5, 30
 """Most restarts of one boot; seconds until the container runtime answers."""
 RUN_SECONDS = 600
@@ -58,11 +61,13 @@ class Server(Machine):
     _restarts: int = 0
     """Restarts requested before this boot."""
     _written: "IO[str] | None" = None
+    _networking: ExitStack = field(default_factory=ExitStack)
 
     def install(self, os: str) -> None:
         """Create a disk with this operating system (a name of the spec)."""
         new_machine(self.tool, self.folder)
         registry.install(self.folder, os)
+        (self.folder / RELEASE).write_text(os)
         self.path(r"C:\windows\system32\wmic.bat").write_text(WMIC)
 
     def start(self, command: str, seconds: int = RUN_SECONDS) -> "subprocess.Popen[str]":
@@ -75,7 +80,16 @@ class Server(Machine):
         if self.resolver:
             (etc / "resolv.conf").write_text(f"nameserver {self.resolver}\n")
         self.entry = inside(self.space, self.name, etc)
+        if self.hns is None:
+            self._serve_hns()
         return super().start(f"Import-Module boot -DisableNameChecking; {command}", seconds)
+
+    def _serve_hns(self) -> None:
+        """Serve HNS until the power is cut; the disk has what an earlier boot left."""
+        os = (self.folder / RELEASE).read_text()
+        service = Service(BUILDS[os], {"Ethernet": self.address})
+        self._networking.enter_context(networking(self, service, self.space))
+        service.reboot()
 
     def output(self) -> IO[str] | int:
         """Return a file for the output: services that a run starts would keep a pipe open."""
@@ -181,6 +195,8 @@ class Server(Machine):
         super().cut()
         self._close()
         reboot(self.path(BOOKS))
+        self._networking.close()
+        self.hns = None
 
     def restarts(self) -> int:
         """Return the number of restarts that the machine requested."""

@@ -5,9 +5,15 @@ import os
 import select
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
+
+from lab.hns import dlls, server
+from lab.hns.service import Service
+from sandbox.boot.network_namespaces import within
 
 MULLION = r"C:\Program Files\mullion"
 BOOKS = r"C:\fakes"
@@ -32,6 +38,8 @@ class Machine:
     folder: Path
     entry: tuple[str, ...] = ()
     """Words before the tool, which enter its namespaces; empty: the caller's."""
+    hns: Service | None = field(default=None, init=False)
+    """State of its Host Networking Service, while `networking` serves it."""
     _on: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
 
     @property
@@ -145,4 +153,17 @@ def new_machine(tool: str, folder: Path) -> Machine:
     subprocess.run([tool, "machine", str(folder)], check=True, capture_output=True, timeout=300)
     machine = Machine(tool, folder)
     shutil.copytree(MODULES, machine.path(rf"{BOOKS}\modules"))
+    dlls.install(folder)
     return machine
+
+
+@contextmanager
+def networking(machine: Machine, service: Service, space: str = "") -> Iterator[Service]:
+    """Serve a machine's calls of HNS, in its network namespace; the caller's if `space` is empty."""
+    serving = server.serving(service, machine.folder)
+    within(space, serving.__enter__) if space else serving.__enter__()
+    machine.hns = service
+    try:
+        yield service
+    finally:
+        serving.__exit__(None, None, None)

@@ -11,9 +11,10 @@ from ipaddress import IPv4Interface
 from pathlib import Path
 from typing import Any
 
-from lab.hns import dlls, server
+from lab.hns import server
 from lab.hns.service import Build, Object, Service
 from sandbox.boot.network_namespaces import within
+from sandbox.boot.windows.winpwsh import new_machine
 from tests.lab.judge import Judgement, Windows, run
 from tests.lab.rendered import VALUES, Rendered, filled
 
@@ -70,15 +71,19 @@ class Machine:
         `values`: references with _ for the dot, instead of VALUES (node_pod_subnet="10.244.3.0/24").
         """
         known = {**VALUES, **{name.replace("_", ".", 1): value for name, value in values.items()}}
-        shutil.copytree(ROOT / "cloud-init" / "windows", self.windows.path(r"C:\mullion"), dirs_exist_ok=True)
-        shutil.copyfile(Path(__file__).with_name("steps.ps1"), self.windows.path(r"C:\k\steps.ps1"))
         kinds = {each.name: each.kind for each in plan.plan.steps}
         wanted = [{"kind": kinds[name], "fields": filled(plan.fields(name), known)} for name in names]
         self.windows.path(r"C:\k\steps.json").write_text(json.dumps({"steps": wanted}), encoding="ascii")
+        return self.script("-Steps", r"C:\k\steps.json").splitlines()
+
+    def script(self, *words: str) -> str:
+        """Run steps.ps1 with these words; return its output. Raises AssertionError if it fails."""
+        shutil.copytree(ROOT / "cloud-init" / "windows", self.windows.path(r"C:\mullion"), dirs_exist_ok=True)
+        shutil.copyfile(Path(__file__).with_name("steps.ps1"), self.windows.path(r"C:\k\steps.ps1"))
         options = ["-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass"]
-        done = self.run([POWERSHELL, *options, "-File", r"C:\k\steps.ps1", "-Steps", r"C:\k\steps.json"])
+        done = self.run([POWERSHELL, *options, "-File", r"C:\k\steps.ps1", *words])
         assert done.code == 0, f"{done.text}\nrefusals: {self.service.refusals}"
-        return done.text.splitlines()
+        return done.text
 
     def pod(self, plugin: Mapping[str, Any], name: str) -> Object:
         """Let the real plug-in add a pod as its runtime does; return the pod's endpoint."""
@@ -119,9 +124,7 @@ def machine(tool: str, folder: Path, build: Build) -> Iterator[Machine]:
     """Make a machine with the DLLs in a network namespace of its own, and serve its calls."""
     # its own name: a run that was killed leaves its namespace behind
     with _space(f"hns-{os.getpid()}-{folder.name[-8:]}") as space:
-        subprocess.run([tool, "machine", folder], check=True, capture_output=True, timeout=300)
-        for name in dlls.NAMES:
-            shutil.copyfile(dlls.place(name), folder / "drive_c/windows/system32" / f"{name}.dll")
+        new_machine(tool, folder)
         service = Service(build, {ADAPTER: NODE})
         serving = server.serving(service, folder)
         within(space, serving.__enter__)

@@ -74,9 +74,10 @@ function Get-NetRoute {
 
 # HNS removes a route some looks after it made a network, as the book "loss" says.
 function Remove-LostRoute([string] $Prefix) {
-    $losing = Get-Kept 'losing'
+    $made, $losing = (Get-HnsState).made, (Get-Kept 'losing')
+    if ([int] $losing.made -ne $made) { $losing = @{ made = $made; left = [int] (Get-Kept 'loss').polls } }
     if (-not $losing.left) { return }
-    Set-Kept 'losing' @{ left = $losing.left - 1 }
+    Set-Kept 'losing' @{ made = $made; left = $losing.left - 1 }
     if ($losing.left -ne 1) { return }
     $kept = Get-Kept 'routes'
     $kept.Remove($Prefix)
@@ -85,11 +86,8 @@ function Remove-LostRoute([string] $Prefix) {
 
 # Default routes that HNS gives the host with an attached endpoint, unless the endpoint's gateway is 0.0.0.0.
 function Get-EndpointRoute {
-    foreach ($each in (Get-Kept 'endpoints').Values) {
-        if (-not $each.attached -or $each.GatewayAddress -eq '0.0.0.0') { continue }
-        $network = (Get-Kept 'networks')[$each.VirtualNetwork]
-        @{ DestinationPrefix = '0.0.0.0/0'; InterfaceIndex = 21; NextHop = $network.Subnets[0].GatewayAddress }
-    }
+    Get-HostEndpoint | Where-Object { $_.gateway } |
+        ForEach-Object { @{ DestinationPrefix = '0.0.0.0/0'; InterfaceIndex = 21; NextHop = $_.gateway } }
 }
 
 function Remove-NetRoute {
