@@ -90,8 +90,10 @@ def node(
         real = {name: program(name, "windows") for name in ("flanneld", "kube-proxy", "kube-log-runner")}
         _install(machine, plan, {**real, "nssm": build.place(STAND_IN)})
         inside = ["nsenter", f"--net=/run/netns/{machine.space}", machine.windows.tool, "run"]
-        idle = subprocess.Popen([*inside, str(machine.windows.folder), *IDLE], stdout=subprocess.DEVNULL)
+        idle = subprocess.Popen([*inside, str(machine.windows.folder), *IDLE], stdout=subprocess.PIPE)
         try:
+            # services of a machine that a later command started would hold that command's output open
+            assert idle.stdout and idle.stdout.readline(), "the machine is not on"
             services = [
                 f"sc.exe {words}"
                 for name in ("hns", "kubelet")
