@@ -41,8 +41,10 @@ ACL = {"Protocol": "Protocols", "LocalPort": "LocalPorts", "RemotePort": "Remote
 PROTOCOLS = {"tcp": 6, "udp": 17}
 
 
-def to_hcn(policy: Mapping[str, Any]) -> Object:
-    """Return HCN's form of a policy. Raises HnsError for a field that the policy does not have."""
+def to_hcn(policy: Any) -> Object:
+    """Return HCN's form of a policy. Raises HnsError if it is no object, or has a field that HCN does not know."""
+    if not isinstance(policy, Mapping):
+        raise HnsError(Code.INVALID_JSON, f"a policy is an object, not {json.dumps(policy)}")
     word = str(policy.get("Type"))
     kind, names = RENAMED.get(word, (word, {field: field for field in policy}))
     settings: dict[str, Any] = {}

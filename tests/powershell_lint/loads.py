@@ -11,7 +11,7 @@ LOADS = re.compile(
     re.IGNORECASE,
 )
 """Ways to load an assembly, and modules, which load their own."""
-OURS = re.compile(r"Import-Module\s+(?:boot|card)\b", re.IGNORECASE)
+OURS = re.compile(r"Import-Module\s+(?:boot|card|windows)\b", re.IGNORECASE)
 """Modules of this project, which load no assembly: they are judged too."""
 
 

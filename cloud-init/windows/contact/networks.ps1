@@ -61,7 +61,7 @@ function Test-MadeNetwork {
 function Test-PodEndpoint {
     [CmdletBinding()]
     param([hashtable] $Run, $Planned, [string] $Mode)
-    $policies = @(Resolve-Reference $Run $Planned['policies'])
+    $policies = Resolve-Reference $Run $Planned['policies']
     $types = @($policies | ForEach-Object { $_['Type'] } | Sort-Object) -join ' '
     Invoke-Check "$Mode endpoint of a pod: HNS keeps its policies" $types {
         $body = @{
