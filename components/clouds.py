@@ -57,6 +57,9 @@ class CloudFacts:
     zone_words: str
     """The same in words."""
 
+    zone_label: str
+    """Value of the Node label topology.kubernetes.io/zone, as the cloud's own controller writes it."""
+
     image_form: re.Pattern[str]
     """Form of a pinned image's id."""
     image_words: str
@@ -130,6 +133,7 @@ CLOUDS: dict[str, CloudFacts] = {
         region_form=re.compile(r"^[a-z]{2}(-[a-z]+)+-\d$"),
         zone_form="{}[a-z]",
         zone_words="the region's name and a letter",
+        zone_label="{zone}",
         image_form=re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})"),
         image_words="ami- and 8 or 17 hexadecimal digits",
         images_looked_up=True,
@@ -157,6 +161,7 @@ CLOUDS: dict[str, CloudFacts] = {
         region_form=re.compile(r"^[a-z][a-z0-9]+$"),
         zone_form="[1-3]",
         zone_words="1, 2 or 3, in quotes",
+        zone_label="{region}-{zone}",  # cloud-provider-azure, MakeZone
         image_form=re.compile(
             r"[\w.-]+(:[\w.-]+){2}:(latest|\d+\.\d+\.\d+)|/subscriptions/[^/]+/resourceGroups/[^/]+/providers/.+"
         ),
@@ -191,6 +196,7 @@ CLOUDS: dict[str, CloudFacts] = {
         region_form=re.compile(r"^[a-z]+(-[a-z]+)+\d+$"),
         zone_form="{}-[a-z]",
         zone_words="the region's name, a hyphen and a letter",
+        zone_label="{zone}",
         image_form=re.compile(r"projects/[a-z][a-z0-9-]+/global/images/[a-z][a-z0-9-]*"),
         image_words="projects/PROJECT/global/images/NAME",
         images_looked_up=True,

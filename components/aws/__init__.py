@@ -19,6 +19,7 @@ from components.wiring.context import ClusterContext
 from components.wiring.images import Images
 from components.wiring.launch_data import ServiceAccess, launch_data
 from components.wiring.machine_groups import machines
+from components.wiring.published_documents import Members
 from components.wiring.result import CloudOutputs
 
 
@@ -30,9 +31,9 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     firewall = Firewall(context, network, opts=child)
     storage = Storage(context, opts=child)
     identity = Identity(context, storage, opts=child)
-    storage.publish_members(context, identity.role_ids)
-    api = Api(context, network, firewall, opts=child)
     services = _services(context.target, InvokeOptions(parent=parent))
+    storage.publish_members(context, Members(identity.role_ids, services["region"], network.zone_names))
+    api = Api(context, network, firewall, opts=child)
     access = ServiceAccess(identity.role_ids, storage.secret_names, services)
     launch = launch_data(context, storage, api.public_host, access)
     inputs = MachineInputs(context, network.machine_subnets, firewall.group_ids, identity.profiles, images.ids)

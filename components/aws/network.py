@@ -23,6 +23,8 @@ class Network(pulumi.ComponentResource):
     """Ids of the machines' subnets, by zone."""
     edge_subnets: list[Output[str]]
     """Ids of the public subnets, by zone."""
+    zone_names: Output[list[str]]
+    """Names of the zones, by zone."""
     gateway: pulumi.Resource
     """The internet gateway."""
     table_ids: Mapping[str, Output[str]]
@@ -37,7 +39,7 @@ class Network(pulumi.ComponentResource):
         name, plan, tags = context.plan.name, context.plan.network, context.tags
         super().__init__("mullion:aws:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         self._cluster, self._tags, self._plan = name, tags, plan
-        names, nodes = fixed_layout(context.plan, zone_names, self)
+        self.zone_names, nodes = fixed_layout(context.plan, zone_names, self)
         vpc = aws.ec2.Vpc(
             f"{name}-vpc",
             cidr_block=nodes,  # resolves once the layout's check has passed
@@ -47,7 +49,7 @@ class Network(pulumi.ComponentResource):
             opts=ResourceOptions(parent=self, protect=context.plan.spec.protect),
         )
         self.vpc_id = vpc.id
-        self.subnet_ids = {subnet.name: self._subnet(subnet.name, names) for subnet in plan.subnets}
+        self.subnet_ids = {subnet.name: self._subnet(subnet.name) for subnet in plan.subnets}
         self.machine_subnets = [self.subnet_ids[subnet.name] for subnet in plan.machines]
         self.edge_subnets = [self.subnet_ids[subnet.name] for subnet in plan.edge]
         internet = aws.ec2.InternetGateway(
@@ -77,13 +79,13 @@ class Network(pulumi.ComponentResource):
             opts=ResourceOptions(parent=self),
         )
 
-    def _subnet(self, name: str, zone_names: Output[list[str]]) -> Output[str]:
+    def _subnet(self, name: str) -> Output[str]:
         subnet, full = self._plan.by_name[name], f"{self._cluster}-{name}"
         return aws.ec2.Subnet(
             full,
             vpc_id=self.vpc_id,
             cidr_block=str(subnet.cidr),
-            availability_zone=zone_names[subnet.zone],
+            availability_zone=self.zone_names[subnet.zone],
             tags=self._tags.on(self, aws.ec2.Subnet, full),
             opts=ResourceOptions(parent=self),
         ).id

@@ -16,6 +16,7 @@ from components.azure.storage import Storage, Vault
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import ServiceAccess, launch_data
 from components.wiring.machine_groups import machines
+from components.wiring.published_documents import Members
 from components.wiring.result import CloudOutputs
 from components.wiring.stores import SECRETS
 
@@ -34,7 +35,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     balancers = Balancers(context, network, place, opts=child) if plan.endpoint.has_balancers else None
     public_host = balancers.public_host if balancers else Output.from_input("")
     roles, secrets = {name: name for name in identity.ids}, {secret: secret for secret in SECRETS.values()}
-    storage.publish_members(context, roles)
+    storage.publish_members(context, Members(roles, place.location, network.zone_names))
     services = {"region": place.location, "secret_service": vault.url, "compute_service": storage.compute_service}
     access = ServiceAccess(roles, secrets, services, identity.client_ids)
     launch = launch_data(context, storage, public_host, access)

@@ -18,6 +18,7 @@ from components.wiring.context import ClusterContext
 from components.wiring.images import Images
 from components.wiring.launch_data import ServiceAccess, launch_data
 from components.wiring.machine_groups import machines
+from components.wiring.published_documents import Members
 from components.wiring.result import CloudOutputs
 
 
@@ -33,7 +34,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     addresses = Addresses(context, here, network, opts=child) if plan.endpoint.has_balancers else None
     public_host = addresses.public_host if addresses else Output.from_input("")
     roles, services = {name: name for name in identity.accounts}, {"region": here.region, **storage.services}
-    storage.publish_members(context, roles)
+    storage.publish_members(context, Members(roles, here.region, network.zone_names))
     access = ServiceAccess(roles, storage.secret_names, services)
     launch = launch_data(context, storage, public_host, access)
     inputs = MachineInputs(context, network, identity.accounts, images.ids)

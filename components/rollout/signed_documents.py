@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components.plan import ClusterPlan, Machine, MachineGroup
@@ -69,20 +69,32 @@ def members_document(key: str, listed: list[dict[str, Any]], serial: float) -> s
     return signed(key, {"members": listed}, serial)
 
 
-def members(plan: ClusterPlan, records: Mapping[str, str]) -> list[dict[str, Any]]:
+def members(plan: ClusterPlan, records: Mapping[str, str], region: str, zones: Sequence[str]) -> list[dict[str, Any]]:
     """Return all planned machines of the cluster as entries of members.json, sorted by name.
 
-    records: by machine, the prefix of the names of its records in the bundle store.
+    records: by machine, the prefix of the names of its records in the bundle store. zones: names of the planned zones.
     """
+    form = plan.spec.cloud.facts.zone_label
     listed = [
-        _member(group, machine) | {"records": records[machine.name]}
+        _member(group, machine, _topology(form, region, zones[machine.zone], group.size))
+        | {"records": records[machine.name]}
         for group in plan.machine_groups
         for machine in group.machines
     ]
     return sorted(listed, key=lambda member: member["name"])
 
 
-def _member(group: MachineGroup, machine: Machine) -> dict[str, Any]:
+def _topology(form: str, region: str, zone: str, size: str) -> dict[str, str]:
+    """Return the Node labels that a cloud controller would set; spreading and drivers of disks read them."""
+    region = region.lower().replace(" ", "")  # Azure accepts "West Europe" for westeurope
+    return {
+        "topology.kubernetes.io/region": region,
+        "topology.kubernetes.io/zone": form.format(region=region, zone=zone),
+        "node.kubernetes.io/instance-type": size,
+    }
+
+
+def _member(group: MachineGroup, machine: Machine, topology: dict[str, str]) -> dict[str, Any]:
     registration = group.node_plan.registration
     return {
         "name": machine.name,
@@ -90,6 +102,6 @@ def _member(group: MachineGroup, machine: Machine) -> dict[str, Any]:
         "address": str(machine.address),
         "pods": None if machine.pods is None else str(machine.pods),
         # label values contain neither = nor a comma
-        "labels": dict(label.split("=", 1) for label in registration["labels"].split(",")),
+        "labels": {**topology, **dict(label.split("=", 1) for label in registration["labels"].split(","))},
         "taints": registration["taints"],
     }

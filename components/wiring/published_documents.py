@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pulumi
 from pulumi import Input, Output
@@ -26,21 +27,29 @@ def pointer(
     return Output.unsecret(values.apply(lambda current: pointer_document(*current)))
 
 
-def member_list(
-    plan: ClusterPlan, generated: Generated, roles: Mapping[str, Input[str]], parent: pulumi.Resource
-) -> Output[str]:
-    """Return members.json. Its serial is the time of its last change, Unix seconds.
+@dataclass(frozen=True)
+class Members:
+    """What only the cloud knows of the machines.
 
     roles: prefix of the names of records, without the colon at its end, by name of the identity (access_rights.py).
+    zones: names of the planned zones.
     """
+
+    roles: Mapping[str, Input[str]]
+    region: Output[str]
+    zones: Output[list[str]]
+
+
+def member_list(plan: ClusterPlan, generated: Generated, found: Members, parent: pulumi.Resource) -> Output[str]:
+    """Return members.json. Its serial is the time of its last change, Unix seconds."""
     facts = plan.spec.cloud.facts
     owners = {
         machine.name: facts.identity_of(group.name, machine.name)
         for group in plan.machine_groups
         for machine in group.machines
     }
-    listed = Output.all(**roles).apply(
-        lambda known: members(plan, {name: f"{known[identity]}:" for name, identity in owners.items()})
+    listed = Output.all(Output.all(**found.roles), found.region, found.zones).apply(
+        lambda known: members(plan, {name: f"{known[0][own]}:" for name, own in owners.items()}, *known[1:])
     )
     serial = stash(f"{plan.name}-members-serial", int(time.time()), parent=parent, trigger=listed)
     values = Output.all(generated.desired_state_key, listed, serial)

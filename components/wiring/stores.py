@@ -11,7 +11,7 @@ from components.plan import MachineGroup
 from components.rollout.signed_documents import MEMBERS, POINTER
 from components.wiring.bundle_files import asset
 from components.wiring.context import ClusterContext
-from components.wiring.published_documents import member_list, pointer
+from components.wiring.published_documents import Members, member_list, pointer
 
 JSON = "application/json"
 
@@ -71,9 +71,9 @@ class Stores(pulumi.ComponentResource, ABC):
         hooks = ResourceOptions(hooks=context.upgrade.hooks)
         self._put(Content("desired-state", POINTER, document, options=hooks))
 
-    def publish_members(self, context: ClusterContext, roles: Mapping[str, Input[str]]) -> None:
-        """Upload the member list. roles: prefix of the names of records, by name of the identity."""
-        document = member_list(context.plan, context.generated, roles, self)
+    def publish_members(self, context: ClusterContext, found: Members) -> None:
+        """Upload the member list."""
+        document = member_list(context.plan, context.generated, found, self)
         self.members, _ = self._put(Content("members", MEMBERS, document))
 
     def _bundle(self, name: str, group: Output[MachineGroup]) -> Output[str]:
