@@ -1,5 +1,6 @@
 """`mullion preview`: what an `up` would do, before a first build and over a built cluster."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from typer.testing import Result
 from operations.console.exits import Exit
 from operations.engine.locate import Engine
 from operations.stacks import target
+from operations.stacks.paths import REPOSITORY
 from operations.stacks.target import Target
 from tests import clones
 
@@ -71,3 +73,21 @@ def test_preview_over_a_built_cluster_names_options_machines_waves_and_resources
     against = mullion("plan", "aws-ci", "--against")
     assert "windows-0: pools.windows.disk_gb: 64 -> 80" in against.stdout
     assert (tmp_path / ".mullion" / "sandbox" / "aws-ci" / "world.db").read_bytes() == state, "nothing was changed"
+
+
+@pytest.mark.parametrize(("page", "stack"), [("README.md", "aws-dev"), ("docs/tutorial.md", "demo")])
+def test_pages_show_the_number_of_resources_and_the_times_that_preview_predicts(
+    page: str, stack: str, clone: Path, mullion: Run
+) -> None:
+    shown = (REPOSITORY / page).read_text("utf-8")
+    file = REPOSITORY / "stacks" / f"Pulumi.{stack}.yaml"
+    text = file.read_text("utf-8") if file.exists() else re.findall(r"```yaml\n(.*?)```", shown, re.DOTALL)[0]
+    (clone / "stacks" / f"Pulumi.{stack}.yaml").write_text(text)
+
+    said = mullion("preview", stack, "--sandbox").stdout
+
+    total = re.findall(r"^Resources: (\d+) created", said, re.MULTILINE)
+    assert re.findall(r"^(\d+) created in ", shown, re.MULTILINE) == total
+    assert f"[{total[0]}/{total[0]}] created {stack}-web-0 " in shown
+    times = re.findall(r"^Predicted, on real AWS: .* API after .*", shown, re.MULTILINE)
+    assert all(line in said for line in times)
