@@ -93,7 +93,8 @@ def stores(stack: str, state: State) -> Stores:
         )
         return Stores(bundles, snapshots, cloud.name, cloud_tables.roles(cloud, outputs, stack))
     except KeyError as error:
-        raise Stop(Exit.FAILED, f"the state of {stack} has no {error}; run: {target.command('up', stack)}") from error
+        said = f"the state of {stack} has no store of bundles or snapshots, because its first run did not finish"
+        raise Stop(Exit.FAILED, f"{said}; run: {target.command('up', stack)}") from error
 
 
 def stashed(stack: str, state: State, name: str) -> Any:

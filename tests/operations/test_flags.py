@@ -1,4 +1,4 @@
-"""docs/cli.md and the command line agree on every flag; offline commands take each of their flags on every stack."""
+"""docs/cli.md and the command line agree on every flag; commands take each of their flags on every stack."""
 
 import json
 import re
@@ -11,8 +11,12 @@ import typer
 from typer.testing import Result
 
 from operations.__main__ import app
+from operations.stacks import stack_files, target
 from operations.stacks.paths import REPOSITORY
+from operations.stacks.target import Target
+from sandbox.cloud_state import CloudState
 from tests.operations.test_help import COMMANDS
+from tests.operations.test_no_traceback import engine, judged
 
 Run = Callable[..., Result]
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
@@ -113,16 +117,90 @@ def test_offline_commands_take_their_flags_on_every_stack(
             assert result.exit_code == 0, f"{command} {words}: {result.output}\n{result.exception!r}"
 
 
-def test_offline_commands_are_tried_with_all_their_flags() -> None:
-    elsewhere = {
-        ("up", "--bootable"),  # needs built programs of Kubernetes: tests/operations/stacks/test_boot_overlay.py
-        ("up", "--kubernetes"),
-        ("new", "--cloud"),  # tests/operations/commands/test_new.py
-        ("new", "--windows"),
-    }
-    for command, lines in OFFLINE.items():
-        tried = {word for words in lines for word in words if word.startswith("-")}
-        aliases = {"-o": "--output", "-y": "--yes"}
-        assert flags((command,)) - {aliases.get(word, word) for word in tried} == {
-            flag for name, flag in elsewhere if name == command
-        }
+NO_ENGINE = "mullion: there is no engine; install one"
+NOT_BOOTED = "is not booted: make demo STACK="
+NEEDED_THERE = (
+    ("up {stack} --sandbox --yes --refresh", NO_ENGINE),
+    ("up {stack} --sandbox --yes --bootable --kubernetes {kubernetes}", "with machines that cannot boot"),
+    ("down {stack} --sandbox --yes", NO_ENGINE),
+    ("down {stack} --confirm {stack}", "is built in the sandbox, not in"),
+    ("wait {stack} --timeout 1s", NO_ENGINE),
+    ("kubeconfig {stack} --output {folder}/kubeconfig", NO_ENGINE),
+    ("kubeconfig {stack} --oidc", "api.oidc is not set"),
+    ("outputs {stack} --json", NO_ENGINE),
+    ("scale {stack} {pool} 7 --sandbox --yes", NO_ENGINE),
+    ("upgrade {stack} {kubernetes} --sandbox --yes", ""),
+    ("roll {stack} {pool} --machine {pool}-0 --sandbox --yes", NO_ENGINE),
+    ("revoke {stack} {pool}-0 --kubeconfig {folder}/none", "/none: No such file"),
+    ("replace-control-plane {stack} control-plane-0 --sandbox --yes", f"{NO_ENGINE}|is the whole control plane"),
+    ("restore {stack} --list --sandbox", NO_ENGINE),
+    ("restore {stack} --snapshot x --sandbox --confirm {stack}", NO_ENGINE),
+    ("sbom {stack} --output {folder}/sbom.json", ""),
+    ("drift {stack} --json", NO_ENGINE),
+    ("verify {stack} --json --junit {folder}/x --outside a:1 --image x --timeout 1s --reboot", NOT_BOOTED),
+    ("verify {stack} --kubeconfig {folder}/none --upstream {folder}/none --images {folder}/none", "/none"),
+    ("pin image {pool} --stack {stack} --sandbox", f"{NO_ENGINE}|azure lists no versions of an image"),
+    ("logs {stack} {pool}-0 --output {folder}/logs.zip", NOT_BOOTED),
+    ("sandbox fault {stack} --fail 1 --throttle 2 --die-before 3 --die-after 4 --unseen 5 --slow 6 --late 7", ""),
+    ("sandbox fault {stack} --at 1 --tries 2 --type Bucket --times 3 --fail 4", ""),
+    ("sandbox fault {stack} --list", ""),
+    ("sandbox fault {stack} --clear", ""),
+    ("sandbox boot {stack} --timeout 1s", "were not created bootable"),
+    ("sandbox ls {stack} --json", NOT_BOOTED),
+    ("sandbox cut {stack} {pool}-0 --undo", NOT_BOOTED),
+    ("sandbox isolate {stack} {pool}-0 --undo", NOT_BOOTED),
+)
+"""Command lines of commands that need an engine, a sandbox or booted machines; a pattern of their error message.
+
+An engine takes minutes for all stacks, so none is there: each line must get as far as the engine. Those that change a
+cluster run with an engine on one stack or more (tests/operations/commands, tests/engine).
+"""
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_commands_take_their_flags_on_every_stack_as_far_as_the_engine(stack: str, clone: Path, mullion: Run) -> None:
+    text = (REPOSITORY / "stacks" / f"Pulumi.{stack}.yaml").read_text("utf-8")
+    (clone / "stacks" / f"Pulumi.{stack}.yaml").write_text(text)
+    target.remember(stack, Target("sandbox"))
+    file = target.cloud_state_file(stack)
+    file.parent.mkdir(parents=True)
+    CloudState(file).close()
+    spec = stack_files.load(stack).spec
+    pool = next(iter(spec.pools))
+    values = {"stack": stack, "folder": clone, "kubernetes": spec.kubernetes, "pool": pool}
+    with engine("none"):
+        for line, said in NEEDED_THERE:
+            words = line.format(**values).split()
+            result = mullion(*words)
+            judged(result, tuple(words))
+            if said:
+                assert re.search(said, result.stderr.splitlines()[-1]), f"{words}: {result.stderr}"
+            else:
+                assert result.exit_code == 0, f"{words}: {result.stderr}"
+
+
+ELSEWHERE = {
+    "new --cloud": "commands/test_new.py",
+    "new --windows": "commands/test_new.py",
+    "down --all": "commands/test_down_all.py",
+    "chaos --seed": "chaos/test_run.py",
+    "chaos --runs": "chaos/test_run.py",
+    "chaos --length": "chaos/test_run.py",
+}
+"""Flags without a stack, or of commands that copy the whole clone: the file with their test."""
+WITHOUT_A_STACK = {"first-contact": "commands/test_first_contact.py", "pin": "commands/test_pin.py"}
+
+
+def test_every_flag_is_tried_on_every_stack_or_has_a_test_elsewhere() -> None:
+    lines = [" ".join((name, *words)) for name, rows in OFFLINE.items() for words in rows]
+    lines += [line for line, _ in NEEDED_THERE]
+    for words in COMMANDS:
+        name = " ".join(words)
+        tried = {word for line in lines if line.startswith(f"{name} ") or line == name for word in line.split()}
+        tried = {{"-o": "--output", "-y": "--yes"}.get(word, word) for word in tried}
+        options = {max(param.opts, key=len): [*param.opts, *param.secondary_opts] for param in COMMANDS[words].params}
+        for flag in flags(words) - tried:
+            file = ELSEWHERE.get(f"{name} {flag}") or WITHOUT_A_STACK.get(name)
+            assert file, f"{name} {flag} has no line here"
+            text = (REPOSITORY / "tests" / "operations" / file).read_text("utf-8")
+            assert any(f'"{spelling}"' in text for spelling in options[flag]), f"{file} does not use {flag}"

@@ -275,3 +275,13 @@ def test_verify_still_asks_other_hosts_if_one_is_silent(
 def test_every_checksum_file_is_beside_a_download_that_exists() -> None:
     names = {each.name for each in artifacts.BUILT_IN.all()}
     assert set(publishers.BESIDE) | publishers.RELEASES <= names
+
+
+def test_a_download_of_another_publisher_is_pinned_by_its_address_and_a_given_digest(
+    mullion: Mullion, tmp_path: Path
+) -> None:
+    file, url = tmp_path / "mine.json", "https://files.example.com/tool.zip"
+    words = ("--os", "windows", "--url", url, "--digest", f"sha256:{'2' * 64}", "--no-download", "--file", str(file))
+    assert mullion("pin", "tool", "1.0", *words).exit_code == 0
+    (entry,) = json.loads(file.read_text())
+    assert (entry["os"], entry["url"], entry["sha256"]) == ("windows", url, "2" * 64)

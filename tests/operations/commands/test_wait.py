@@ -84,7 +84,7 @@ def test_machines_that_are_not_created_and_stores_missing_in_the_state_are_named
     ) as stop:
         expected_machines(plan, [])
     assert stop.value.code is Exit.FAILED
-    with pytest.raises(Stop, match="the state of small has no"):
+    with pytest.raises(Stop, match="the state of small has no store of bundles or snapshots, because its first run"):
         state.stores("small", [])
 
 
