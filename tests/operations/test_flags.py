@@ -137,6 +137,10 @@ NEEDED_THERE = (
     ("restore {stack} --snapshot x --sandbox --confirm {stack}", NO_ENGINE),
     ("sbom {stack} --output {folder}/sbom.json", ""),
     ("drift {stack} --json", NO_ENGINE),
+    (
+        "lint {folder}/pod.yaml --stack {stack} --format json --output {folder}/lint.json --ignore privileged --strict",
+        "",
+    ),
     ("verify {stack} --json --junit {folder}/x --outside a:1 --image x --timeout 1s --reboot", NOT_BOOTED),
     ("verify {stack} --kubeconfig {folder}/none --upstream {folder}/none --images {folder}/none", "/none"),
     ("pin image {pool} --stack {stack} --sandbox", f"{NO_ENGINE}|azure lists no versions of an image"),
@@ -165,6 +169,7 @@ def test_commands_take_their_flags_on_every_stack_as_far_as_the_engine(stack: st
     file = target.cloud_state_file(stack)
     file.parent.mkdir(parents=True)
     CloudState(file).close()
+    (clone / "pod.yaml").write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "one"}}))
     spec = stack_files.load(stack).spec
     pool = next(iter(spec.pools))
     values = {"stack": stack, "folder": clone, "kubernetes": spec.kubernetes, "pool": pool}
