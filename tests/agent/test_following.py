@@ -28,6 +28,8 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "a snapshot": ({"holder": "a", "turn": NOTE, "changed": True}, "switch"),
     "its certificates": ({"holder": "a", "turn": NOTE | {"started": False}, "renewal": True}, "renew"),
     "certificates, and kubeadm is at work": ({"holder": "a", "turn": NOTE, "renewal": True}, "watch"),
+    "certificates that end within days, and no API": ({"urgent": True, "holder": "?", "unhealthy": "no API"}, "renew"),
+    "ended certificates, and kubeadm is at work": ({"holder": "a", "turn": NOTE, "urgent": True}, "watch"),
     "a newer key, in its turn": ({"holder": "a", "turn": NOTE | {"started": False}, "rekey": True}, "rekey"),
     "not started": ({"holder": "a", "turn": NOTE | {"started": False}}, "start"),
     "under way": ({"holder": "a", "turn": NOTE}, "watch"),

@@ -189,6 +189,29 @@ def test_a_long_round_or_an_outage_of_the_api_makes_no_node_silent(
         assert seen.silent_for(node) < module("seen").AWAY
 
 
+@pytest.mark.parametrize(
+    ("seconds", "gone", "current", "stays"),
+    [(180.0, True, True, False), (179.0, True, True, True), (9999.0, False, True, True), (9999.0, True, False, True)],
+    ids=["gone for minutes", "not for long", "its machine lives", "an old list"],
+)
+def test_the_node_of_a_planned_machine_that_vanished_is_deleted(
+    module: Callable[[str], ModuleType],
+    run: Any,
+    cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    gone: bool,
+    current: bool,
+    stays: bool,
+) -> None:
+    """Its pods would stay in the state Terminating until somebody runs `up`."""
+    monkeypatch.setattr(module("seen").compute, "gone", lambda *_: gone)
+    cluster.node("web-0", metadata={"uid": "u"}, instance="i-0123456789abcdef0")
+    given = {"members_current": current, "silent": {"u": ("", seconds, time.monotonic())}}
+    module("members").reconcile(round_of(module, run, cluster, {"web-0": member()}, **given))
+    assert (cluster.find(f"{NODES}/web-0") is not None) == stays
+
+
 @EACH_CLOUD
 def test_of_two_silent_nodes_the_one_whose_machine_is_deleted_is_removed(
     module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, cluster: Cluster

@@ -16,22 +16,38 @@ from agent.configuration import Configuration
 DAY = 86400
 SHARE = 4
 """Renew in the last quarter of the validity, so that short-lived certificates are not renewed without end."""
+URGENT_SHARE, URGENT_DAYS = 26, 14
+"""The same for a renewal without turn and API: of a year the last 14 days."""
 DATES = re.compile(r"notBefore=(.+)\nnotAfter=(.+)")
 
 
 def due(run: Run, configuration: Configuration) -> bool:
     """Return whether one of this machine's certificates ends soon or cannot be read."""
     told = configuration["certificates"]
-    return any(ends_soon(run, str(run.path(each)), told["days"] * DAY) for each in told["files"])
+    found = [dates(run, str(run.path(each))) for each in told["files"]]
+    return any(each is None or soon(*each, SHARE, told["days"]) for each in found)
 
 
-def ends_soon(run: Run, file: str, longest: float) -> bool:
-    """Return whether it is in the last quarter of its validity with less than `longest` seconds left."""
+def urgent(run: Run, configuration: Configuration, me: str) -> bool:
+    """Return whether one of this machine's certificates can wait no longer for a turn, or has ended.
+
+    The second machine waits for a day longer, and so on, so that not all restart their API servers at once.
+    """
+    number = me.rpartition("-")[2]
+    days = URGENT_DAYS - min(int(number) if number.isdigit() else 0, URGENT_DAYS - 1)
+    found = [dates(run, str(run.path(each))) for each in configuration["certificates"]["files"]]
+    return any(each and soon(*each, URGENT_SHARE, days) for each in found)
+
+
+def soon(begin: float, end: float, share: float, days: float) -> bool:
+    """Return whether it is in the last part of its validity, with less than so many days left."""
+    return end - time.time() < min((end - begin) / share, days * DAY)
+
+
+def dates(run: Run, file: str) -> tuple[float, float] | None:
+    """Return begin and end of a certificate's validity, seconds since 1970; None if it cannot be read."""
     found = DATES.search(run.command("openssl", "x509", "-in", file, "-noout", "-dates", check=False).stdout)
-    if not found:
-        return True
-    begin, end = map(ssl.cert_time_to_seconds, found.groups())
-    return end - time.time() < min((end - begin) / SHARE, longest)
+    return (ssl.cert_time_to_seconds(found[1]), ssl.cert_time_to_seconds(found[2])) if found else None
 
 
 def renew(run: Run, configuration: Configuration) -> None:

@@ -1,5 +1,7 @@
 """Nodes of planned members: sets labels, taints and pod range; deletes Nodes whose machine the cloud has deleted.
 
+Pods of a deleted machine's Node would stay in the state Terminating, and their volumes attached, until the next `up`.
+
 Only planned keys are changed: keys of the previous plan that are no longer planned are removed, and labels whose key is
 planned for other members, with which a stolen worker could attract their pods. Other labels and taints stay. Planned
 keys are stored where no node can write: a compromised node could otherwise declare a taint planned and have it removed.
@@ -13,7 +15,7 @@ from report import say
 
 from agent.api import MERGE, Refused
 from agent.memory import PLANNED, Memory
-from agent.seen import AWAY, NODES, Seen
+from agent.seen import AWAY, LONG_AWAY, NODES, Seen
 
 Keys = dict[str, list[str]]
 """{"labels": [key], "taints": ["key:Effect"]}, sorted."""
@@ -72,15 +74,15 @@ def reconcile(seen: Seen) -> None:
     for name, node in list(seen.nodes().items()):
         member = seen.members.get(name)
         try:
-            if member:
+            if departed(seen, node, planned=bool(member)):
+                seen.remove(node)
+                say(f"Node {name} is removed: silent, and its machine is deleted")
+            elif member:
                 wrong += fixed(node, member)
                 before = last.get(name, NONE)
                 if patch := decide(node, member, {**before, "labels": sorted({*before["labels"], *elsewhere})}):
                     seen.api.call("PATCH", f"{NODES}/{name}", patch, MERGE)
                 last[name] = keys(member)
-            elif departed(seen, node):
-                seen.remove(node)
-                say(f"Node {name} is removed: no member, silent, and its machine is deleted")
         except Refused as error:
             if error.status not in (404, 409):  # deleted or changed meanwhile: the next round handles it
                 wrong.append(f"{error}")
@@ -89,9 +91,12 @@ def reconcile(seen: Seen) -> None:
         raise RuntimeError("; ".join(wrong))
 
 
-def departed(seen: Seen, node: dict[str, Any]) -> bool:
-    """Return whether the Node is not on the current list, silent for AWAY seconds, and its machine is deleted."""
-    return seen.members_current and seen.silent_for(node) >= AWAY and seen.gone(node)
+def departed(seen: Seen, node: dict[str, Any], *, planned: bool) -> bool:
+    """Return whether the list is current, the Node silent for AWAY seconds, and its machine deleted.
+
+    A planned one has to be silent for LONG_AWAY seconds: `up` may be about to create the successor.
+    """
+    return seen.members_current and seen.silent_for(node) >= (LONG_AWAY if planned else AWAY) and seen.gone(node)
 
 
 def fixed(node: dict[str, Any], member: dict[str, Any]) -> list[str]:

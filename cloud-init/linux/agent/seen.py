@@ -18,6 +18,8 @@ AWAY = 60.0
 """Seconds without a renewal of its Lease after which a Node counts as silent. Not longer, because the cloud's answer
 decides, cluster checks count the pods of such a Node, and a restarted agent counts from 0.
 """
+LONG_AWAY = 180.0
+"""The same for a Node of a planned machine, which the cloud may have lost although nobody deleted it."""
 COUNTED = 20.0
 """Most seconds that one pause between two reads of the Leases counts: kubelets renew every 10 s, and could not while
 the API was down. So a long round or an outage makes no living Node silent.

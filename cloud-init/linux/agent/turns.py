@@ -17,6 +17,8 @@ class Sight(NamedTuple):
     """The static pods match the current configuration."""
     renewal: bool = False
     """A certificate ends soon."""
+    urgent: bool = False
+    """A certificate ends within days, or has ended."""
     rekey: bool = False
     """The API server needs other keys, or the same keys in another order."""
     holder: str = ""
@@ -32,7 +34,13 @@ class Sight(NamedTuple):
 
 
 def decide(sight: Sight) -> tuple[Action, str]:
-    """Return the next action and the reason."""
+    """Return the next action and the reason.
+
+    An urgent renewal waits for no turn: another machine that is down for months gives none, and without certificates
+    etcd and API servers of all machines stop.
+    """
+    if sight.urgent and not (sight.turn or {}).get("started"):
+        return "renew", ""
     if sight.holder == sight.me:
         return in_turn(sight)
     wanted = sight.changed or not sight.applied or sight.renewal or sight.rekey

@@ -121,15 +121,17 @@ def test_nodes_are_set_as_planned_and_removed(
     assert "os" not in [each["key"] for each in node["spec"].get("taints", [])]
     monkeypatch.setattr(module("seen").compute, "gone", lambda *_: True)
 
-    def much_later() -> None:
+    def later(seconds: float) -> None:
         seen = round_of(module, run, api, planned)
         seen.nodes()
-        seen.silent.update({uid: (renewed, 9999.0, at) for uid, (renewed, _, at) in seen.silent.items()})
+        seen.silent.update({uid: (renewed, seconds, at) for uid, (renewed, _, at) in seen.silent.items()})
         reconcile(seen)
 
-    settle(api, much_later)
+    settle(api, lambda: later(100.0))
     assert api.find("/api/v1/nodes/linux-1") is None
-    assert api.find("/api/v1/nodes/linux-0")
+    assert api.find("/api/v1/nodes/linux-0"), "a planned machine's"
+    settle(api, lambda: later(200.0))
+    assert api.find("/api/v1/nodes/linux-0") is None
 
 
 SILENT = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting."}
