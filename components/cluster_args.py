@@ -6,6 +6,7 @@ from components.option_args import (
     AddonsArgs,
     ArtifactsArgs,
     ContainerdArgs,
+    ExistingNetworkArgs,
     KubeadmArgs,
     KubeletArgs,
     KubeProxyArgs,
@@ -26,15 +27,6 @@ from components.spec.models import (
 )
 
 
-class ExistingNetworkArgs(TypedDict):
-    """A network that you own and in which the cluster is built."""
-
-    network: str
-    """Id of the VPC (AWS), VNet (Azure) or VPC network (GCP)."""
-    subnets: list[str]
-    """Ids of the subnets for machines, one per zone."""
-
-
 class NetworkArgs(TypedDict):
     """Address ranges, network mode, zones and egress."""
 
@@ -45,7 +37,7 @@ class NetworkArgs(TypedDict):
     services: NotRequired[str]
     """Range of the cluster IPs of Services (IPP-01)."""
     nodes: NotRequired[str]
-    """Range of the cloud network, with the machines' addresses. Default: 10.20.0.0/16; l2bridge: 10.20.0.0/22."""
+    """Range of the cloud network. Default: 10.20.0.0/16; l2bridge: 10.20.0.0/22; else around `existing`."""
     dns: NotRequired[str]
     """Cluster IP of the DNS Service. Default: the tenth address of `services` (IPP-06)."""
     domain: NotRequired[str]
@@ -55,7 +47,7 @@ class NetworkArgs(TypedDict):
     port: NotRequired[int]
     """UDP port of VXLAN, 4789 (Windows has no other, FLN-02)."""
     zones: NotRequired[int]
-    """Number of availability zones. Default: 1 with one control-plane machine, else 3."""
+    """Number of availability zones. Default: 1 with one control-plane machine, else 3; or one per existing subnet."""
     zone_names: NotRequired[list[str]]
     """Names of the availability zones. Default: the first of the region, looked up at the first `up`, then kept."""
     egress: NotRequired[Egress]
@@ -69,7 +61,7 @@ class NetworkArgs(TypedDict):
     route_limit: NotRequired[int]
     """Quota of routes in one route table of your account, for l2bridge. Default: AWS 500, Azure 400, GCP 250."""
     existing: NotRequired[ExistingNetworkArgs]
-    """An existing network to build in, instead of a new one."""
+    """A network of yours to build in, instead of a new one."""
 
 
 class ApiArgs(TypedDict):

@@ -7,6 +7,28 @@ from typing_extensions import NotRequired, TypedDict
 from components.spec.models import Gate, PodSecurityLevel, PriorityClass, System
 
 
+class ExistingSubnetArgs(TypedDict):
+    """A subnet that you own and in which machines are built."""
+
+    id: str
+    """Id of the subnet: subnet-... (AWS), /subscriptions/.../subnets/NAME (Azure), projects/.../subnetworks/NAME."""
+    range: str
+    """Range of the subnet; machines have fixed addresses in it, so nothing else may use addresses of this subnet."""
+
+
+class ExistingNetworkArgs(TypedDict):
+    """A network that you own and in which the cluster is built. Mullion changes, tags and deletes nothing of it."""
+
+    network: str
+    """Id of the network: vpc-... (AWS), /subscriptions/.../virtualNetworks/NAME (Azure), projects/.../networks/NAME."""
+    subnets: list[ExistingSubnetArgs]
+    """Subnets of machines, one per zone; on Azure and GCP one may serve all zones."""
+    public_subnets: NotRequired[list[str]]
+    """AWS only: ids of subnets with a route to an internet gateway, for the load balancer of a public API."""
+    private_zone: NotRequired[str]
+    """AWS only: id of the private hosted zone NAME.mullion.internal, if another account owns the VPC."""
+
+
 class OidcArgs(TypedDict):
     """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
 

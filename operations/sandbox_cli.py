@@ -71,6 +71,14 @@ def fault(
         sandbox_faults.show(stack)
 
 
+@command(SANDBOX, "mullion sandbox network aws-dev")
+def network(stack: StackName) -> None:
+    """Create the network of network.existing in the stack's sandbox, as an owner would have built it."""
+    from operations.commands import sandbox_network
+
+    sandbox_network.create(stack)
+
+
 @command(FAULTS, "mullion sandbox change aws-dev web-0 instanceType=m6i.2xlarge")
 def change(
     stack: StackName,

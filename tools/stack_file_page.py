@@ -72,9 +72,11 @@ SECTIONS = {
 
 DERIVED = {
     "network.pods": "by mode: " + ", ".join(f"{mode} {ranges['pods']}" for mode, ranges in RANGES.items()),
-    "network.nodes": "by mode: " + ", ".join(f"{mode} {ranges['nodes']}" for mode, ranges in RANGES.items()),
+    "network.nodes": "by mode: "
+    + ", ".join(f"{mode} {ranges['nodes']}" for mode, ranges in RANGES.items())
+    + "; with `existing` the smallest range with all its subnets",
     "network.dns": "tenth address of `services`",
-    "network.zones": "1 with one control-plane machine, else 3",
+    "network.zones": "one per existing subnet; else 1 with one control-plane machine, else 3",
     "network.zone_names": "the region's first",
     "network.nat_gateways": "zonal with three control-plane machines behind NAT (not on GCP), else single",
     "network.route_limit": "by cloud: AWS 500, Azure 400, GCP 250",

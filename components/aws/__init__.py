@@ -5,6 +5,7 @@ import pulumi_aws as aws
 from pulumi import InvokeOptions, Output, ResourceOptions
 
 from components.aws.api import Api
+from components.aws.existing import ExistingVpc
 from components.aws.firewall import Firewall
 from components.aws.identity import Identity
 from components.aws.images import LOOKUP
@@ -27,7 +28,8 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     """Register every resource of the cluster under `parent`."""
     plan, child = context.plan, ResourceOptions(parent=parent)
     images = Images(context, LOOKUP, opts=child)
-    network = Network(context, images.zone_names, opts=child)
+    existing = plan.network.existing
+    network = ExistingVpc(context, opts=child) if existing else Network(context, images.zone_names, opts=child)
     firewall = Firewall(context, network, opts=child)
     storage = Storage(context, opts=child)
     identity = Identity(context, storage, opts=child)

@@ -7,7 +7,7 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.aws.firewall import Firewall
-from components.aws.network import Network
+from components.aws.network import UsableNetwork
 from components.topology.firewall import SecurityGroup
 from components.wiring.context import ClusterContext
 
@@ -30,20 +30,13 @@ class Api(pulumi.ComponentResource):
     """The endpoint's name, by which machines find the API."""
 
     def __init__(
-        self, context: ClusterContext, network: Network, firewall: Firewall, opts: ResourceOptions | None = None
+        self, context: ClusterContext, network: UsableNetwork, firewall: Firewall, opts: ResourceOptions | None = None
     ) -> None:
         plan, endpoint = context.plan, context.plan.endpoint
         super().__init__("mullion:aws:Api", plan.name, {"host": endpoint.host}, opts)
         self._context, self._network = context, network
         self._addresses = {machine.name: str(machine.address) for machine in plan.control_plane.machines}
-        zone = aws.route53.Zone(
-            f"{plan.name}-zone",
-            name=endpoint.zone,
-            comment=f"Nodes of {plan.name}",
-            vpcs=[{"vpc_id": network.vpc_id}],
-            tags=context.tags.on(self, aws.route53.Zone, f"{plan.name}-zone"),
-            opts=ResourceOptions(parent=self),
-        )
+        zone_id = network.private_zone or self._zone(endpoint.zone)
         balancers = {
             group: self._balancer(group, firewall.group_ids[group])
             for group in (SecurityGroup.API_INTERNAL, SecurityGroup.API_PUBLIC)
@@ -53,7 +46,7 @@ class Api(pulumi.ComponentResource):
         # the answer "no such name", which systemd-resolved does for 900 s (Route 53's SOA minimum)
         self.record = aws.route53.Record(
             f"{plan.name}-api",
-            zone_id=zone.zone_id,
+            zone_id=zone_id,
             name=endpoint.host,
             type="A",
             ttl=60,
@@ -63,6 +56,18 @@ class Api(pulumi.ComponentResource):
         public = balancers.get(SecurityGroup.API_PUBLIC)
         self.public_host = public.dns_name if public else Output.from_input("")
         self.register_outputs({"public_host": self.public_host})
+
+    def _zone(self, zone: str) -> Output[str]:
+        """Return the id of a private zone of this name."""
+        full = f"{self._context.plan.name}-zone"
+        return aws.route53.Zone(
+            full,
+            name=zone,
+            comment=f"Nodes of {self._context.plan.name}",
+            vpcs=[{"vpc_id": self._network.vpc_id}],
+            tags=self._context.tags.on(self, aws.route53.Zone, full),
+            opts=ResourceOptions(parent=self),
+        ).zone_id
 
     def _placement(self, group: SecurityGroup) -> dict[str, Any]:
         """Return the subnets of a load balancer; the internal one has planned addresses, beside those of machines."""
@@ -89,7 +94,7 @@ class Api(pulumi.ComponentResource):
             **self._placement(group),
             tags=tags.on(self, aws.lb.LoadBalancer, full),
             # AWS refuses an internet-facing one in a VPC without an internet gateway
-            opts=ResourceOptions.merge(fixed, ResourceOptions(depends_on=[self._network.gateway])),
+            opts=ResourceOptions.merge(fixed, ResourceOptions(depends_on=self._network.gateways)),
         )
         port = self._context.plan.endpoint.port
         targets = aws.lb.TargetGroup(

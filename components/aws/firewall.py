@@ -7,7 +7,7 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.aws.network import Network
+from components.aws.network import UsableNetwork
 from components.topology.firewall import NODES, Rule, SecurityGroup
 from components.wiring.context import ClusterContext
 
@@ -27,7 +27,7 @@ class Firewall(pulumi.ComponentResource):
     egress: list[pulumi.Resource]
     """Rules for outgoing traffic: a machine has no connection before these exist."""
 
-    def __init__(self, context: ClusterContext, network: Network, opts: ResourceOptions | None = None) -> None:
+    def __init__(self, context: ClusterContext, network: UsableNetwork, opts: ResourceOptions | None = None) -> None:
         plan, name = context.plan, context.plan.name
         super().__init__("mullion:aws:Firewall", name, {"groups": [group.value for group in plan.groups]}, opts)
         self._tags = context.tags

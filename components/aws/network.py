@@ -12,25 +12,32 @@ from components.wiring.context import ClusterContext
 from components.wiring.fixed_layout import fixed_layout
 
 
-class Network(pulumi.ComponentResource):
-    """A VPC with the planned subnets, one gateway to the internet, and NAT where planned."""
+class UsableNetwork(pulumi.ComponentResource):
+    """A VPC that machines and load balancers can use: Mullion's, or the user's (components/aws/existing.py)."""
 
     vpc_id: Output[str]
     """Id of the VPC."""
-    subnet_ids: Mapping[str, Output[str]]
-    """Ids of the subnets, by planned name (edge-0, machines-0)."""
     machine_subnets: list[Output[str]]
     """Ids of the machines' subnets, by zone."""
     edge_subnets: list[Output[str]]
     """Ids of the public subnets, by zone."""
     zone_names: Output[list[str]]
     """Names of the zones, by zone."""
-    gateway: pulumi.Resource
-    """The internet gateway."""
+    gateways: list[pulumi.Resource]
+    """The internet gateway; empty for the user's VPC."""
     table_ids: Mapping[str, Output[str]]
-    """Ids of the route tables, by planned name."""
+    """Ids of the route tables, by planned name; empty for the user's VPC."""
     routes: list[pulumi.Resource]
     """Routes and their associations: machines have no connection before these exist."""
+    private_zone: Output[str] | None = None
+    """Id of the user's private zone, if there is one."""
+
+
+class Network(UsableNetwork):
+    """A VPC with the planned subnets, one gateway to the internet, and NAT where planned."""
+
+    subnet_ids: Mapping[str, Output[str]]
+    """Ids of the subnets, by planned name (edge-0, machines-0)."""
 
     def __init__(
         self, context: ClusterContext, zone_names: Output[list[str]], opts: ResourceOptions | None = None
@@ -58,7 +65,7 @@ class Network(pulumi.ComponentResource):
             tags=tags.on(self, aws.ec2.InternetGateway, f"{name}-internet"),
             opts=ResourceOptions(parent=self),
         )
-        self.gateway = internet
+        self.gateways = [internet]
         gateways = {nat.name: self._nat_gateway(nat.name, nat.subnet, internet) for nat in plan.gateways}
         tables = {table.name: self._route_table(table.name) for table in plan.tables}
         self.table_ids = {name: table.id for name, table in tables.items()}

@@ -6,7 +6,7 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import ResourceOptions
 
-from components.aws.network import Network
+from components.aws.network import UsableNetwork
 from components.plan import Machine
 from components.wiring.context import ClusterContext
 
@@ -20,7 +20,7 @@ class PodRoutes(pulumi.ComponentResource):
     def __init__(
         self,
         context: ClusterContext,
-        network: Network,
+        network: UsableNetwork,
         instances: Mapping[Machine, aws.ec2.Instance],
         opts: ResourceOptions | None = None,
     ) -> None:

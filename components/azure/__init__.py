@@ -5,6 +5,7 @@ from pulumi import InvokeOptions, Output, ResourceOptions
 from pulumi_azure_native import authorization
 
 from components.azure.api import Balancers, Name
+from components.azure.existing import ExistingVnet
 from components.azure.firewall import Firewall
 from components.azure.identity import Identity
 from components.azure.machines import AdministratorLogin, MachineInputs, cloud_machines
@@ -26,7 +27,11 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     plan, child = context.plan, ResourceOptions(parent=parent)
     client = authorization.get_client_config_output(opts=InvokeOptions(parent=parent))
     place = ResourceGroup(context, opts=child).place
-    network = Network(context, place, opts=child)
+    network = (
+        ExistingVnet(context, client.subscription_id, opts=child)
+        if plan.network.existing
+        else Network(context, place, opts=child)
+    )
     vault = Vault(context, client.tenant_id, network, place, opts=child)
     storage = Storage(context, network, place, vault.resource, opts=child)
     identity = Identity(context, storage, vault, client.subscription_id, place, opts=child)

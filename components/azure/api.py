@@ -7,7 +7,7 @@ from pulumi import Output, ResourceOptions
 from pulumi_azure_native import network as azure
 from pulumi_azure_native import privatedns
 
-from components.azure.network import Network
+from components.azure.network import UsableNetwork
 from components.azure.place import Place, public_address
 from components.wiring.context import ClusterContext
 
@@ -21,7 +21,7 @@ class Name(pulumi.ComponentResource):
     """A private zone with the endpoint's name. Machines find the API by it, so it exists before they do."""
 
     def __init__(
-        self, context: ClusterContext, network: Network, place: Place, opts: ResourceOptions | None = None
+        self, context: ClusterContext, network: UsableNetwork, place: Place, opts: ResourceOptions | None = None
     ) -> None:
         name, endpoint = context.plan.name, context.plan.endpoint
         super().__init__("mullion:azure:Name", name, {"host": endpoint.host}, opts)
@@ -63,7 +63,7 @@ class Balancers(pulumi.ComponentResource):
     """Backend pools that the control plane's interfaces are in."""
 
     def __init__(
-        self, context: ClusterContext, network: Network, place: Place, opts: ResourceOptions | None = None
+        self, context: ClusterContext, network: UsableNetwork, place: Place, opts: ResourceOptions | None = None
     ) -> None:
         name, endpoint = context.plan.name, context.plan.endpoint
         super().__init__("mullion:azure:Balancers", name, {"public": endpoint.public}, opts)

@@ -15,7 +15,7 @@ from pulumi_azure_native import compute, network
 from components.azure.firewall import Firewall
 from components.azure.identity import Identity
 from components.azure.images import reference
-from components.azure.network import Network
+from components.azure.network import UsableNetwork
 from components.azure.place import Place, public_address
 from components.catalogue import instance_sizes
 from components.node.windows_system import ADMINISTRATOR
@@ -74,7 +74,7 @@ class MachineInputs:
 
     context: ClusterContext
     place: Place
-    network: Network
+    network: UsableNetwork
     firewall: Firewall
     identity: Identity
     login: AdministratorLogin

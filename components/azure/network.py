@@ -15,12 +15,14 @@ SERVICES = ("Microsoft.Storage", "Microsoft.KeyVault")
 """Service endpoints of the subnets: the stores' network rules then recognise requests from these subnets."""
 
 
-class Network(pulumi.ComponentResource):
-    """A virtual network with the planned subnets, and NAT gateways where planned."""
+class UsableNetwork(pulumi.ComponentResource):
+    """A virtual network that machines can use: Mullion's, or the user's (components/azure/existing.py)."""
 
     network_id: Output[str]
     subnet_ids: list[Output[str]]
     """Ids of the machines' subnets, by zone."""
+    distinct_subnets: list[Output[str]]
+    """The same ids, each once: a subnet of the user may serve several zones."""
     zone_names: Output[list[str]]
     """Names of the planned zones."""
     balanced_zones: Output[list[str]]
@@ -28,7 +30,11 @@ class Network(pulumi.ComponentResource):
     table: azure.RouteTable | None
     """Route table for pods in l2bridge mode."""
     routes: list[pulumi.Resource]
-    """Subnets with their NAT gateways: machines have no connection before these exist."""
+    """Subnets with their NAT gateways: machines have no connection before these exist. Empty for the user's network."""
+
+
+class Network(UsableNetwork):
+    """A virtual network with the planned subnets, and NAT gateways where planned."""
 
     def __init__(self, context: ClusterContext, place: Place, opts: ResourceOptions | None = None) -> None:
         """Raises RunError if the layout changed."""
@@ -70,7 +76,7 @@ class Network(pulumi.ComponentResource):
                 **place.within,
             )
         self.routes = [*subnets.values()]
-        self.subnet_ids = [subnet.id for subnet in subnets.values()]
+        self.subnet_ids = self.distinct_subnets = [subnet.id for subnet in subnets.values()]
         ids = {subnet: resource.id for subnet, resource in subnets.items()}
         self.register_outputs({"network_id": self.network_id, "subnet_ids": ids})
 

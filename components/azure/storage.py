@@ -13,7 +13,7 @@ from pulumi import Input, Output, ResourceOptions
 from pulumi_azure_native import keyvault
 from pulumi_azure_native import storage as azure
 
-from components.azure.network import Network
+from components.azure.network import UsableNetwork
 from components.azure.place import Place
 from components.azure.place import place as resource_group
 from components.checks.ranges import PRIVATE
@@ -73,7 +73,7 @@ class Storage(Stores):
     def __init__(
         self,
         context: ClusterContext,
-        network: Network,
+        network: UsableNetwork,
         place: Place,
         before_blobs: pulumi.Resource,
         opts: ResourceOptions | None = None,
@@ -86,7 +86,7 @@ class Storage(Stores):
         name, plan, target = context.plan.name, context.plan, context.target
         groups = [group.name for group in plan.machine_groups]
         super().__init__("mullion:azure:Storage", name, {"groups": groups}, opts)
-        self._context, self._cluster, self._subnets, self._place = context, name, network.subnet_ids, place
+        self._context, self._cluster, self._subnets, self._place = context, name, network.distinct_subnets, place
         self._before_blobs = before_blobs
         keep = ResourceOptions(parent=self, retain_on_delete=plan.spec.expires is None)
         bundles, held = self._account("bundles", place, ResourceOptions(parent=self))
@@ -202,7 +202,7 @@ class Vault(pulumi.ComponentResource):
         self,
         context: ClusterContext,
         tenant: Output[str],
-        network: Network,
+        network: UsableNetwork,
         place: Place,
         opts: ResourceOptions | None = None,
     ) -> None:
@@ -217,7 +217,7 @@ class Vault(pulumi.ComponentResource):
             "network_acls": {
                 "default_action": "Deny",
                 "bypass": "AzureServices",
-                "virtual_network_rules": [{"id": each} for each in network.subnet_ids],
+                "virtual_network_rules": [{"id": each} for each in network.distinct_subnets],
             },
         }
         vault = keyvault.Vault(

@@ -8,6 +8,7 @@ from components.checks import (
     downloads,
     egress,
     eviction,
+    existing_network,
     extra_arguments,
     gates,
     harmful_config,
@@ -34,7 +35,7 @@ from components.spec.report import Problem, Severity
 TABLES: dict[str, tuple[Check, ...]] = {
     "IP plan": ranges.CHECKS + addresses.CHECKS,
     "Region": region.CHECKS,
-    "Network": network.CHECKS,
+    "Network": network.CHECKS + existing_network.CHECKS,
     "API access": api.CHECKS + pod_security.CHECKS,
     "Proxy and authorities": egress.CHECKS,
     "Control plane": control_plane.CHECKS,

@@ -124,7 +124,8 @@ def _regional_nat(subject: Subject) -> Iterator[Finding]:
 def _single_nat(subject: Subject) -> Iterator[Finding]:
     net = subject.spec.network
     zonal = not subject.spec.cloud.facts.regional_nat
-    if zonal and net.egress is Egress.NAT and net.nat_gateways is NatGateways.SINGLE and net.zones > 1:
+    created = zonal and not net.existing and net.egress is Egress.NAT
+    if created and net.nat_gateways is NatGateways.SINGLE and net.zones > 1:
         yield at("network", "nat_gateways", zones=net.zones)
 
 
@@ -260,7 +261,7 @@ CHECKS = (
     ),
     warning(
         "single-nat-gateway",
-        "network.nat_gateways network.egress network.zones cloud",
+        "network.nat_gateways network.egress network.zones network.existing cloud",
         _single_nat,
         "one NAT gateway serves {zones} zones: if its zone fails, machines in the other zones lose the internet",
         "write nat_gateways: zonal, or acknowledge this warning to pay for one gateway only",

@@ -15,14 +15,6 @@ _PoolUsed = Callable[[Pool], bool]
 
 CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     (
-        "existing-network",
-        "network.existing",
-        lambda s: s.network.existing is not None,
-        "an existing network",
-        "remove existing: Mullion creates a network",
-        "",
-    ),
-    (
         "cloud-controller",
         "cloud_controller",
         lambda s: s.cloud_controller is CloudController.EXTERNAL,

@@ -4,6 +4,7 @@ import pulumi
 from pulumi import Output, ResourceOptions
 
 from components.gcp.api import Addresses, Balancers, Name
+from components.gcp.existing import ExistingVpcNetwork
 from components.gcp.firewall import Firewall
 from components.gcp.identity import Identity
 from components.gcp.images import lookup
@@ -26,7 +27,11 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     """Register every resource of the cluster under `parent`."""
     plan, child, here = context.plan, ResourceOptions(parent=parent), place(parent)
     images = Images(context, lookup(here.region), opts=child)
-    network = Network(context, here, images.zone_names, opts=child)
+    network = (
+        ExistingVpcNetwork(context, images.zone_names, opts=child)
+        if plan.network.existing
+        else Network(context, here, images.zone_names, opts=child)
+    )
     storage = Storage(context, here, opts=child)
     identity = Identity(context, here, storage, opts=child)
     firewall = Firewall(context, network, opts=child)

@@ -7,7 +7,7 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
-from components.gcp.network import Network
+from components.gcp.network import UsableNetwork
 from components.gcp.place import Place
 from components.plan import Machine
 from components.wiring.context import ClusterContext
@@ -19,7 +19,7 @@ DRAINING_SECONDS = 30
 class Name(pulumi.ComponentResource):
     """A private zone with the endpoint's name. Machines find the API by it, so it exists before they do."""
 
-    def __init__(self, context: ClusterContext, network: Network, opts: ResourceOptions | None = None) -> None:
+    def __init__(self, context: ClusterContext, network: UsableNetwork, opts: ResourceOptions | None = None) -> None:
         name, endpoint = context.plan.name, context.plan.endpoint
         super().__init__("mullion:gcp:Name", name, {"host": endpoint.host}, opts)
         zone = gcp.dns.ManagedZone(
@@ -53,7 +53,7 @@ class Addresses(pulumi.ComponentResource):
     """Addresses of the planned load balancers by scheme: INTERNAL, EXTERNAL."""
 
     def __init__(
-        self, context: ClusterContext, place: Place, network: Network, opts: ResourceOptions | None = None
+        self, context: ClusterContext, place: Place, network: UsableNetwork, opts: ResourceOptions | None = None
     ) -> None:
         name, endpoint = context.plan.name, context.plan.endpoint
         super().__init__("mullion:gcp:Addresses", name, {"public": endpoint.public}, opts)
@@ -89,7 +89,7 @@ class Balancers(pulumi.ComponentResource):
         self,
         context: ClusterContext,
         place: Place,
-        network: Network,
+        network: UsableNetwork,
         addresses: Addresses,
         instances: Mapping[Machine, gcp.compute.Instance],
         opts: ResourceOptions | None = None,

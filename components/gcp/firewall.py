@@ -11,7 +11,7 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import ResourceOptions
 
-from components.gcp.network import Network
+from components.gcp.network import UsableNetwork
 from components.naming import within
 from components.topology.firewall import ALL_PORTS, NODES, Rule, SecurityGroup
 from components.wiring.context import ClusterContext
@@ -30,7 +30,7 @@ class Firewall(pulumi.ComponentResource):
 
     rules: list[pulumi.Resource]
 
-    def __init__(self, context: ClusterContext, network: Network, opts: ResourceOptions | None = None) -> None:
+    def __init__(self, context: ClusterContext, network: UsableNetwork, opts: ResourceOptions | None = None) -> None:
         name, self._network = context.plan.name, network
         self._tag = partial(network_tag, name)
         super().__init__("mullion:gcp:Firewall", name, {"groups": [group.value for group in NODES]}, opts)
@@ -51,6 +51,7 @@ class Firewall(pulumi.ComponentResource):
             name,
             name=within(LONGEST_NAME, name.replace(".", "-")),
             network=self._network.network_id,
+            project=self._network.project,
             description=rule.why,
             direction="INGRESS" if rule.ingress else "EGRESS",
             allows=[allowed],

@@ -10,7 +10,7 @@ from pulumi import Output
 
 from components.catalogue import instance_sizes
 from components.gcp.firewall import network_tag
-from components.gcp.network import Network
+from components.gcp.network import UsableNetwork
 from components.spec.models import OperatingSystem
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import LaunchData
@@ -36,7 +36,7 @@ class MachineInputs:
     """Outputs of other components that every instance takes as arguments."""
 
     context: ClusterContext
-    network: Network
+    network: UsableNetwork
     accounts: Mapping[str, Output[str]]
     """E-mail addresses of service accounts by name of the identity."""
     images: Mapping[OperatingSystem, Output[str]]

@@ -16,19 +16,26 @@ PORTS_PER_MACHINE = 256
 connections to one registry."""
 
 
-class Network(pulumi.ComponentResource):
-    """A network with the planned subnetworks, a default route, and NAT where planned."""
+class UsableNetwork(pulumi.ComponentResource):
+    """A network that machines can use: Mullion's, or the user's (components/gcp/existing.py)."""
 
     network_id: Output[str]
     """Id of the network."""
-    subnet_ids: Mapping[str, Output[str]]
-    """Ids of the subnetworks, by planned name (machines-0)."""
+    project: str | None = None
+    """Project of the user's network, in which firewall rules and routes are created; None: the provider's."""
     machine_subnets: list[Output[str]]
     """Ids of the subnetworks, by zone."""
     zone_names: Output[list[str]]
     """Names of the planned zones."""
     routes: list[pulumi.Resource]
-    """Default route and NAT: machines have no connection to the internet before these exist."""
+    """Default route and NAT: machines have no connection to the internet before these exist. Empty for the user's."""
+
+
+class Network(UsableNetwork):
+    """A network with the planned subnetworks, a default route, and NAT where planned."""
+
+    subnet_ids: Mapping[str, Output[str]]
+    """Ids of the subnetworks, by planned name (machines-0)."""
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import ResourceOptions
 
-from components.gcp.network import Network
+from components.gcp.network import UsableNetwork
 from components.plan import Machine
 from components.wiring.context import ClusterContext
 
@@ -20,7 +20,7 @@ class PodRoutes(pulumi.ComponentResource):
     def __init__(
         self,
         context: ClusterContext,
-        network: Network,
+        network: UsableNetwork,
         instances: Mapping[Machine, gcp.compute.Instance],
         opts: ResourceOptions | None = None,
     ) -> None:
@@ -32,6 +32,7 @@ class PodRoutes(pulumi.ComponentResource):
                 full,
                 name=full,
                 network=network.network_id,
+                project=network.project,
                 dest_range=str(machine.pods),
                 next_hop_ip=str(machine.address),
                 opts=ResourceOptions(parent=self, depends_on=[instance]),

@@ -13,18 +13,22 @@ SPARE_BYTES = 1024
 
 def address_problems(network: NetworkPlan, spec: ClusterSpec) -> Iterator[Problem]:
     """Yield a problem if the workers do not fit into the node range, else one for each two overlapping pools."""
+    existing = spec.network.existing
+    ranges = ", ".join(str(subnet.range) for subnet in existing.subnets) if existing else str(network.cidr)
+    larger = "larger subnets" if existing else "a larger network.nodes"
     room, workers = capacity(network), sum(pool.count for pool in spec.pools.values())
     largest = max((-(-pool.count // network.zones) for pool in spec.pools.values()), default=0)
     if max(workers, largest * network.zones) > room:
+        most = "" if existing else " (up to a /16)"
         yield _error(
             "node-range-full",
-            "network.nodes",
-            f"{workers} workers do not fit: {network.cidr} has addresses for {room} in {network.zones} zones",
-            "a larger network.nodes (up to a /16), or fewer machines",
+            "network.existing.subnets" if existing else "network.nodes",
+            f"{workers} workers do not fit: {ranges} has addresses for {room} in {network.zones} zones",
+            f"{larger}{most}, or fewer machines",
         )
         return
     for meeting in meetings(network, spec.pools):
-        free = f"slot: {meeting.free}" if meeting.free is not None else "a larger network.nodes"
+        free = f"slot: {meeting.free}" if meeting.free is not None else larger
         yield _error(
             "pool-addresses-meet",
             f"pools.{meeting.second}.slot",

@@ -9,6 +9,7 @@ from ipaddress import IPv4Network
 from typing import Any, cast
 
 from components.clouds import CLOUDS
+from components.spec.options import Model
 
 SIZES: dict[str, dict[str, str]] = {
     cloud: {"linux": facts.linux_size, "windows": facts.windows_size} for cloud, facts in CLOUDS.items()
@@ -76,11 +77,34 @@ def _filled(data: dict[str, Any], **missing: Any) -> dict[str, Any]:
     return {**data, **{key: value for key, value in missing.items() if data.get(key) is None}}
 
 
+def _existing_subnets(existing: Any) -> list[Any]:
+    """Return the subnets of an existing network as written; empty if there is none, or if they have another shape."""
+    network = existing.model_dump() if isinstance(existing, Model) else _mapping(existing)
+    subnets = (network or {}).get("subnets")
+    return cast(list[Any], subnets) if isinstance(subnets, list) else []
+
+
+def around(existing: Any) -> str | None:
+    """Return the smallest range with all subnets of an existing network; None if their ranges cannot be read."""
+    try:
+        ranges = [IPv4Network(str(each["range"])) for each in _existing_subnets(existing)]
+    except (ValueError, TypeError, KeyError):
+        return None
+    if not ranges:
+        return None
+    whole = ranges[0]
+    while not all(each.subnet_of(whole) for each in ranges):
+        whole = whole.supernet()
+    return str(whole)
+
+
 def network(data: Any) -> Any:
     """Fill in the ranges by the mode, and the DNS address by the service range."""
     written = _mapping(data)
     if written is None:
         return data
+    if (nodes := around(written.get("existing"))) is not None:
+        written = _filled(written, nodes=nodes)
     mode = written.get("mode")
     written = _filled(written, **RANGES.get(str(getattr(mode, "value", mode)), RANGES["overlay"]))
     if written.get("dns") is not None:
@@ -156,6 +180,10 @@ def cluster(data: Any) -> Any:
     if net is not None:
         several = control_plane is not None and control_plane.get("count", 1) != 1
         nat = _value(net.get("egress", "nat")) == "nat"
-        zonal = several and nat and not (facts and facts.regional_nat)
-        filled["network"] = _filled(net, zones=3 if several else 1, nat_gateways="zonal" if zonal else "single")
+        subnets = len(_existing_subnets(net.get("existing")))
+        zonal = several and nat and not subnets and not (facts and facts.regional_nat)
+        # a subnet of AWS is in one zone
+        by_subnets = subnets > 1 or (subnets and facts and facts.edge_subnets)
+        zones = min(subnets, 3) if by_subnets else 3 if several else 1
+        filled["network"] = _filled(net, zones=zones, nat_gateways="zonal" if zonal else "single")
     return filled

@@ -26,6 +26,7 @@ from components.spec.choices import (
     Runtime,
     System,
 )
+from components.spec.existing import ExistingNetwork, ExistingSubnet
 from components.spec.options import (
     Addons,
     ArtifactEntry,
@@ -52,6 +53,7 @@ __all__ = [
     "ControlPlane",
     "Egress",
     "ExistingNetwork",
+    "ExistingSubnet",
     "Gate",
     "KubeProxy",
     "Kubeadm",
@@ -76,15 +78,6 @@ __all__ = [
 ]
 
 
-class ExistingNetwork(Model):
-    """A network that you own and in which the cluster is built."""
-
-    network: str
-    """Id of the VPC (AWS), VNet (Azure) or VPC network (GCP)."""
-    subnets: list[str]
-    """Ids of the subnets for machines, one per zone."""
-
-
 class Network(Model):
     """Address ranges, network mode, zones and egress."""
 
@@ -95,7 +88,7 @@ class Network(Model):
     services: IPv4Network = IPv4Network("10.96.0.0/12")
     """Range of the cluster IPs of Services (IPP-01)."""
     nodes: IPv4Network
-    """Range of the cloud network, with the machines' addresses. Default: 10.20.0.0/16; l2bridge: 10.20.0.0/22."""
+    """Range of the cloud network. Default: 10.20.0.0/16; l2bridge: 10.20.0.0/22; else around `existing`."""
     dns: IPv4Address
     """Cluster IP of the DNS Service. Default: the tenth address of `services` (IPP-06)."""
     domain: str = "cluster.local"
@@ -105,7 +98,7 @@ class Network(Model):
     port: int = 4789
     """UDP port of VXLAN, 4789 (Windows has no other, FLN-02)."""
     zones: Annotated[int, Field(ge=1, le=3)]
-    """Number of availability zones. Default: 1 with one control-plane machine, else 3."""
+    """Number of availability zones. Default: 1 with one control-plane machine, else 3; or one per existing subnet."""
     zone_names: list[str] = []
     """Names of the availability zones. Default: the first of the region, looked up at the first `up`, then kept."""
     egress: Egress = Egress.NAT
@@ -119,7 +112,7 @@ class Network(Model):
     route_limit: Annotated[int, Field(ge=1)] | None = None
     """Quota of routes in one route table of your account, for l2bridge. Default: AWS 500, Azure 400, GCP 250."""
     existing: ExistingNetwork | None = None
-    """An existing network to build in, instead of a new one."""
+    """A network of yours to build in, instead of a new one."""
 
     @model_validator(mode="before")
     @classmethod

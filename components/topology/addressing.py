@@ -2,6 +2,7 @@
 
 The node range is divided into quarters. The first holds the edge subnets (NAT gateways, public load balancers), each
 other quarter the machines of one zone. So a change of the number of pools, machines or edge subnets changes no address.
+In an existing network the user's subnets take the place of the quarters; one subnet for several zones is divided.
 
 A worker's address depends only on its pool's name and its index: each pool starts at a slot (a block of addresses, the
 same in every zone) that its name or the option `slot` decides. So the order of pools has no effect, and scaling a pool
@@ -9,13 +10,13 @@ never moves another. Two pools can overlap; planning then names both and a free 
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
 
-from components.spec.models import ApiAccess, Cloud, Egress, NatGateways, Network, Pool
+from components.spec.models import ApiAccess, Cloud, Egress, ExistingNetwork, ExistingSubnet, NatGateways, Network, Pool
 
 LARGEST_PREFIX, SMALLEST_PREFIX = 16, 22
 """Prefix lengths of the node range: an AWS VPC has at most a /16; in less than a /22 an edge subnet (a sixteenth) would
@@ -92,6 +93,8 @@ class NetworkPlan:
     subnets: tuple[Subnet, ...]
     tables: tuple[RouteTable, ...]
     gateways: tuple[NatGateway, ...]
+    existing: bool = False
+    """Whether network, subnets and routes are the user's; then there are no route tables and gateways."""
 
     @cached_property
     def by_name(self) -> Mapping[str, Subnet]:
@@ -109,6 +112,11 @@ class NetworkPlan:
         return tuple(each for each in self.subnets if each.name.startswith("machines"))
 
     @property
+    def smallest(self) -> IPv4Network:
+        """Range of the smallest of the machines' subnets, which decides the slots."""
+        return max((each.cidr for each in self.machines), key=lambda cidr: cidr.prefixlen)
+
+    @property
     def machine_tables(self) -> tuple[str, ...]:
         """Names of the route tables of machines' subnets."""
         names = {subnet.name for subnet in self.machines}
@@ -117,6 +125,8 @@ class NetworkPlan:
 
 def network_plan(network: Network, access: ApiAccess, cloud: Cloud) -> NetworkPlan:
     """Return subnets, route tables and NAT gateways. The node range must be a /16 to /22, which a check ensures."""
+    if network.existing:
+        return _existing_plan(network, network.existing)
     quarters = list(network.nodes.subnets(prefixlen_diff=2))
     edges = list(quarters[0].subnets(prefixlen_diff=2))
     public = network.egress is Egress.PUBLIC
@@ -139,6 +149,22 @@ def network_plan(network: Network, access: ApiAccess, cloud: Cloud) -> NetworkPl
     return NetworkPlan(
         network.nodes, network.zones, tuple(network.zone_names), (*edge, *machines), tuple(tables), tuple(gateways)
     )
+
+
+def zone_ranges(subnets: Sequence[ExistingSubnet], zones: int) -> list[IPv4Network]:
+    """Return the range of each zone in existing subnets: a subnet each, or parts of a single one of equal size."""
+    ranges = [subnet.range for subnet in subnets]
+    if len(ranges) == 1 and zones > 1:
+        more = min((zones - 1).bit_length(), ranges[0].max_prefixlen - ranges[0].prefixlen)
+        ranges = list(ranges[0].subnets(prefixlen_diff=more))
+    return ranges[:zones]
+
+
+def _existing_plan(network: Network, existing: ExistingNetwork) -> NetworkPlan:
+    public = network.egress is Egress.PUBLIC
+    ranges = zone_ranges(existing.subnets, network.zones)
+    subnets = tuple(Subnet(f"machines-{zone}", zone, cidr, public) for zone, cidr in enumerate(ranges))
+    return NetworkPlan(network.nodes, network.zones, tuple(network.zone_names), subnets, (), (), existing=True)
 
 
 def control_plane_address(plan: NetworkPlan, index: int) -> IPv4Address:
@@ -193,7 +219,7 @@ class Slots:
 
 def worker_addresses(plan: NetworkPlan, name: str, pool: Pool) -> list[IPv4Address]:
     """Return the fixed addresses of a pool's machines by index; consecutive machines are in different zones."""
-    slots = Slots.of(plan.machines[0].cidr)
+    slots = Slots.of(plan.smallest)
     first = slots.start(name, pool.slot) * slots.size
     area = slots.count * slots.size
     firsts = [int(each.cidr.network_address) + WORKER_OFFSET for each in plan.machines]
@@ -212,13 +238,13 @@ class Meeting:
 
 def capacity(plan: NetworkPlan) -> int:
     """Return how many workers a cluster can have in this network."""
-    slots = Slots.of(plan.machines[0].cidr)
+    slots = Slots.of(plan.smallest)
     return slots.count * slots.size * plan.zones
 
 
 def meetings(plan: NetworkPlan, pools: Mapping[str, Pool]) -> Iterable[Meeting]:
     """Yield the pairs of pools that would share addresses, the smaller pool second."""
-    slots = Slots.of(plan.machines[0].cidr)
+    slots = Slots.of(plan.smallest)
     need = {name: -(-pool.count // plan.zones) for name, pool in pools.items()}
     taken = {name: slots.taken(slots.start(name, pools[name].slot), need[name]) for name in pools}
     order = sorted(pools, key=lambda name: (-need[name], name))

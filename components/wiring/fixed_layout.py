@@ -26,6 +26,7 @@ NETWORK_OPTIONS = {
     "mode": "network.mode",
     "pods": "network.pods",
     "services": "network.services",
+    "existing": "network.existing",
 }
 """Option of the stack file, by key of the layout. The default of network.zones depends on control_plane.count."""
 
@@ -47,6 +48,8 @@ def fixed_layout(
 
 def _layout(plan: NetworkPlan, zones: Output[list[str]], network: Network) -> dict[str, Any]:
     """Return the layout of a planned network in these zones."""
+    existing = network.existing
+    listed = [existing.network, *(f"{each.id} {each.range}" for each in existing.subnets)] if existing else []
     return {
         "nodes": str(plan.cidr),
         "zones": str(plan.zones),
@@ -55,13 +58,14 @@ def _layout(plan: NetworkPlan, zones: Output[list[str]], network: Network) -> di
         "mode": network.mode.value,
         "pods": str(network.pods),
         "services": str(network.services),
+        **({"existing": listed} if listed else {}),
     }
 
 
 def _same(kept: dict[str, Any], planned: dict[str, Any]) -> dict[str, Any]:
     changed = [key for key in NETWORK_OPTIONS if kept.get(key) != planned.get(key)]
     if changed:
-        lines = [f"{NETWORK_OPTIONS[key]}: {_text(kept[key])}   (not {_text(planned[key])})" for key in changed]
+        lines = [f"{NETWORK_OPTIONS[key]}: {_text(kept.get(key))}   (not {_text(planned.get(key))})" for key in changed]
         raise pulumi.RunError(
             "the network layout of a cluster cannot change while it exists; nothing was changed. "
             "Write the values that the cluster was built with, or remove it and build it again:\n  "

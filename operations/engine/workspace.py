@@ -181,8 +181,16 @@ def sandbox_config(name: str) -> dict[str, Any]:
 
     config = stack_files.config(name)
     kept = (CLUSTER, *cloud_tables.KEYS)
-    here = {TARGET: target.SANDBOX, BOOTED: boot_site.api(name)}
+    here = {TARGET: target.SANDBOX, BOOTED: boot_site.api(name), **_subscription(config)}
     return {key: config[key] for key in kept if key in config} | {key: each for key, each in here.items() if each}
+
+
+def _subscription(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return the setting for the subscription of an existing network on Azure, because machines must be in it too."""
+    cluster: Mapping[str, Any] = config.get(CLUSTER) or {}
+    existing = (cluster.get("network") or {}).get("existing") or {}
+    parts = str(existing.get("network") or "").split("/")
+    return {"azure-native:subscriptionId": parts[2]} if parts[1:2] == ["subscriptions"] and len(parts) > 2 else {}
 
 
 def _salt(copy: Path) -> dict[str, str]:

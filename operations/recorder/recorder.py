@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import Context
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pulumi
@@ -21,7 +22,8 @@ from pulumi.runtime.proto import engine_pb2, resource_pb2
 from pulumi.runtime.stack import run_in_stack
 
 from components import clouds
-from operations.recorder import cloud_answers
+from components.stack_files.stack import CLUSTER
+from operations.recorder import cloud_answers, network_answers
 from operations.recorder.lean import lean
 from operations.stacks.paths import REPOSITORY
 from sandbox.values import decode, decode_map, encode
@@ -168,6 +170,8 @@ def _record(name: str, config: Mapping[str, Any], preview: bool, program: Callab
     keys = [facts.region_key for facts in clouds.CLOUDS.values()]
     region = next((str(config[key]) for key in keys if config.get(key)), "")
     monitor = _Monitor(name, region, preview, recording)
+    cluster = config.get(CLUSTER)
+    monitor.answers = network_answers.answers(name, cluster) if isinstance(cluster, Mapping) else {}
     configure(Settings(PROJECT, name, monitor, _Engine(recording), dry_run=preview, root_directory=str(REPOSITORY)))
     settings.SETTINGS.callbacks = _Hooks()  # type: ignore[assignment]  # or the SDK would serve them to an engine
     set_all_config({key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()})
@@ -206,6 +210,9 @@ class _Loop(asyncio.SelectorEventLoop):
 
 class _Monitor:
     """The engine's resource monitor; method names are the protocol's."""
+
+    answers: network_answers.Answers = MappingProxyType({})
+    """Answers to lookups of the stack's own network."""
 
     def __init__(self, stack: str, region: str, preview: bool, recording: Recording) -> None:
         self._region, self._preview, self._recording = region, preview, recording
@@ -246,7 +253,7 @@ class _Monitor:
         return empty_pb2.Empty()
 
     def Invoke(self, request: Any) -> Any:  # noqa: N802
-        answer = cloud_answers.invoked(request.tok, self._region, decode_map(request.args))
+        answer = cloud_answers.invoked(request.tok, self._region, decode_map(request.args), self.answers)
         fields: dict[str, Any] = {"return": encode(answer).struct_value}
         return resource_pb2.ResourceInvokeResponse(**fields)
 

@@ -1,6 +1,6 @@
 """The cloud description of Azure for the sandbox."""
 
-from sandbox.azure import boot_obstacles
+from sandbox.azure import boot_obstacles, network_reads
 from sandbox.azure.failures import FAILURES
 from sandbox.azure.functions import FUNCTIONS, READS
 from sandbox.azure.latencies import LATENCIES
@@ -22,7 +22,7 @@ AZURE = CLOUD = Cloud(
     tagging=TAGGING,
     failures=FAILURES,
     settle=boot_obstacles.settle,
-    reads=READS,
+    reads={**READS, **network_reads.READS},
     region="location",
     project="subscriptionId",
     deletes_first=True,  # pulumi-azure-native, provider.go: Diff

@@ -1,7 +1,7 @@
 """The cloud description of GCP for the sandbox."""
 
 from sandbox.cloud import Cloud
-from sandbox.gcp import boot_obstacles
+from sandbox.gcp import boot_obstacles, network_reads
 from sandbox.gcp.failures import FAILURES
 from sandbox.gcp.functions import FUNCTIONS, READS
 from sandbox.gcp.labels import TAGGING
@@ -22,6 +22,6 @@ GCP = CLOUD = Cloud(
     tagging=TAGGING,
     failures=FAILURES,
     settle=boot_obstacles.settle,
-    reads=READS,
+    reads={**READS, **network_reads.READS},
     project="project",
 )

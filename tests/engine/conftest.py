@@ -20,6 +20,7 @@ from operations.clouds import cloud_tables
 from operations.engine import state, workspace
 from operations.stacks.paths import REPOSITORY
 from sandbox.cloud_state import CloudState
+from tests import existing_networks
 
 from .things import THINGS
 
@@ -49,18 +50,28 @@ class Run:
 
 
 class Stack:
-    """A copy of one stack file of the repository, with a sandbox, a state and an engine home of its own."""
+    """A copy of one stack file of the repository, with a sandbox, a state and an engine home of its own.
+
+    CLOUD-existing is CLOUD-prod in a network of the user, which the sandbox has from the beginning.
+    """
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name, self.folder, self.log = name, folder, list[str]()
         self._built: dict[str, Any] | None = None
         self._file = folder / "work" / "stacks" / f"Pulumi.{name}.yaml"
+        cloud, _, kind = name.partition("-")
+        existing = kind == existing_networks.KIND
         self._file.parent.mkdir(parents=True)
         shutil.copy(REPOSITORY / "Pulumi.yaml", folder / "work")
-        self._settings = yaml.safe_load((REPOSITORY / "stacks" / self._file.name).read_text())
+        source = f"Pulumi.{cloud}-prod.yaml" if existing else self._file.name
+        self._settings = yaml.safe_load((REPOSITORY / "stacks" / source).read_text())
+        if existing:
+            merge(self._settings["config"][CLUSTER], existing_networks.fields(cloud))
         self._settings["config"]["mullion:world"] = "sandbox"
         self.edit()
         environment = workspace.prepare(folder)
+        if existing:
+            existing_networks.create(folder / "world.db", name, self._settings["config"]).close()
         space = auto.LocalWorkspace(str(folder / "work"), environment["PULUMI_HOME"], self._program, environment)
         self._stack = workspace.Run(name, space, StackInitMode.CREATE_OR_SELECT)
 

@@ -7,12 +7,16 @@ from typing import Any
 import pytest
 
 from operations.clouds import cloud_tables
+from tests import existing_networks
 from tests.seed import SEED
 
 CLOUDS = tuple(cloud_tables.CLOUDS)
 KINDS = ("dev", "ci", "prod")
 STACKS = (*(f"{cloud}-{kind}" for cloud in CLOUDS for kind in KINDS), "aws-docker")
 """Stacks of `make soak`."""
+
+EXISTING = tuple(f"{cloud}-{existing_networks.KIND}" for cloud in CLOUDS)
+"""Stacks in a network of the user, which only tests/engine/conftest.py can build."""
 
 SAMPLED = "sampled"
 
@@ -30,7 +34,7 @@ def each(kind: str) -> list[Any]:
 def stack(parameter: str, what: str) -> str:
     """Return the stack of a parameter. what: name of the test, so that the tests of a run draw different clouds."""
     kind = parameter.partition("-")[2]
-    drawn = random.Random(f"{SEED} {what}").choice([each for each in STACKS if each.endswith(f"-{kind}")])
+    drawn = random.Random(f"{SEED} {what}").choice([each for each in (*STACKS, *EXISTING) if each.endswith(f"-{kind}")])
     name = drawn if parameter.startswith(SAMPLED) else parameter
     print(f"MULLION_SEED={SEED}: {what} on {name}")  # noqa: T201 - pytest shows it where the test fails
     return name

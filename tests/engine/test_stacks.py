@@ -6,15 +6,19 @@ from typing import Any
 
 import pytest
 
+from sandbox.existing_network import is_yours
+from tests import existing_networks
+
 from . import sampling
 from .conftest import Run, Stack
 from .things import THINGS
 
 pytestmark = pytest.mark.engine
 
-DRAWN = sampling.two((*sampling.KINDS, "docker"))
+DRAWN = sampling.two((*sampling.KINDS, "docker", existing_networks.KIND))
 """Kinds of stacks of `make test`; `make soak` takes all stacks."""
-STACKS = (*DRAWN, *(pytest.param(each, marks=pytest.mark.soak) for each in sampling.STACKS))
+ALL = (*sampling.STACKS, *sampling.EXISTING)
+STACKS = (*DRAWN, *(pytest.param(each, marks=pytest.mark.soak) for each in ALL))
 
 
 class Life:
@@ -22,13 +26,15 @@ class Life:
 
     def __init__(self, stack: Stack) -> None:
         self.stack = stack
+        self.network = existing_networks.yours(stack.cloud_state)
         self.preview = stack.preview()
         self.up = stack.up()
         self.first_machines = stack.machines()
         self.secrets = stack.secrets_of_the_state()
         self.again = stack.up()
         self.down = stack.down()
-        self.left = [(each.type, each.id) for each in stack.cloud_state.resources()]
+        self.left = [(each.type, each.id) for each in stack.cloud_state.resources() if not is_yours(each.urn)]
+        self.network_left = existing_networks.yours(stack.cloud_state)
         self.state_left = stack.state().get("resources", [])
         self.second = stack.up()
         self.second_machines = stack.machines()
@@ -56,6 +62,11 @@ def test_down_deletes_everything_except_snapshots(life: Life) -> None:
     assert len(life.left) == len(kept), "one snapshot bucket and its settings"
     assert all("snapshots" in id for _, id in life.left)
     assert life.state_left == []
+
+
+def test_the_network_of_the_user_is_unchanged_after_up_and_down(life: Life) -> None:
+    assert bool(life.network) is life.stack.name.endswith(existing_networks.KIND)
+    assert life.network_left == life.network
 
 
 def test_the_same_name_can_be_built_again(life: Life) -> None:

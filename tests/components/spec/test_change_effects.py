@@ -75,8 +75,10 @@ VALUES: dict[str, Any] = {
     "network.outside": ["192.168.0.0/16"],
     "network.neighbour_pods": ["10.128.0.0/16"],
     "network.route_limit": 100,
-    "network.existing.network": "vpc-1",
-    "network.existing.subnets": ["subnet-2"],
+    "network.existing.network": "vpc-0fedcba9876543210",
+    "network.existing.subnets": [{"id": "subnet-0123456789abcdef4", "range": "10.20.8.0/22"}],
+    "network.existing.public_subnets": ["subnet-0fedcba9876543210"],
+    "network.existing.private_zone": "Z0123456789ABCDEFGHIJ",
     "api.access": "public",
     "api.allow": ["203.0.113.0/24"],
     "api.oidc.issuer": "https://login.example.com/other",
@@ -142,7 +144,21 @@ VALUES: dict[str, Any] = {
 }
 """Another value for each option."""
 
+EXISTING: dict[str, Any] = {
+    "network": {
+        "existing": {
+            "network": "vpc-0123456789abcdef0",
+            "subnets": [{"id": "subnet-0123456789abcdef0", "range": "10.20.4.0/22"}],
+        }
+    }
+}
+
 CONTEXT: dict[str, dict[str, Any]] = {
+    **{f"network.existing.{option}": EXISTING for option in ("network", "subnets", "private_zone")},
+    "network.existing.public_subnets": {
+        "network": {"existing": {**EXISTING["network"]["existing"], "public_subnets": ["subnet-0fedcba987654321f"]}},
+        "api": {"access": "public", "allow": ["203.0.113.0/24"]},
+    },
     "network.mode": ROUTED,
     "api.allow": {"api": {"access": "public", "allow": ["198.51.100.0/24"]}},
     **{
@@ -209,7 +225,9 @@ def planned(document: dict[str, Any]) -> ClusterPlan:
 
 def layout(plan: ClusterPlan) -> list[str]:
     network = plan.spec.network
-    values = {"nodes": plan.network.cidr, "zones": plan.network.zones}
+    existing = network.existing
+    kept = (existing.network, existing.subnets) if existing else None
+    values = {"nodes": plan.network.cidr, "zones": plan.network.zones, "existing": kept}
     return [str(values.get(key, getattr(network, key))) for key in NETWORK_OPTIONS]
 
 

@@ -13,6 +13,7 @@ from operations.recorder.recorder import Recording, record
 from sandbox import clouds
 from sandbox.values import Secret
 from tests.components.recorded_wiring import ROOT, config, plan, recording
+from tests.existing_networks import EXISTING
 
 STACKS = (
     *(f"{cloud}-{kind}" for cloud in ("aws", "azure", "gcp") for kind in ("dev", "ci", "prod")),
@@ -58,6 +59,7 @@ PINNED = {
 }
 OPTIONS: dict[str, dict[str, Any]] = {
     "as its file says": {},
+    "existing": {},
     "public": {
         "network": {"egress": "public", "zones": 3},
         "api": {"access": "public", "allow": ["203.0.113.0/24"]},
@@ -76,10 +78,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def _registered(stack: str, options: str) -> Recording:
     """Return the recording of the stack with these options."""
-    if not OPTIONS[options]:
+    if options == "as its file says":
         return recording(stack)
     cloud = stack.partition("-")[0]
-    changes = {**OPTIONS[options], "images": {"windows-2022": PINNED[cloud]}}
+    network = {"network": {"nodes": "10.30.0.0/16", "existing": EXISTING[cloud]}, "control_plane": {"count": 3}}
+    changes = {**(OPTIONS[options] or network), "images": {"windows-2022": PINNED[cloud]}}
     recorded = record(stack, {**config(stack), CLUSTER: merge(config(stack)[CLUSTER], changes)})
     assert recorded.errors == []
     return recorded
@@ -89,7 +92,7 @@ def _registered(stack: str, options: str) -> Recording:
     ("stack", "options"),
     [
         *((stack, "as its file says") for stack in STACKS),
-        *((f"{cloud}-dev", options) for cloud in clouds.CLOUDS for options in OPTIONS if OPTIONS[options]),
+        *((f"{cloud}-dev", options) for cloud in clouds.CLOUDS for options in OPTIONS if options != "as its file says"),
     ],
 )
 def test_every_property_has_the_type_declared_by_the_sdk(stack: str, options: str) -> None:

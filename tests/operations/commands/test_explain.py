@@ -29,7 +29,8 @@ def test_every_option_has_a_page_with_type_change_and_an_example_that_the_models
     example = page.partition("Example:\n")[2].partition("\n\n")[0].replace("NAME", "web")
     cluster = yaml.safe_load(example)["mullion:cluster"]
     if path.startswith("network.existing"):
-        cluster = merged({"network": {"existing": {"network": "vpc-1", "subnets": ["subnet-1"]}}}, cluster)
+        subnets = [{"id": "subnet-1", "range": "10.20.4.0/22"}]
+        cluster = merged({"network": {"existing": {"network": "vpc-1", "subnets": subnets}}}, cluster)
     if path.startswith("api.oidc"):
         cluster = merged({"api": {"oidc": {"issuer": "https://login.example.com", "client": "kubernetes"}}}, cluster)
     ClusterSpec.model_validate(merged(SAMPLE, cluster))

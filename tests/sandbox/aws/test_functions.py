@@ -69,8 +69,8 @@ def test_an_unknown_region_is_refused(invoke, short, arguments) -> None:
 
 
 def test_an_unknown_function_is_refused_by_name(account) -> None:
-    with pytest.raises(Refusal, match="the sandbox has no function aws:ec2/getVpc:getVpc"):
-        account.provider.invoke("aws:ec2/getVpc:getVpc", {})
+    with pytest.raises(Refusal, match="the sandbox has no function aws:ec2/getAmi:getAmi"):
+        account.provider.invoke("aws:ec2/getAmi:getAmi", {})
 
 
 def test_services_are_host_names_or_urls_with_plain_http(account) -> None:

@@ -4,6 +4,7 @@ from tests.components.checks.cases import (
     addresses,
     downloads,
     egress,
+    existing_network,
     machines,
     network,
     open_access,
@@ -16,6 +17,7 @@ from tests.components.checks.cases import (
 CASES = (
     *addresses.CASES,
     *network.CASES,
+    *existing_network.CASES,
     *machines.CASES,
     *scheduling.CASES,
     *versions.CASES,

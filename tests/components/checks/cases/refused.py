@@ -1,11 +1,8 @@
 """What is not built yet, and acknowledgements."""
 
-from tests.components.spec.documents import Case, net, web
-
-_NETWORK = {"network": "vpc-1", "subnets": ["subnet-1"]}
+from tests.components.spec.documents import Case, web
 
 CASES = (
-    Case("not-built-existing-network", net(existing=_NETWORK), "network.existing", net(existing=None)),
     Case(
         "not-built-cloud-controller",
         {"cloud_controller": "external"},

@@ -1,0 +1,131 @@
+"""An existing VPC: looked up, never changed."""
+
+import asyncio
+from typing import Any
+
+import pulumi
+from pulumi import Output, ResourceOptions
+from pulumi_aws import _utilities
+
+from components.aws.network import UsableNetwork
+from components.naming import zone_name
+from components.spec.models import Egress
+from components.wiring.context import ClusterContext
+from components.wiring.existing_network import Lookups, listed, looked_up
+from components.wiring.fixed_layout import fixed_layout
+
+_ANYWHERE = "0.0.0.0/0"
+_TARGETS = (
+    *("natGatewayId", "transitGatewayId", "networkInterfaceId", "vpcEndpointId", "vpcPeeringConnectionId"),
+    *("localGatewayId", "carrierGatewayId", "coreNetworkArn", "gatewayId"),
+)
+"""Members of a route with its target (provider's schema, getRouteTable)."""
+
+
+class ExistingVpc(UsableNetwork):
+    """The user's VPC and subnets."""
+
+    def __init__(self, context: ClusterContext, opts: ResourceOptions | None = None) -> None:
+        """Raises RunError if the VPC does not fit, or the layout changed."""
+        name, plan = context.plan.name, context.plan.network
+        super().__init__("mullion:aws:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
+        lookups = Lookups(self, _utilities.get_version(), context.plan.spec)
+        existing = lookups.existing
+        self.zone_names, _ = fixed_layout(context.plan, looked_up(lookups, lambda: look(lookups, name)), self)
+        self.vpc_id = self.zone_names.apply(lambda _: existing.network)
+        self.machine_subnets = [self.zone_names.apply(lambda _, id_=subnet.id: id_) for subnet in existing.subnets]
+        self.edge_subnets = [self.zone_names.apply(lambda _, id_=id_: id_) for id_ in existing.public_subnets]
+        self.gateways, self.table_ids, self.routes = [], {}, list[pulumi.Resource]()
+        self.private_zone = Output.from_input(existing.private_zone) if existing.private_zone else None
+        self.register_outputs({"vpc_id": self.vpc_id, "subnet_ids": self.machine_subnets})
+
+
+async def look(lookups: Lookups, cluster: str) -> list[str]:
+    """Return the zones of the machines' subnets; add problems to the lookups. cluster: its name."""
+    existing = lookups.existing
+    vpc = await lookups.find("network", existing.network, "aws:ec2/getVpc:getVpc", {"id": existing.network})
+    if not vpc:
+        return []
+    await _names(lookups, vpc, zone_name(cluster))
+    lookups.keep_apart([each["cidrBlock"] for each in listed(vpc, "cidrBlockAssociations")] or [vpc["cidrBlock"]])
+    paths = [(f"subnets.{index}", subnet.id) for index, subnet in enumerate(existing.subnets)]
+    paths += [(f"public_subnets.{index}", id_) for index, id_ in enumerate(existing.public_subnets)]
+    found = await asyncio.gather(*(_subnet(lookups, *each) for each in paths))
+    machines = found[: len(existing.subnets)]
+    for index, subnet in enumerate(machines):
+        lookups.compare_range(index, str(subnet.get("cidrBlock", "")))
+    zones = [str(subnet.get("availabilityZone", "")) for subnet in machines]
+    named = lookups.spec.network.zone_names
+    for index, zone in enumerate(zones):
+        where = f"{existing.subnets[index].id} is in zone {zone}"
+        if zone and zone in zones[:index]:
+            lookups.wrong(f"subnets.{index}.id", f"{where}, as is another subnet", "list subnets of other zones")
+        if zone and named and index < len(named) and named[index] != zone:
+            wrong = f"{where}, not in {named[index]}"
+            lookups.wrong(f"subnets.{index}.id", wrong, "list subnets in the order of zone_names, or remove these")
+    return zones
+
+
+async def _names(lookups: Lookups, vpc: dict[str, Any], own: str) -> None:
+    """Look at what the private zone `own` needs: DNS of the VPC, and its owner."""
+    id_, existing = lookups.existing.network, lookups.existing
+    for option in ("enableDnsSupport", "enableDnsHostnames"):
+        if not vpc.get(option):
+            words = "--enable-dns-support" if option == "enableDnsSupport" else "--enable-dns-hostnames"
+            fix = f"let its owner run: aws ec2 modify-vpc-attribute --vpc-id {id_} {words}"
+            lookups.wrong("network", f"{option} of {id_} is off, so private zones are not answered", fix)
+    if existing.private_zone:
+        arguments = {"zoneId": existing.private_zone}
+        zone = await lookups.find("private_zone", existing.private_zone, "aws:route53/getZone:getZone", arguments)
+        if zone and (zone["name"].rstrip(".") != own or not zone["privateZone"]):
+            wrong = f"{existing.private_zone} is not the private zone {own}"
+            lookups.wrong("private_zone", wrong, f"create the private hosted zone {own} for this VPC")
+        return
+    caller = await lookups.find("network", "the account", "aws:index/getCallerIdentity:getCallerIdentity", {})
+    if caller and vpc["ownerId"] != caller["accountId"]:
+        lookups.wrong(
+            "private_zone",
+            f"account {vpc['ownerId']} owns {id_}, so account {caller['accountId']} cannot attach a private zone",
+            f"create the private hosted zone {own}, let the owner associate it with {id_}"
+            " (docs/networks.md), and write its id here",
+        )
+
+
+async def _subnet(lookups: Lookups, path: str, id_: str) -> dict[str, Any]:
+    """Return a subnet, after a look at its VPC and its default route."""
+    vpc, public = lookups.existing.network, path.startswith("public")
+    at = path if public else f"{path}.id"
+    subnet = await lookups.find(at, id_, "aws:ec2/getSubnet:getSubnet", {"id": id_})
+    if not subnet:
+        return {}
+    if subnet["vpcId"] != vpc:
+        lookups.wrong(at, f"{id_} is in {subnet['vpcId']}, not in {vpc}", "write the id of a subnet of this VPC")
+        return {}
+    target = await _default_target(lookups, vpc, id_)
+    if target is None:
+        lookups.warn(f"network.existing.{at}: these credentials cannot read the routes of {id_}")
+        return subnet
+    to_internet = public or lookups.spec.network.egress is Egress.PUBLIC
+    if to_internet and not target.startswith("igw-"):
+        wrong = f"the default route of {id_} leads to {target or 'nothing'}, not to an internet gateway"
+        lookups.wrong(at, wrong, "write the id of a public subnet, or let the VPC's owner change its route table")
+    elif not to_internet and (not target or target.startswith("igw-")):
+        wrong = f"{id_} has no default route that machines without public addresses can use: {target or 'none'}"
+        lookups.wrong(at, wrong, "let its owner route 0.0.0.0/0 to a NAT gateway, a transit gateway or a firewall")
+    return subnet
+
+
+async def _default_target(lookups: Lookups, vpc: str, subnet: str) -> str | None:
+    """Return the target of a subnet's default route; empty if it has none, None if its routes cannot be read."""
+    token, explicit = "aws:ec2/getRouteTables:getRouteTables", [{"name": "association.subnet-id", "values": [subnet]}]
+    main = [{"name": "association.main", "values": ["true"]}, {"name": "vpc-id", "values": [vpc]}]
+    tables = await lookups.optional(token, {"filters": explicit})
+    if tables is not None and not tables["ids"]:
+        tables = await lookups.optional(token, {"filters": main})
+    if not tables or not tables["ids"]:
+        return None
+    table = await lookups.optional("aws:ec2/getRouteTable:getRouteTable", {"routeTableId": tables["ids"][0]})
+    if table is None:
+        return None
+    routes = [each for each in listed(table, "routes") if each.get("cidrBlock") == _ANYWHERE]
+    return next((str(route[target]) for route in routes for target in _TARGETS if route.get(target)), "")

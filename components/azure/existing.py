@@ -1,0 +1,102 @@
+"""An existing virtual network: looked up, never changed."""
+
+import asyncio
+
+import pulumi
+from pulumi import Output, ResourceOptions
+from pulumi_azure_native import _utilities
+
+from components.azure.images import ZONES
+from components.azure.network import SERVICES, UsableNetwork
+from components.spec.models import Egress
+from components.wiring.context import ClusterContext
+from components.wiring.existing_network import Lookups, listed, looked_up
+from components.wiring.fixed_layout import fixed_layout
+
+_SUBSCRIPTION, _GROUP, _NAME, _SUBNET = 2, 4, 8, 10
+"""Places in an id's parts: /subscriptions/ID/resourceGroups/GROUP/providers/.../virtualNetworks/NAME/subnets/NAME."""
+
+
+class ExistingVnet(UsableNetwork):
+    """The user's virtual network and subnets, also of another resource group."""
+
+    def __init__(self, context: ClusterContext, subscription: Output[str], opts: ResourceOptions | None = None) -> None:
+        """Raises RunError if the network does not fit, or the layout changed. subscription: id of the cluster's."""
+        name, plan = context.plan.name, context.plan.network
+        super().__init__("mullion:azure:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
+        lookups = Lookups(self, _utilities.get_version(), context.plan.spec)
+        existing = lookups.existing
+
+        async def zones() -> list[str]:
+            location = pulumi.Config("azure-native").get("location") or ""
+            return await look(lookups, await subscription.future() or "", location, list(plan.zone_names or ZONES))
+
+        self.zone_names, _ = fixed_layout(context.plan, looked_up(lookups, zones), self)
+        self.balanced_zones = self.zone_names if plan.zones == 1 else Output.from_input(list(ZONES))
+        self.network_id = self.zone_names.apply(lambda _: existing.network)
+        ids = [self.zone_names.apply(lambda _, id_=subnet.id: id_) for subnet in existing.subnets]
+        self.distinct_subnets, self.subnet_ids = ids, ids if len(ids) == plan.zones else ids * plan.zones
+        self.table, self.routes = None, list[pulumi.Resource]()
+        self.register_outputs({"network_id": self.network_id, "subnet_ids": ids})
+
+
+async def look(lookups: Lookups, subscription: str, location: str, zones: list[str]) -> list[str]:
+    """Return the zones; add problems to the lookups. subscription, location: the cluster's; "" is unknown."""
+    parts = lookups.existing.network.split("/")
+    if subscription.lower() != parts[_SUBSCRIPTION].lower():
+        # Virtual Network documentation, "Create, change, or delete a network interface": "The virtual network you
+        # select must be in the same subscription as the network interface"
+        lookups.wrong(
+            "network",
+            f"it is in subscription {parts[_SUBSCRIPTION]}, and Azure attaches machines of {subscription} to"
+            " networks of their own subscription only",
+            "build the cluster in the subscription of the network",
+        )
+        return zones
+    arguments = {"resourceGroupName": parts[_GROUP], "virtualNetworkName": parts[_NAME]}
+    token = "azure-native:network:getVirtualNetwork"  # noqa: S105
+    network = await lookups.find("network", parts[_NAME], token, arguments)
+    if not network:
+        return zones
+    lookups.keep_apart(network["addressSpace"]["addressPrefixes"])
+    if location and _plain(location) != _plain(network["location"]):
+        wrong = f"it is in {network['location']}, and machines in {location} need a network of their region"
+        lookups.wrong("network", wrong, f"write azure-native:location: {network['location']}")
+    options: dict[str, list[str]] = network.get("dhcpOptions") or {}
+    if servers := options.get("dnsServers"):
+        lookups.warn(
+            f"network.existing.network has name servers of its own ({', '.join(servers)}): machines find the API"
+            " only if these forward names of mullion.internal to 168.63.129.16"
+        )
+    count = len(lookups.existing.subnets)
+    await asyncio.gather(*(_subnet(lookups, index, arguments) for index in range(count)))
+    return zones
+
+
+async def _subnet(lookups: Lookups, index: int, network: dict[str, str]) -> None:
+    name, path = lookups.existing.subnets[index].id.split("/")[_SUBNET], f"subnets.{index}.id"
+    arguments = {**network, "subnetName": name}
+    subnet = await lookups.find(path, f"subnet {name}", "azure-native:network:getSubnet", arguments)
+    if not subnet:
+        return
+    ranges: list[str] = [subnet.get("addressPrefix") or "", *(subnet.get("addressPrefixes") or [])]
+    lookups.compare_range(index, next((each for each in ranges if each and ":" not in each), ""))
+    missing = set(SERVICES) - {each["service"] for each in listed(subnet, "serviceEndpoints")}
+    if missing:
+        fix = f"let its owner run: az network vnet subnet update -g {network['resourceGroupName']}"
+        fix += f" --vnet-name {network['virtualNetworkName']} -n {name} --service-endpoints {' '.join(SERVICES)}"
+        reason = f"{name} has no service endpoint for {', '.join(sorted(missing))}: the stores refuse its machines"
+        lookups.wrong(path, reason, fix)
+    if delegated := [each.get("serviceName", "a service") for each in listed(subnet, "delegations")]:
+        reason = f"{name} is delegated to {', '.join(delegated)}, and takes no machines"
+        lookups.wrong(path, reason, "write the id of a subnet without delegation")
+    attached = subnet.get("natGateway") or subnet.get("routeTable")
+    closed = not attached and subnet.get("defaultOutboundAccess") is False
+    if lookups.spec.network.egress is Egress.NAT and closed:
+        reason = f"{name} has no NAT gateway, no route table and no default outbound access"
+        lookups.wrong(path, reason, "let its owner attach a NAT gateway, or a route table that leads to a firewall")
+
+
+def _plain(location: str) -> str:
+    """Return a location's name as ids have it: West Europe is westeurope."""
+    return location.replace(" ", "").lower()

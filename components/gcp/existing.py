@@ -1,0 +1,77 @@
+"""An existing VPC network, also of a host project (Shared VPC): looked up, never changed."""
+
+import asyncio
+
+import pulumi
+from pulumi import Output, ResourceOptions
+from pulumi_gcp import _utilities
+
+from components.gcp.network import UsableNetwork
+from components.spec.models import Egress
+from components.wiring.context import ClusterContext
+from components.wiring.existing_network import Lookups, listed, looked_up
+from components.wiring.fixed_layout import fixed_layout
+
+
+class ExistingVpcNetwork(UsableNetwork):
+    """The user's network and subnetworks. Firewall rules and routes are created in the network's project."""
+
+    def __init__(
+        self, context: ClusterContext, zone_names: Output[list[str]], opts: ResourceOptions | None = None
+    ) -> None:
+        """zone_names: of the region. Raises RunError if the network does not fit, or the layout changed."""
+        name, plan = context.plan.name, context.plan.network
+        super().__init__("mullion:gcp:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
+        lookups = Lookups(self, _utilities.get_version(), context.plan.spec)
+        existing, looked = lookups.existing, looked_up(lookups, lambda: look(lookups))
+        zones = Output.all(zone_names, looked).apply(lambda found: list(found[0]))
+        self.zone_names, _ = fixed_layout(context.plan, zones, self)
+        self.network_id = self.zone_names.apply(lambda _: existing.network)
+        ids = [self.zone_names.apply(lambda _, id_=subnet.id: id_) for subnet in existing.subnets]
+        self.machine_subnets = ids if len(ids) == plan.zones else ids * plan.zones
+        self.project, self.routes = existing.network.split("/")[1], list[pulumi.Resource]()
+        self.register_outputs({"network_id": self.network_id, "subnet_ids": ids})
+
+
+async def look(lookups: Lookups) -> list[str]:
+    """Add problems to the lookups; return no zones, which the region has."""
+    existing = lookups.existing
+    _, project, _, _, name = existing.network.split("/")
+    token = "gcp:compute/getNetwork:getNetwork"  # noqa: S105
+    network = await lookups.find("network", existing.network, token, {"name": name, "project": project})
+    if network:
+        await asyncio.gather(*(_subnetwork(lookups, index) for index in range(len(existing.subnets))))
+        if lookups.spec.network.egress is Egress.NAT:
+            await _nat(lookups, project)
+    return []
+
+
+async def _subnetwork(lookups: Lookups, index: int) -> None:
+    subnet, path = lookups.existing.subnets[index], f"subnets.{index}.id"
+    _, project, _, region, _, name = subnet.id.split("/")
+    arguments = {"name": name, "project": project, "region": region}
+    found = await lookups.find(path, subnet.id, "gcp:compute/getSubnetwork:getSubnetwork", arguments)
+    if not found:
+        return
+    if not str(found["network"]).endswith(f"/{lookups.existing.network}"):
+        wrong = f"{subnet.id} is in {found['network']}, not in {lookups.existing.network}"
+        lookups.wrong(path, wrong, "write the id of a subnetwork of this network")
+        return
+    lookups.compare_range(index, str(found["ipCidrRange"]))
+    ranges = [subnet.range, *(each["ipCidrRange"] for each in listed(found, "secondaryIpRanges"))]
+    lookups.keep_apart(map(str, ranges))
+
+
+async def _nat(lookups: Lookups, project: str) -> None:
+    """Warn if no router of the network has Cloud NAT; a firewall or a proxy may be the way out instead."""
+    region = lookups.existing.subnets[0].id.split("/")[3]
+    token = "gcp:compute/getRouters:getRouters"  # noqa: S105
+    found = await lookups.optional(token, {"project": project, "region": region})
+    if found is None:
+        return
+    own = [each for each in listed(found, "routers") if str(each["network"]).endswith(f"/{lookups.existing.network}")]
+    if not any(each.get("nats") for each in own):
+        lookups.warn(
+            f"network.existing.network: no router in {region} has Cloud NAT. Machines have no public addresses, so they"
+            " need another way to the internet; without one they do not boot"
+        )

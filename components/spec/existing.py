@@ -1,0 +1,27 @@
+"""Options of a network that the user owns."""
+
+from ipaddress import IPv4Network
+
+from components.spec.options import Model
+
+
+class ExistingSubnet(Model):
+    """A subnet that you own and in which machines are built."""
+
+    id: str
+    """Id of the subnet: subnet-... (AWS), /subscriptions/.../subnets/NAME (Azure), projects/.../subnetworks/NAME."""
+    range: IPv4Network
+    """Range of the subnet; machines have fixed addresses in it, so nothing else may use addresses of this subnet."""
+
+
+class ExistingNetwork(Model):
+    """A network that you own and in which the cluster is built. Mullion changes, tags and deletes nothing of it."""
+
+    network: str
+    """Id of the network: vpc-... (AWS), /subscriptions/.../virtualNetworks/NAME (Azure), projects/.../networks/NAME."""
+    subnets: list[ExistingSubnet]
+    """Subnets of machines, one per zone; on Azure and GCP one may serve all zones."""
+    public_subnets: list[str] = []
+    """AWS only: ids of subnets with a route to an internet gateway, for the load balancer of a public API."""
+    private_zone: str | None = None
+    """AWS only: id of the private hosted zone NAME.mullion.internal, if another account owns the VPC."""

@@ -1,0 +1,30 @@
+"""`mullion sandbox network`: creates in a stack's sandbox the network that its file names in network.existing."""
+
+from components import naming
+from operations.console.exits import Exit, Stop
+from operations.engine.workspace import prepare
+from operations.stacks import stack_files, target
+
+
+def create(name: str) -> None:
+    """Create the network in the sandbox. Raises Stop if the stack has none, or if the sandbox has it already."""
+    from sandbox import existing_network
+    from sandbox.cloud import Refusal
+    from sandbox.cloud_state import CloudState
+
+    stack = stack_files.load(name)
+    existing = stack.spec.network.existing
+    if existing is None:
+        raise Stop(Exit.USAGE, f"stack {name} has no network.existing: its network is created by `mullion up`")
+    prepare(target.sandbox_folder(name))
+    cloud_state = CloudState(target.cloud_state_file(name))
+    try:
+        if any(existing_network.is_yours(each.urn) for each in cloud_state.resources()):
+            raise Stop(Exit.REFUSED, f"the sandbox of {name} has a network of yours already; nothing was changed")
+        existing_network.create(cloud_state, stack.spec, stack.region, naming.zone_name(name))
+        made = [each for each in cloud_state.resources() if existing_network.is_yours(each.urn)]
+    except Refusal as refusal:
+        raise Stop(Exit.FAILED, f"the sandbox refuses the network of {name}: {refusal}") from refusal
+    finally:
+        cloud_state.close()
+    print(f"{len(made)} resources of your network are in the sandbox of {name}: {existing.network}")

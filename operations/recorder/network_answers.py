@@ -1,0 +1,81 @@
+"""Answers to lookups of an existing network: it is as the stack file says."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from components.naming import zone_name
+from components.spec.defaults import around
+from operations.recorder import cloud_answers
+
+Answers = Mapping[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]]
+
+
+def answers(stack: str, cluster: Mapping[str, Any]) -> Answers:
+    """Return functions of region and arguments, by token; none if the cluster gets a network of its own."""
+    network: Mapping[str, Any] = cluster.get("network") or {}
+    existing: Mapping[str, Any] = network.get("existing") or {}
+    readable = all(
+        isinstance(each, Mapping) and {"id", "range"} <= each.keys() for each in existing.get("subnets") or ()
+    )
+    if not existing.get("subnets") or not readable:
+        return {}
+    whole = str(network.get("nodes") or around(existing))
+    return {**_aws(stack, network, existing, whole), **_azure(existing, whole), **_gcp(existing)}
+
+
+def _aws(stack: str, network: Mapping[str, Any], existing: Mapping[str, Any], whole: str) -> Answers:
+    listed, public = existing["subnets"], network.get("egress") == "public"
+    owner = "111111111111" if existing.get("private_zone") else cloud_answers.ACCOUNT
+    dns = {"enableDnsSupport": True, "enableDnsHostnames": True}
+
+    def subnet(region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        index = next((place for place, each in enumerate(listed) if each["id"] == asked["id"]), None)
+        if index is None:
+            return {"id": asked["id"], "vpcId": existing["network"]}
+        zones = network.get("zone_names") or [f"{region}{letter}" for letter in "abc"]
+        found = {"cidrBlock": str(listed[index]["range"]), "availabilityZone": zones[index]}
+        return {"id": asked["id"], "vpcId": existing["network"], **found}
+
+    def table(_: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        own = asked["routeTableId"].removeprefix("rtb-") in (each["id"] for each in listed)
+        target = {"natGatewayId": "nat-0123456789abcdef0"} if own and not public else {"gatewayId": "igw-01234567"}
+        return {"routes": [{"cidrBlock": "0.0.0.0/0", **target}]}
+
+    return {
+        "aws:ec2/getVpc:getVpc": lambda _, asked: {"id": asked["id"], "cidrBlock": whole, "ownerId": owner, **dns},
+        "aws:ec2/getSubnet:getSubnet": subnet,
+        "aws:ec2/getRouteTables:getRouteTables": lambda _, asked: {"ids": [f"rtb-{asked['filters'][0]['values'][0]}"]},
+        "aws:ec2/getRouteTable:getRouteTable": table,
+        "aws:route53/getZone:getZone": lambda *_: {"name": zone_name(stack), "privateZone": True},
+    }
+
+
+def _azure(existing: Mapping[str, Any], whole: str) -> Answers:
+    parts = [*str(existing["network"]).split("/"), "", "", ""]
+    ranges = {each["id"].rpartition("/")[2]: str(each["range"]) for each in existing["subnets"]}
+    services = [{"service": f"Microsoft.{name}"} for name in ("Storage", "KeyVault")]
+    client = cloud_answers.INVOKES["azure-native:authorization:getClientConfig"]
+    return {
+        "azure-native:authorization:getClientConfig": lambda *asked: {**client(*asked), "subscriptionId": parts[2]},
+        "azure-native:network:getVirtualNetwork": lambda region, _: {
+            "addressSpace": {"addressPrefixes": [whole]},
+            "location": region,
+        },
+        "azure-native:network:getSubnet": lambda _, asked: {
+            "addressPrefix": ranges[asked["subnetName"]],
+            "serviceEndpoints": services,
+        },
+    }
+
+
+def _gcp(existing: Mapping[str, Any]) -> Answers:
+    link = f"https://www.googleapis.com/compute/v1/{existing['network']}"
+    ranges = {each["id"].rpartition("/")[2]: str(each["range"]) for each in existing["subnets"]}
+    return {
+        "gcp:compute/getNetwork:getNetwork": lambda *_: {"selfLink": link},
+        "gcp:compute/getSubnetwork:getSubnetwork": lambda _, asked: {
+            "network": link,
+            "ipCidrRange": ranges[asked["name"]],
+        },
+        "gcp:compute/getRouters:getRouters": lambda *_: {"routers": [{"network": link, "nats": [{"name": "nat"}]}]},
+    }

@@ -1,0 +1,142 @@
+"""Reads of VPCs, subnets, route tables and hosted zones, as the provider's functions return them."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sandbox.aws.network import ASSOCIATION, ROUTE, SUBNET, TABLE, VPC
+from sandbox.aws.route53 import ZONE
+from sandbox.cloud import Place, Refusal
+from sandbox.cloud_state import CloudState, Record
+
+_LOCAL = "local"
+"""Target of the route to the VPC's own range."""
+_ROUTE_MEMBERS = (
+    *("carrierGatewayId", "coreNetworkArn", "destinationPrefixListId", "egressOnlyGatewayId", "gatewayId"),
+    *("instanceId", "ipv6CidrBlock", "localGatewayId", "natGatewayId", "networkInterfaceId", "odbNetworkArn"),
+    *("transitGatewayId", "vpcEndpointId", "vpcPeeringConnectionId"),
+)
+
+
+def _found(cloud_state: CloudState, place: Place, type: str, id: str, prefix: str, what: str) -> Record:
+    """Return a resource of the region. Raises Refusal for a malformed id, and if there is none."""
+    if not re.fullmatch(rf"{prefix}-([0-9a-f]{{8}}|[0-9a-f]{{17}})", id):
+        code = {"vpc": "InvalidVpcID", "subnet": "InvalidSubnetID", "rtb": "InvalidRouteTableID"}[prefix]
+        raise Refusal(f"{code}.Malformed", f'Invalid id: "{id}" (expecting "{prefix}-...")')
+    found = cloud_state.find(type, id)
+    if found is None or found.region != place.region:
+        # terraform-provider-aws, tfresource.SingularDataSourceFindError
+        raise Refusal("NotFound", f"no matching {what} found")
+    return found
+
+
+def _only(arguments: Mapping[str, Any], *known: str) -> None:
+    if more := sorted(set(arguments) - {*known, "region"}):
+        raise Refusal("InvalidArgument", f"the sandbox knows {', '.join(known)} here, not {', '.join(more)}")
+
+
+def vpc(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """ec2.getVpc by its id."""
+    _only(arguments, "id")
+    found = _found(cloud_state, place, VPC, arguments["id"], "vpc", "EC2 VPC")
+    names = (
+        "arn",
+        "cidrBlock",
+        "enableDnsSupport",
+        "enableDnsHostnames",
+        "instanceTenancy",
+        "ownerId",
+        "dhcpOptionsId",
+    )
+    known = {name: found.outputs.get(name) for name in (*names, "mainRouteTableId")}
+    association = {"associationId": f"vpc-cidr-assoc-{found.id[4:]}", "state": "associated"}
+    blocks = [{**association, "cidrBlock": found.inputs["cidrBlock"]}]
+    return known | {
+        "id": found.id,
+        "cidrBlockAssociations": blocks,
+        "default": False,
+        "region": place.region,
+        "state": "available",
+        "tags": found.tags,
+    }
+
+
+def subnet(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """ec2.getSubnet by its id."""
+    _only(arguments, "id")
+    found = _found(cloud_state, place, SUBNET, arguments["id"], "subnet", "EC2 Subnet")
+    names = ("arn", "availabilityZone", "availabilityZoneId", "cidrBlock", "mapPublicIpOnLaunch", "ownerId", "vpcId")
+    known = {name: found.outputs.get(name) for name in names}
+    return known | {"id": found.id, "region": place.region, "state": "available", "tags": found.tags}
+
+
+def route_tables(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """ec2.getRouteTables: ids by filters; none if no table matches."""
+    _only(arguments, "filters", "vpcId")
+    tests = {each["name"]: each["values"] for each in arguments.get("filters") or []}
+    if wrong := sorted(set(tests) - {"association.subnet-id", "association.main", "vpc-id"}):
+        raise Refusal("InvalidParameterValue", f"The filter '{wrong[0]}' is invalid")
+    networks = [one for one in cloud_state.resources(VPC) if one.region == place.region]
+    wanted = [arguments["vpcId"]] if arguments.get("vpcId") else tests.get("vpc-id", [one.id for one in networks])
+    if "association.main" in tests:
+        main = [one.outputs["mainRouteTableId"] for one in networks if one.id in wanted]
+        return {
+            "id": place.region,
+            "ids": main if tests["association.main"] == ["true"] else [],
+            "region": place.region,
+        }
+    tables = [one for one in cloud_state.resources(TABLE) if one.inputs["vpcId"] in wanted]
+    if "association.subnet-id" in tests:
+        joined = [one.inputs for one in cloud_state.resources(ASSOCIATION)]
+        ids = {one["routeTableId"] for one in joined if one.get("subnetId") in tests["association.subnet-id"]}
+        tables = [one for one in tables if one.id in ids]
+    return {"id": place.region, "ids": [one.id for one in tables], "region": place.region}
+
+
+def route_table(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """ec2.getRouteTable by its id. A VPC's main table has the local route alone."""
+    _only(arguments, "routeTableId")
+    id = arguments["routeTableId"]
+    network = next((one for one in cloud_state.resources(VPC) if one.outputs["mainRouteTableId"] == id), None)
+    routes: list[Record] = []
+    if network is None:
+        table = _found(cloud_state, place, TABLE, id, "rtb", "EC2 Route Table")
+        network = cloud_state.find(VPC, table.inputs["vpcId"])
+        routes = [one for one in cloud_state.referrers(TABLE, id) if one.type == ROUTE]
+    local = {"cidrBlock": network.inputs["cidrBlock"], "gatewayId": _LOCAL} if network else {}
+    rows = [
+        local,
+        *(
+            {"cidrBlock": one.inputs.get("destinationCidrBlock", "")}
+            | {name: one.inputs.get(name) for name in _ROUTE_MEMBERS}
+            for one in routes
+        ),
+    ]
+    shown = [{name: row.get(name) or "" for name in ("cidrBlock", *_ROUTE_MEMBERS)} for row in rows]
+    vpc_id = network.id if network else ""
+    return {"id": id, "routeTableId": id, "routes": shown, "vpcId": vpc_id, "region": place.region}
+
+
+def zone(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """route53.getZone by its id."""
+    _only(arguments, "zoneId")
+    found = cloud_state.find(ZONE, arguments["zoneId"])
+    if found is None:
+        raise Refusal("NoSuchHostedZone", f"No hosted zone found with ID: {arguments['zoneId']}")
+    return {
+        "id": found.id,
+        "zoneId": found.id,
+        "name": found.inputs["name"],
+        "privateZone": bool(found.inputs.get("vpcs")),
+        "comment": found.inputs.get("comment", ""),
+        "tags": found.tags,
+    }
+
+
+READS: dict[str, Callable[[CloudState, Place, dict[str, Any]], dict[str, Any]]] = {
+    "aws:ec2/getVpc:getVpc": vpc,
+    "aws:ec2/getSubnet:getSubnet": subnet,
+    "aws:ec2/getRouteTables:getRouteTables": route_tables,
+    "aws:ec2/getRouteTable:getRouteTable": route_table,
+    "aws:route53/getZone:getZone": zone,
+}

@@ -1,0 +1,50 @@
+"""A network of the user on each cloud, for stacks that are built in it."""
+
+from typing import Any
+
+from components import naming
+from components.stack_files.stack import CLUSTER, read_stack
+from sandbox import existing_network
+from sandbox.azure.regions import SUBSCRIPTION
+from sandbox.cloud_state import CloudState, Record
+
+_VNET = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/net/providers/Microsoft.Network/virtualNetworks/shared"
+
+EXISTING: dict[str, dict[str, Any]] = {
+    "aws": {
+        "network": "vpc-0123456789abcdef0",
+        "subnets": [
+            {"id": "subnet-0123456789abcdef1", "range": "10.30.64.0/20"},
+            {"id": "subnet-0123456789abcdef2", "range": "10.30.128.0/21"},
+            {"id": "subnet-0123456789abcdef3", "range": "10.30.192.0/20"},
+        ],
+    },
+    # one subnet for three zones
+    "azure": {"network": _VNET, "subnets": [{"id": f"{_VNET}/subnets/nodes", "range": "10.30.0.0/20"}]},
+    # of another project (Shared VPC)
+    "gcp": {
+        "network": "projects/host-project/global/networks/shared",
+        "subnets": [{"id": "projects/host-project/regions/europe-west1/subnetworks/nodes", "range": "10.30.0.0/20"}],
+    },
+}
+"""network.existing of the prod stack, by cloud."""
+
+KIND = "existing"
+
+
+def fields(cloud: str) -> dict[str, Any]:
+    """Return changes of the prod stack of a cloud; None removes an option."""
+    return {"network": {"nodes": None, "nat_gateways": None, "existing": EXISTING[cloud]}}
+
+
+def create(path: Any, stack: str, config: dict[str, Any]) -> CloudState:
+    """Create the network in the sandbox with this file; return its cloud state."""
+    found, cloud_state = read_stack(stack, {"gcp:project": "our-project", **config}), CloudState(path)
+    assert config[CLUSTER]["network"]["existing"]
+    existing_network.create(cloud_state, found.spec, found.region, naming.zone_name(stack))
+    return cloud_state
+
+
+def yours(cloud_state: CloudState) -> list[Record]:
+    """Return the resources of the user's network."""
+    return [each for each in cloud_state.resources() if existing_network.is_yours(each.urn)]
