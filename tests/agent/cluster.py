@@ -11,6 +11,7 @@ KINDS = {
     "/api/v1/nodes": ("v1", "Node"),
     "/api/v1/namespaces/kube-system/configmaps": ("v1", "ConfigMap"),
     "/api/v1/namespaces/kube-system/pods": ("v1", "Pod"),
+    "/apis/apps/v1/namespaces/kube-system/deployments": ("apps/v1", "Deployment"),
     "/api/v1/secrets": ("v1", "Secret"),
     "/api/v1/namespaces/default/secrets": ("v1", "Secret"),
     "/api/v1/namespaces/kube-system/secrets": ("v1", "Secret"),

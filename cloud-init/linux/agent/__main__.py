@@ -23,6 +23,7 @@ from run import Run
 from agent import (
     announcements,
     configuration,
+    dns,
     documents,
     epochs,
     etcd,
@@ -114,6 +115,7 @@ class Agent:
             ("joins", 10, lambda: announcements.reconcile(seen)),
             ("revocations", 10, lambda: revocations.reconcile(seen)),
             ("nodes", 15, lambda: members.reconcile(seen)),
+            ("dns", 60, lambda: dns.reconcile(seen)),
             ("tokens", 300, lambda: tokens.reconcile(self.run, self.told)),
             ("epoch", 300, lambda: epochs.reconcile(self.run, self.told)),
             ("secrets", 30, lambda: keys.rewrite(seen.api, self.told, self.following.controllers)),
