@@ -75,7 +75,7 @@ class Identity(pulumi.ComponentResource):
         name = context.plan.name
         named = identities(context.plan)
         super().__init__("mullion:azure:Identity", name, {"identities": list(named)}, opts)
-        self._cluster, self._place = name, place
+        self._cluster, self._place, self._vault = name, place, vault.resource
         self._scopes = {**storage.containers, **vault.secrets, "": place.id}
         roles = Output.concat("/subscriptions/", subscription, "/providers/Microsoft.Authorization/roleDefinitions/")
         self._roles = {key: Output.concat(roles, id_) for key, id_ in BUILT_IN.items()}
@@ -127,5 +127,7 @@ class Identity(pulumi.ComponentResource):
             principal_type="ServicePrincipal",
             condition=limited,
             condition_version=CONDITION_VERSION if limited else None,
-            opts=ResourceOptions(parent=self),
+            # a new custom role cannot be assigned for 30 to 60 seconds (RoleDefinitionDoesNotExist, MicrosoftDocs/
+            # azure-docs#99810), and the vault takes longer
+            opts=ResourceOptions(parent=self, depends_on=[self._vault] if role in ROLES else None),
         )

@@ -192,7 +192,7 @@ class Vault(pulumi.ComponentResource):
     """A key vault that only the cluster's subnets can reach; the provider writes through Resource Manager."""
 
     secrets: Mapping[str, Output[str]]
-    """Ids of the secrets by name."""
+    """Ids of the secrets by name. Azure has no secret `join` until the control plane writes it."""
     url: Output[str]
     """URL of the vault; resolves once its secrets have their values."""
     resource: pulumi.Resource
@@ -227,8 +227,8 @@ class Vault(pulumi.ComponentResource):
             **place.here(self, keyvault.Vault, full, ResourceOptions(parent=self, protect=context.plan.spec.protect)),
         )
         self.resource = vault
-        written = [
-            keyvault.Secret(
+        written = {
+            key: keyvault.Secret(
                 f"{name}-{key}",
                 secret_name=key,
                 vault_name=vault.name,
@@ -239,10 +239,14 @@ class Vault(pulumi.ComponentResource):
                 **place.within,
             ).id
             for key, value in generated.stored.items()
-        ]
+        }
         self.secrets = {key: Output.concat(vault.id, "/secrets/", key) for key in SECRETS.values()}
+        # the same id, once the secret exists: Azure may refuse a role at a secret that does not
+        self.secrets |= {
+            key: Output.all(self.secrets[key], id_).apply(lambda ids: str(ids[0])) for key, id_ in written.items()
+        }
         address = vault.properties.apply(lambda current: current.vault_uri or "")
-        self.url = Output.all(address, *written).apply(
+        self.url = Output.all(address, *written.values()).apply(
             lambda values: service_url("secret_service", values[0].rstrip("/"), context.target)
         )
         self.register_outputs({"url": self.url})

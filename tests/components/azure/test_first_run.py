@@ -15,6 +15,30 @@ def test_blobs_wait_for_the_vault_so_that_the_accounts_network_rules_have_taken_
     assert all(vault.urn in blob.request.dependencies for blob in blobs)
 
 
+ROLE, ASSIGNMENT = (f"azure-native:authorization:Role{what}" for what in ("Definition", "Assignment"))
+
+
+def test_new_roles_are_assigned_after_the_vault_because_azure_does_not_know_them_for_a_minute() -> None:
+    found = recording("azure-dev")
+    [vault] = of(found, "azure-native:keyvault:Vault").values()
+    roles = of(found, ROLE).values()
+    custom = [each for each in of(found, ASSIGNMENT).values() if each.dependencies & {role.urn for role in roles}]
+    assert len(custom) >= len(roles)
+    assert all(vault.urn in assignment.dependencies for assignment in custom)
+    assert all(vault.urn not in role.dependencies for role in roles), "they are created before it"
+
+
+def test_roles_at_a_secret_that_the_program_writes_wait_for_it() -> None:
+    found = recording("azure-dev")
+    for name, secret in of(found, "azure-native:keyvault:Secret").items():
+        key = name.removeprefix("azure-dev-")
+        there = [
+            each for each in of(found, ASSIGNMENT).values() if str(each.inputs["scope"]).endswith(f"/secrets/{key}")
+        ]
+        assert there, key
+        assert all(secret.urn in assignment.dependencies for assignment in there)
+
+
 def test_azure_names_the_disks_so_that_a_new_machine_does_not_wait_for_the_old_one() -> None:
     for machine in of(recording("azure-dev"), MACHINE).values():
         assert "name" not in machine.inputs["storageProfile"]["osDisk"]
