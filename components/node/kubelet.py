@@ -6,7 +6,7 @@ from typing import Any
 from components import releases
 from components.catalogue import instance_sizes, node_reserves
 from components.node import registries, runtime
-from components.node.kinds import ref
+from components.node.kinds import Step, ref, step
 from components.node.layout import LAYOUTS, LINUX, WHOLE_KUBELET_CONFIG, WINDOWS
 from components.node.merge import merge
 from components.node.role import Role
@@ -103,6 +103,14 @@ def path(role: Role) -> str:
     """Return the path of the kubelet's configuration; on Linux it is kubeadm's file if kubeadm takes a patch."""
     whole = not role.os.is_windows and not role.release.kubelet_patch
     return WHOLE_KUBELET_CONFIG if whole else LAYOUTS[role.system].kubelet_config
+
+
+def private_configuration(role: Role) -> Step:
+    """Return the step that closes the kubelet's configuration to others than root: kubeadm writes it with mode 0644.
+
+    Required by CIS Kubernetes Benchmark 4.1.9.
+    """
+    return step("access", "kubelet-config-access", path=path(role), access="private")
 
 
 def flags(role: Role) -> list[Any]:

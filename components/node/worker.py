@@ -1,6 +1,6 @@
 """Node plans of workers: Linux joins with kubeadm, Windows with the kubelet's TLS bootstrap."""
 
-from components.node import downloads, joining, kubeadm, network, proxy, runtime, system, windows_system
+from components.node import downloads, joining, kubeadm, kubelet, network, proxy, runtime, system, windows_system
 from components.node.kinds import ref, step
 from components.node.layout import LINUX, STATE
 from components.node.plan import Phase, Scope
@@ -37,6 +37,7 @@ def linux(role: Role) -> tuple[Phase, ...]:
                     timeout_seconds=1800,
                 ),
                 kubeadm.join(role, done=f"{STATE}/joined"),
+                kubelet.private_configuration(role),
             ),
         ),
         Phase(

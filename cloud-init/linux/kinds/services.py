@@ -7,6 +7,8 @@ from failure import Failure
 from run import Run, Step
 from writing import write_whole
 
+from kinds.files import written
+
 UNIT = """[Unit]
 Description={description}
 StartLimitIntervalSec=0
@@ -19,6 +21,8 @@ RestartSec={restart}
 WantedBy=multi-user.target
 """
 FOLDER = "/etc/systemd/system"
+UNIT_MODE = 0o600
+"""Mode of unit files: their environment may name an account of a proxy (CIS Kubernetes Benchmark 4.1.1)."""
 PROPERTIES = ("UnitFileState", "ActiveState", "NeedDaemonReload")
 STARTS = {"auto": "restart", "boot": "try-restart"}
 """systemctl verb by the step's `start`; with boot, another program starts the service the first time."""
@@ -103,9 +107,13 @@ def unit_path(run: Run, name: str) -> Path:
 
 
 def unit_written(run: Run, name: str, text: str) -> bool:
-    """Return whether the unit file is as planned."""
-    path = unit_path(run, name)
-    return path.is_file() and path.read_text() == text
+    """Return whether the unit file has this text and UNIT_MODE."""
+    return written(unit_path(run, name), text.encode(), UNIT_MODE)
+
+
+def write_unit(run: Run, name: str, text: str) -> None:
+    """Write the unit file atomically."""
+    write_whole(unit_path(run, name), text.encode(), UNIT_MODE)
 
 
 def service_holds(run: Run, step: Step) -> bool:
@@ -122,7 +130,7 @@ def make_service(run: Run, step: Step) -> None:
     """Write and enable the unit, restart it, and record the digest it was started with."""
     name, read = f"{step['service']}.service", read_by(run, step)
     if not unit_written(run, name, unit(step)):
-        write_whole(unit_path(run, name), unit(step).encode(), 0o644)
+        write_unit(run, name, unit(step))
     if step.get("log"):
         run.path(step["log"]).parent.mkdir(parents=True, exist_ok=True)
     run.command("systemctl", "daemon-reload")

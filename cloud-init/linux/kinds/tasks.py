@@ -1,9 +1,8 @@
 """Scheduled programs: systemd timers."""
 
 from run import Run, Step
-from writing import write_whole
 
-from kinds.services import active, command_line, ready, unit_path, unit_written
+from kinds.services import active, command_line, ready, unit_written, write_unit
 
 SCHEDULES = {
     "boot": "OnBootSec=10\n",
@@ -48,7 +47,7 @@ def task_holds(run: Run, step: Step) -> bool:
 def make_task(run: Run, step: Step) -> None:
     """Write both units and enable the timer; a run in progress continues."""
     for name, text in units(step).items():
-        write_whole(unit_path(run, name), text.encode(), 0o644)
+        write_unit(run, name, text)
     run.command("systemctl", "daemon-reload")
     timer = f"mullion-{step['task']}.timer"
     run.command("systemctl", "enable", "--quiet", timer)

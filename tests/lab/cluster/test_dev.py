@@ -66,6 +66,16 @@ def test_every_node_is_ready_and_as_planned(dev: BootedCluster, head: Machine, k
     until(lambda: _taints(nodes(head)[head.name]) == planned, "the control plane has only its own taint")
 
 
+def test_only_root_reads_the_kubelets_files_and_the_data_of_etcd(dev: BootedCluster, head: Machine) -> None:
+    """Look at what the CIS Kubernetes Benchmark asks in 4.1.1, 4.1.5, 4.1.9, 1.1.11 and 1.1.13."""
+    private = ["/etc/systemd/system/kubelet.service", "/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/config.yaml"]
+    for machine in dev.machines.values():
+        of_head = ["/var/lib/etcd", "/etc/kubernetes/admin.conf"] if machine is head else []
+        modes = machine.run("stat", "--format=%a", *private, *of_head).stdout.split()
+        assert len(modes) == len(private + of_head)
+        assert all(mode.endswith("00") for mode in modes), modes
+
+
 def _taints(node: dict[str, Any]) -> set[tuple[str, str]]:
     return {(one["key"], one["effect"]) for one in node["spec"].get("taints", [])}
 
