@@ -77,8 +77,9 @@ bench: engine ## Measure speed; one process at a time
 generate: venv ## Write generated files (schemas, pages, argument types, goldens)
 	.venv/bin/python tools/generate.py
 
-lock: venv ## Resolve requirements.lock and tools/go.lock again (needs network access)
+lock: venv ## Resolve requirements.lock, components/requirements.txt and tools/go.lock again (needs network access)
 	$(COMPILE) pyproject.toml --group dev -o requirements.lock
+	$(COMPILE) components/requirements.in -c requirements.lock -o components/requirements.txt
 	$(COMPILE) --group pyproject.toml:go -o tools/go.lock
 
 clean: ## Remove .venv and caches of this clone; clusters, their state and the engine stay

@@ -1,4 +1,7 @@
-"""components/requirements.txt names the packages that components/ imports: `pulumi package add` installs no others."""
+"""`pulumi package add` installs components/requirements.txt: what components/ imports, with versions and hashes.
+
+`make lock` writes the file from components/requirements.in and requirements.lock.
+"""
 
 import ast
 import re
@@ -23,7 +26,29 @@ def imported() -> set[str]:
     return modules - set(sys.stdlib_module_names) - {"components"}
 
 
+def named() -> set[str]:
+    """Return the packages of components/requirements.in."""
+    lines = (ROOT / "requirements.in").read_text("utf-8").splitlines()
+    return {re.split(r"[<>=]", line)[0].replace("_", "-") for line in lines}
+
+
+def locked(path: Path) -> dict[str, dict[str, frozenset[str]]]:
+    """Return the SHA-256 digests of a file with hashes: package -> version with its marker -> digests."""
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    for entry in re.split(r"\n(?=\S)", path.read_text("utf-8")):
+        if match := re.match(r"([\w.-]+)==(.+?) \\\n", entry):
+            found.setdefault(match[1], {})[match[2]] = frozenset(re.findall(r"--hash=sha256:(\S+)", entry))
+    return found
+
+
 def test_requirements_name_exactly_the_imported_packages() -> None:
-    lines = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
-    named = {re.split(r"[<>=]", line)[0].replace("_", "-") for line in lines}
-    assert named == {PACKAGES.get(module, module.replace("_", "-")) for module in imported()}
+    assert named() == {PACKAGES.get(module, module.replace("_", "-")) for module in imported()}
+
+
+def test_the_component_package_installs_the_versions_and_hashes_of_requirements_lock() -> None:
+    installed, known = locked(ROOT / "requirements.txt"), locked(ROOT.parent / "requirements.lock")
+    assert {each.lower() for each in named()} <= installed.keys()
+    for package, versions in installed.items():
+        assert versions == known[package]
+        assert all(re.fullmatch("[0-9a-f]{64}", digest) for digests in versions.values() for digest in digests)
+        assert all(versions.values())
