@@ -102,9 +102,11 @@ function Test-ContactNetwork {
     param([hashtable] $Run, $Wanted, [string] $Mode)
     $planned = $Wanted['networks'][$Mode]
     $Run.Told.machine['pod_cidr'] = $planned['subnet']    # routes and addresses of this range are not the machine's
-    try { $others = @(Send-HnsRequest 'GET' 'networks' | Where-Object { $_.Type -ne 'NAT' }) }
-    catch { return Add-Row "$Mode network" 'HNS answers' (Get-FailureText $_.Exception) $false }
-    $names = @($others | ForEach-Object { $_.Name } | Where-Object { $_ -ne $planned['name'] }) -join ', '
+    try {
+        $others = @(Send-HnsRequest 'GET' 'networks' | Where-Object { $_.Type -ne 'NAT' })
+        $names = @($others | ForEach-Object { $_.Name } | Where-Object { $_ -ne $planned['name'] }) -join ', '
+    }
+    catch { return Add-Row "$Mode network" 'HNS lists its networks' (Get-FailureText $_.Exception) $false }
     if ($names) { return Add-Row "$Mode network" 'tried' "not tried: this machine has the network $names" $false }
     $address = try { Get-OwnAddress $Run } catch { '' }
     $watch = [Diagnostics.Stopwatch]::StartNew()
