@@ -4,6 +4,7 @@ from typing_extensions import NotRequired, TypedDict
 
 from components.option_args import (
     AddonsArgs,
+    AdmissionArgs,
     ArtifactsArgs,
     ContainerdArgs,
     ExistingNetworkArgs,
@@ -174,6 +175,8 @@ class ClusterArgs(TypedDict):
     """kubeadm on all Linux machines."""
     pod_security: NotRequired[PodSecurityArgs]
     """Pod Security Standards for namespaces without labels of their own. Kubernetes 1.23 and newer."""
+    admission: NotRequired[AdmissionArgs]
+    """Admission policies for workloads, by the rules of `mullion lint`. Kubernetes 1.30 and newer."""
     addons: NotRequired[AddonsArgs]
     """Optional add-ons."""
     images: NotRequired[dict[str, str]]

@@ -4,7 +4,7 @@ from typing import Any
 
 from typing_extensions import NotRequired, TypedDict
 
-from components.spec.models import Gate, PodSecurityLevel, PriorityClass, System
+from components.spec.models import Gate, PodSecurityLevel, PriorityClass, System, WorkloadRules
 
 
 class ExistingSubnetArgs(TypedDict):
@@ -135,6 +135,15 @@ class PodSecurityArgs(TypedDict):
     """Level that marks pods beyond it in the audit log."""
     exempt_namespaces: NotRequired[list[str]]
     """Namespaces to which no level applies. kube-system always is one."""
+
+
+class AdmissionArgs(TypedDict):
+    """Admission policies for workloads, by the rules of `mullion lint`. Kubernetes 1.30 and newer."""
+
+    windows_workloads: NotRequired[WorkloadRules]
+    """What happens to workloads that Windows nodes cannot run: none, warn (the creator) or enforce (refuse errors)."""
+    exempt_namespaces: NotRequired[list[str]]
+    """Namespaces whose workloads are not judged. kube-system always is one."""
 
 
 class AddonsArgs(TypedDict):

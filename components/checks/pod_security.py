@@ -1,4 +1,4 @@
-"""Pod Security Standards."""
+"""Pod Security Standards, and admission policies for workloads."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from components import releases
 from components.checks.check import Finding, Subject, at, error
 from components.checks.extra_arguments import flags
 from components.checks.versions import supported
-from components.spec.models import PodSecurity
+from components.spec.models import PodSecurity, WorkloadRules
 
 
 def _levels_unavailable(subject: Subject) -> Iterator[Finding]:
@@ -22,6 +22,13 @@ def _levels_replaced(subject: Subject) -> Iterator[Finding]:
             yield at(*place, name=name)
 
 
+def _policies_unavailable(subject: Subject) -> Iterator[Finding]:
+    if not supported(subject) or releases.release(subject.minor).admission_policies:
+        return
+    if subject.spec.admission.windows_workloads is WorkloadRules.ENFORCE:
+        yield at("admission", "windows_workloads", minor=subject.minor)
+
+
 def _has_levels(subject: Subject) -> bool:
     return not supported(subject) or releases.release(subject.minor).pod_security_api is not None
 
@@ -33,6 +40,14 @@ CHECKS = (
         _levels_unavailable,
         "Kubernetes {minor} has no Pod Security Standards; they came with 1.23",
         "remove pod_security, or upgrade Kubernetes",
+    ),
+    error(
+        "admission-policies-unavailable",
+        "admission.windows_workloads kubernetes",
+        _policies_unavailable,
+        "Kubernetes {minor} has no ValidatingAdmissionPolicy; it came with 1.30",
+        "remove windows_workloads and run mullion lint on manifests, or upgrade Kubernetes",
+        "LIN-12",
     ),
     error(
         "admission-file-replaced",

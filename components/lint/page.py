@@ -16,6 +16,9 @@ image or `windowsOptions`.
 - **warning**: a part of the manifest has no effect, or fails under conditions that the manifest does not show.
 - **note**: advice.
 
+From Kubernetes 1.30 on clusters apply the rules that one object shows
+([control plane](control-plane.md#workloads-that-windows-cannot-run)).
+
 To ignore a rule for one object, write its id into the annotation `mullion.dev/lint-ignore` of the object or its pod
 template (several ids with commas between them); for a whole run, `--ignore RULE`.
 

@@ -11,13 +11,15 @@ from typing import Any
 import yaml
 
 from components import naming, releases
+from components.lint import Context, Level, policies
 from components.node import cni, network, sign_in
+from components.node.admission import SYSTEM_NAMESPACE
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG
 from components.node.plan import Phase, Scope, canonical
 from components.node.role import Role, taint
 from components.node.runtime import WINDOWS_HANDLERS
-from components.spec.models import NetworkMode, Pool
+from components.spec.models import NetworkMode, Pool, WorkloadRules
 
 Manifest = dict[str, Any]
 
@@ -76,6 +78,19 @@ def node_pods_policy(role: Role) -> list[Manifest]:
     return manifests
 
 
+def windows_workloads(role: Role) -> list[Manifest]:
+    """Return the admission policies with the rules of `mullion lint`.
+
+    Empty without Windows pools, before Kubernetes 1.30, and if the spec wants none.
+    """
+    chosen, context = role.spec.admission, Context(role.spec)
+    if chosen.windows_workloads is WorkloadRules.NONE or not context.windows or not role.release.admission_policies:
+        return []
+    enforced = chosen.windows_workloads is WorkloadRules.ENFORCE
+    actions = {Level.ERROR: ["Deny"] if enforced else ["Warn"], Level.WARNING: ["Warn"]}
+    return policies.manifests(context, actions, {SYSTEM_NAMESPACE, *chosen.exempt_namespaces})
+
+
 def windows_nodes(_: Role) -> list[Manifest]:
     """Return the RBAC rules that flanneld and kube-proxy on Windows need with their node's certificate."""
     return _manifests("windows-nodes.yaml")
@@ -121,6 +136,7 @@ ADDONS: dict[str, Callable[[Role], list[Manifest]]] = {
     "flannel": flannel,
     "flannel-policy": flannel_policy,
     "node-pods-policy": node_pods_policy,
+    "windows-workloads": windows_workloads,
     "windows-nodes": windows_nodes,
     "runtime-classes": runtime_classes,
     "pod-security": pod_security,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from components.spec.choices import PodSecurityLevel
+from components.spec.choices import PodSecurityLevel, WorkloadRules
 from components.spec.options import Model
 
 _NAMESPACE = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
@@ -56,6 +56,15 @@ class PodSecurity(Model):
     """Level that marks pods beyond it in the audit log."""
     exempt_namespaces: list[Annotated[str, Field(pattern=_NAMESPACE)]] = []
     """Namespaces to which no level applies. kube-system always is one."""
+
+
+class Admission(Model):
+    """Admission policies for workloads, by the rules of `mullion lint`. Kubernetes 1.30 and newer."""
+
+    windows_workloads: WorkloadRules = WorkloadRules.WARN
+    """What happens to workloads that Windows nodes cannot run: none, warn (the creator) or enforce (refuse errors)."""
+    exempt_namespaces: list[Annotated[str, Field(pattern=_NAMESPACE)]] = []
+    """Namespaces whose workloads are not judged. kube-system always is one."""
 
 
 class Oidc(Model):

@@ -111,6 +111,14 @@ class Gate(str, Enum):
     READY = "ready"
 
 
+class WorkloadRules(str, Enum):
+    """What the API server does with workloads that Windows nodes cannot run."""
+
+    NONE = "none"
+    WARN = "warn"
+    ENFORCE = "enforce"
+
+
 class PodSecurityLevel(str, Enum):
     """A level of the Pod Security Standards."""
 

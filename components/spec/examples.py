@@ -2,6 +2,8 @@
 
 EXAMPLES: dict[str, str] = {
     "Addons.metrics_server": "true",
+    "Admission.exempt_namespaces": "[monitoring]",
+    "Admission.windows_workloads": "enforce",
     "Api.access": "public",
     "Api.allow": "[203.0.113.0/24]",
     "ArtifactEntry.digest": "unknown",

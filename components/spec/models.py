@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from components.spec import defaults
-from components.spec.access import Oidc, PodSecurity
+from components.spec.access import Admission, Oidc, PodSecurity
 from components.spec.choices import (
     ApiAccess,
     Cloud,
@@ -25,6 +25,7 @@ from components.spec.choices import (
     PriorityClass,
     Runtime,
     System,
+    WorkloadRules,
 )
 from components.spec.existing import ExistingNetwork, ExistingSubnet
 from components.spec.options import (
@@ -42,6 +43,7 @@ from components.spec.options import (
 
 __all__ = [
     "Addons",
+    "Admission",
     "Api",
     "ApiAccess",
     "ArtifactEntry",
@@ -75,6 +77,7 @@ __all__ = [
     "Rotation",
     "Runtime",
     "System",
+    "WorkloadRules",
 ]
 
 
@@ -239,6 +242,8 @@ class ClusterSpec(Model):
     """kubeadm on all Linux machines."""
     pod_security: PodSecurity = PodSecurity()
     """Pod Security Standards for namespaces without labels of their own. Kubernetes 1.23 and newer."""
+    admission: Admission = Admission()
+    """Admission policies for workloads, by the rules of `mullion lint`. Kubernetes 1.30 and newer."""
     addons: Addons = Addons()
     """Optional add-ons."""
     images: dict[OperatingSystem, str] = {}

@@ -94,6 +94,8 @@ VALUES: dict[str, Any] = {
     "pod_security.warn": "restricted",
     "pod_security.audit": "restricted",
     "pod_security.exempt_namespaces": ["monitoring"],
+    "admission.windows_workloads": "enforce",
+    "admission.exempt_namespaces": ["monitoring"],
     "control_plane.count": 3,
     "control_plane.os": "ubuntu-22.04",
     "control_plane.size": "m6i.xlarge",

@@ -7,6 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from components.lint import Level, examples
+from components.lint.documents import Manifests, Object
+from components.lint.judge import lint
+from components.lint.targets import WINDOWS
 from operations.verification.manifests import BUSYBOX
 from operations.verification.run import VerifyRequest, answers, verify
 from operations.verification.verdicts import TITLES, Row, Verdict, as_json, as_junit, failed, shown
@@ -38,6 +42,25 @@ def test_verify_passes_every_check_of_a_good_cluster_and_deletes_all_it_created(
     assert failed(rows) == []
     assert {row.check for row in rows if row.verdict is Verdict.PASSED} == TITLES.keys() - {"SMK-15"}
     assert api.objects == {}
+
+
+def test_admission_policies_refuse_no_object_of_verify(monkeypatch: pytest.MonkeyPatch) -> None:
+    api, created = FakeApi(MIXED, good), []
+    ask = api.ask
+
+    def recorded(method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
+        if method == "POST" and isinstance(body, dict) and "spec" in body:
+            created.append(Object(body))
+        return ask(method, path, body, kind)
+
+    monkeypatch.setattr(api, "ask", recorded)
+    verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    windows = [each for each in created if each.pod is not None and WINDOWS.holds(each.pod)]
+    assert len(windows) > 5
+    pools = "{linux: {os: ubuntu-24.04}, web: {os: windows-2019}, api: {os: windows-2022}}"
+    context = examples.of_cluster(f"{{pools: {pools}}}")
+    findings = lint(Manifests(tuple(created)), context).findings
+    assert [(each.object.name, each.rule.id) for each in findings if each.rule.level is Level.ERROR] == []
 
 
 def without(*parts: str, host: bool | None = None, at: str = "") -> Answer:

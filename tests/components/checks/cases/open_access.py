@@ -17,6 +17,12 @@ CASES = (
         {"kubernetes": "1.23.17", "pod_security": {"enforce": "restricted"}},
     ),
     Case(
+        "admission-policies-unavailable",
+        {"kubernetes": "1.29.15", "admission": {"windows_workloads": "enforce"}},
+        "admission.windows_workloads",
+        {"kubernetes": "1.30.14", "admission": {"windows_workloads": "enforce"}},
+    ),
+    Case(
         "admission-file-replaced",
         _of("apiServer", ("admission-control-config-file", "/etc/kubernetes/own.yaml")),
         "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.0",
