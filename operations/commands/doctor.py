@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 
-from components.plan import plan_cluster
+from components.plan import ClusterPlan, plan_cluster
 from components.spec.report import SpecError
-from operations.commands import readiness
+from operations.commands import account_check, readiness
 from operations.console.exits import EngineError, Exit, Stop
 from operations.engine import failures, locate, locks, workspace
 from operations.recovery import recovery, state_check
@@ -131,6 +131,20 @@ def _stack(name: str) -> Iterator[Finding]:
     open_warnings = [str(warning) for warning in stack.warnings if warning.acknowledged is None]
     text = "".join(f"\n       {warning}" for warning in open_warnings)
     yield Finding(f"spec of {name}: {len(planned.machines)} machines, {len(open_warnings)} open warnings{text}")
+    yield from _account(name, planned, stack.region)
+
+
+def _account(name: str, planned: ClusterPlan, region: str) -> Iterator[Finding]:
+    """Give what the account allows: the sandbox's if the stack is built there, else the cloud's."""
+    try:
+        place = target.recall(name)
+    except Stop:
+        return  # `_run` says why
+    sandbox = place is not None and place.name == target.SANDBOX
+    if not sandbox:
+        yield from map(Finding, readiness.lacks(planned.spec.cloud.value))
+    for line, fault in account_check.findings(name, planned, region, sandbox=sandbox, built=place is not None):
+        yield Finding(line, fault)
 
 
 def _run(name: str) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from components.plan import ClusterPlan, plan_cluster
 from components.spec.report import SpecError
 from components.stack_files.stack import EXAMPLES, Stack, refuse_unready
 from operations.clouds import cloud_tables
-from operations.commands import plan_against, readiness, report
+from operations.commands import account_check, plan_against, readiness, report
 from operations.commands.plan import document
 from operations.console.exits import Exit, Stop
 from operations.engine import failures, locate, policy_preview, progress, state
@@ -58,6 +58,7 @@ def up(
         look = _lookup(name, sandbox)
         found, exported = recovery.ready(name, workspace, look)
         before = exported["deployment"].get("resources") or []
+        account_check.refuse_short(name, planned, stack.region, sandbox=sandbox, built=bool(before))
         plan_against.refuse(document(stack, planned), plan_against.from_state(before, name))
         work = _Work(name, found, total, look, sandbox, refresh, replaced(before) if replaced else [])
         if not sandbox:

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from operations.console.exits import Exit
 from operations.engine.locate import Engine
 from sandbox import faults
 
@@ -50,6 +51,19 @@ def on_a_terminal(clone: Clone, presses: int) -> tuple[int, str]:
     code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
     os.close(terminal)
     return code, screen.decode()
+
+
+def test_up_asks_for_the_accounts_limits_before_the_first_resource(clone: Clone) -> None:
+    clone.fresh()
+    with clone.cloud_state() as cloud_state, cloud_state.transaction():
+        for quota in ("Running On-Demand Standard vCPUs", "Total Regional Cores", "CPUs per region"):
+            cloud_state.set_setting(f"quota/{quota}", "1")
+    refused = clone.up()
+    assert refused.returncode == Exit.REFUSED, refused.stderr
+    assert "vCPU: the cluster takes" in refused.stderr
+    with clone.cloud_state() as cloud_state:
+        assert cloud_state.operations() == []
+    assert clone.resources() == []
 
 
 @pytest.mark.parametrize("presses", [1, 2])

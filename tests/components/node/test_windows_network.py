@@ -94,6 +94,15 @@ def test_the_kubelet_starts_after_state_of_the_last_boot_is_removed(mode: str) -
     assert one(node_plan, "kubelet").fields["demand"], "Windows does not start it at boot"
 
 
+@pytest.mark.parametrize("os", ["ubuntu-24.04", *WINDOWS])
+@pytest.mark.parametrize("mode", ["overlay", "l2bridge"])
+def test_net_11_pods_reach_ranges_outside_by_their_nodes_address_because_nothing_there_routes_to_pods(
+    mode: str, os: str
+) -> None:
+    near, far = (plan(os, network={"mode": mode, "outside": outside}) for outside in ([], ["192.168.0.0/16"]))
+    assert near.document() == far.document()
+
+
 def test_with_l2bridge_the_network_exists_before_the_kubelet_and_has_a_usable_address() -> None:
     node_plan = plan("windows-2022", network={"mode": "l2bridge"})
     order = ["stale-network", "node-address", "hns-network", "metadata-route", "kubelet", "cni-config"]

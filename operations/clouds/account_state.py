@@ -1,0 +1,193 @@
+"""What an account allows a cluster: limits with their use, and enabled services, as the cloud's command line says.
+
+Mullion has no client of a cloud. Where the command line is missing or has no credentials there is no answer.
+"""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from components.catalogue.account_limits import ADDRESSES, REQUEST, SSD, VCPUS
+from components.plan import ClusterPlan
+from components.spec.models import Cloud
+from operations.clouds.account_limits import account_limits
+
+SECONDS = 30
+"""Time limit of one command."""
+
+
+@dataclass(frozen=True)
+class Quota:
+    """A limit of an account in one region. used: None if the command does not say."""
+
+    limit: int
+    used: int | None
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A command that prints JSON, and what to take of it. {region} and {project} are filled in."""
+
+    command: tuple[str, ...]
+    read: Callable[[Any], Mapping[str, Quota]]
+
+
+def _aws(what: str) -> Callable[[Any], Mapping[str, Quota]]:
+    return lambda answer: {what: Quota(int(answer["Quota"]["Value"]), None)}
+
+
+def _azure(what: str, name: str) -> Callable[[Any], Mapping[str, Quota]]:
+    def read(answer: Any) -> Mapping[str, Quota]:
+        rows = [each for each in answer if each["name"]["value"].lower() == name.lower()]
+        found = [Quota(int(each["limit"]), int(each["currentValue"])) for each in rows]
+        return {what: found[0]} if found else {}
+
+    return read
+
+
+_METRICS = {"CPUS": VCPUS, "N2_CPUS": VCPUS, "IN_USE_ADDRESSES": ADDRESSES, "SSD_TOTAL_GB": SSD}
+
+
+def _gcp(plan: ClusterPlan) -> Callable[[Any], Mapping[str, Quota]]:
+    """Return a reader of the region's quotas; vCPU only if one of them counts all machines of the plan.
+
+    Compute Engine, "Allocation quotas": N2 has a quota of its own, E2, N1 and shared-core machines share CPUS.
+    """
+    families = {group.size.partition("-")[0] for group in plan.machine_groups if group.machines}
+    cores = "N2_CPUS" if families == {"n2"} else "CPUS" if families <= {"e2", "n1", "f1", "g1"} else ""
+
+    def read(answer: Any) -> Mapping[str, Quota]:
+        rows = [each for each in answer["quotas"] if each["metric"] in (cores, "IN_USE_ADDRESSES", "SSD_TOTAL_GB")]
+        return {_METRICS[each["metric"]]: Quota(int(each["limit"]), int(each["usage"])) for each in rows}
+
+    return read
+
+
+def _service_quota(code: str) -> tuple[str, ...]:
+    command = ("aws", "service-quotas", "get-service-quota", "--service-code", "ec2", "--quota-code", code)
+    return (*command, "--region", "{region}", "--output", "json")
+
+
+_STANDARD = frozenset("acdhimrtz")
+"""First letters of AWS's instance families under L-1216C47A (EC2 user guide, "On-Demand Instance quotas")."""
+
+
+def _questions(plan: ClusterPlan) -> tuple[_Question, ...]:
+    """Return the commands that print the limits of a plan's cloud.
+
+    Sources: AWS CLI "service-quotas", Azure CLI "vm list-usage" and "network list-usages", gcloud "compute regions
+    describe". AWS prints no use.
+    """
+    here, text = ("--location", "{region}"), ("--output", "json")
+    match plan.spec.cloud:
+        case Cloud.AWS:
+            standard = all(group.size[0] in _STANDARD for group in plan.machine_groups if group.machines)
+            cores = [_Question(_service_quota("L-1216C47A"), _aws(VCPUS))] if standard else []
+            return (*cores, _Question(_service_quota("L-0263D0A3"), _aws(ADDRESSES)))
+        case Cloud.AZURE:
+            addresses = _azure(ADDRESSES, "IPv4StandardSkuPublicIpAddresses")
+            return (
+                _Question(("az", "vm", "list-usage", *here, *text), _azure(VCPUS, "cores")),
+                _Question(("az", "network", "list-usages", *here, *text), addresses),
+            )
+        case Cloud.GCP:
+            command = ("gcloud", "compute", "regions", "describe", "{region}", "--project", "{project}")
+            return (_Question((*command, "--format=json"), _gcp(plan)),)
+
+
+@dataclass(frozen=True)
+class _Services:
+    """Services that an account must have enabled. command: prints a JSON list of those that are."""
+
+    needed: tuple[str, ...]
+    command: tuple[str, ...]
+    enable: str
+
+
+SERVICES: Mapping[str, _Services] = {
+    "azure": _Services(
+        tuple(f"Microsoft.{name}" for name in ("Compute", "Network", "Storage", "KeyVault", "ManagedIdentity")),
+        ("az", "provider", "list", "--query", "[?registrationState=='Registered'].namespace", "--output", "json"),
+        "az provider register --namespace {}",
+    ),
+    "gcp": _Services(
+        tuple(f"{name}.googleapis.com" for name in ("compute", "dns", "iam", "secretmanager", "storage")),
+        ("gcloud", "services", "list", "--enabled", "--project", "{project}", "--format=json(config.name)"),
+        "gcloud services enable {}",
+    ),
+}
+"""By cloud; an account of AWS has all services. The pages of the clouds list the same."""
+
+
+def quotas(plan: ClusterPlan, region: str, project: str = "") -> dict[str, Quota]:
+    """Return the limits that the cloud's command line prints, by what is limited; empty if it prints none."""
+    found: dict[str, Quota] = {}
+    for question in _questions(plan):
+        answer = _asked(question.command, region, project)
+        try:
+            found |= question.read(answer) if answer is not None else {}
+        except (KeyError, TypeError, ValueError, AttributeError):  # another version prints another form
+            continue
+    return found
+
+
+def disabled(cloud: str, project: str = "") -> list[str]:
+    """Return a command for each needed service that is not enabled; empty if the command line does not answer."""
+    services = SERVICES.get(cloud)
+    answer = _asked(services.command, "", project) if services else None
+    if services is None or not isinstance(answer, list) or not answer:
+        return []
+    names = {str(each["config"]["name"] if isinstance(each, dict) else each).lower() for each in answer}
+    return [services.enable.format(name) for name in services.needed if name.lower() not in names]
+
+
+def in_sandbox(path: Path, cloud: str, region: str) -> dict[str, Quota]:
+    """Return the limits of the account in the sandbox with this file, by what is limited; empty without the file."""
+    if not path.exists():
+        return {}
+    from sandbox import account_use
+    from sandbox.cloud_state import CloudState
+
+    cloud_state = CloudState(path)
+    try:
+        return {what: Quota(*found) for what, found in account_use.quotas(cloud_state, cloud, region).items()}
+    finally:
+        cloud_state.close()
+
+
+def compared(plan: ClusterPlan, found: Mapping[str, Quota], *, built: bool) -> list[tuple[str, str]]:
+    """Return, for each limit with an answer, a line and a fault, which is empty if the limit suffices.
+
+    built: the cluster exists, so that its own machines are among those in use.
+    """
+    lines: list[tuple[str, str]] = []
+    for row in account_limits(plan):
+        quota = found.get(row["what"])
+        if quota is None:
+            continue
+        used = 0 if built or quota.used is None else quota.used
+        in_use = "" if quota.used is None else f", {quota.used} in use"
+        line = f"{row['what']}: the cluster takes {row['needed']}, the account has {quota.limit}{in_use}"
+        short = row["needed"] > quota.limit - used
+        page = REQUEST[plan.spec.cloud.value]
+        lines.append((line, f"ask for more {row['title']!r} ({page}), or plan fewer machines" if short else ""))
+    return lines
+
+
+def _asked(command: tuple[str, ...], region: str, project: str) -> Any:
+    """Return the JSON that a command prints; None if it fails, or if the program is missing."""
+    program = shutil.which(command[0])
+    words = [word.format(region=region, project=project) for word in command[1:]]
+    if not program or ("{project}" in command and not project):
+        return None
+    try:
+        done = subprocess.run(
+            [program, *words], check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS
+        )
+        return json.loads(done.stdout) if done.returncode == 0 else None
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None

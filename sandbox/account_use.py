@@ -1,0 +1,70 @@
+"""Limits of the sandbox's account, and their use, as a cloud's command line would print them."""
+
+from collections.abc import Callable, Mapping
+
+from components.catalogue.account_limits import ADDRESSES, SSD, VCPUS
+from components.catalogue.instance_sizes import size
+from sandbox.cloud_state import CloudState
+
+
+def _aws(cloud_state: CloudState, region: str) -> dict[str, tuple[int, int]]:
+    from sandbox.aws.network import EIP, INSTANCE
+    from sandbox.aws.quotas import QUOTAS
+    from sandbox.aws.quotas import VCPUS as CORES
+
+    cores = _vcpus(cloud_state.counts(INSTANCE, region, "instanceType"))
+    addresses = QUOTAS.limit(cloud_state, "Elastic IP addresses per region")
+    return {
+        VCPUS: (QUOTAS.limit(cloud_state, CORES), cores),
+        ADDRESSES: (addresses, cloud_state.count(EIP, region)),
+    }
+
+
+def _azure(cloud_state: CloudState, region: str) -> dict[str, tuple[int, int]]:
+    from sandbox.azure.names import ADDRESS, MACHINE
+    from sandbox.azure.quotas import CORES, QUOTAS
+
+    cores = _vcpus(cloud_state.counts(MACHINE.token, region, "hardwareProfile.vmSize"))
+    addresses = QUOTAS.limit(cloud_state, "public addresses per location")
+    return {
+        VCPUS: (QUOTAS.limit(cloud_state, CORES), cores),
+        ADDRESSES: (addresses, cloud_state.count(ADDRESS.token, region)),
+    }
+
+
+def _gcp(cloud_state: CloudState, region: str) -> dict[str, tuple[int, int]]:
+    from sandbox.gcp.names import INSTANCE
+    from sandbox.gcp.quotas import CPUS, DISKS, QUOTAS
+
+    machines = [one.inputs for one in cloud_state.resources(INSTANCE) if one.region == region]
+    faces = [face for machine in machines for face in machine["networkInterfaces"]]
+    disks = [machine["bootDisk"]["initializeParams"] for machine in machines]
+    return {
+        VCPUS: (
+            QUOTAS.limit(cloud_state, CPUS),
+            _vcpus(cloud_state.counts(INSTANCE, region, "machineType")),
+        ),
+        ADDRESSES: (
+            QUOTAS.limit(cloud_state, "in-use external addresses per region"),
+            sum(bool(face.get("accessConfigs")) for face in faces),
+        ),
+        SSD: (QUOTAS.limit(cloud_state, DISKS), sum(int(disk.get("size") or 0) for disk in disks)),
+    }
+
+
+def _vcpus(counts: Mapping[str, int]) -> int:
+    """Return the vCPU of machines by size; a size that no table has counts as none."""
+    found = [(size(name), count) for name, count in counts.items() if name]
+    return sum(known.vcpu * count for known, count in found if known)
+
+
+_CLOUDS: Mapping[str, Callable[[CloudState, str], dict[str, tuple[int, int]]]] = {
+    "aws": _aws,
+    "azure": _azure,
+    "gcp": _gcp,
+}
+
+
+def quotas(cloud_state: CloudState, cloud: str, region: str) -> dict[str, tuple[int, int]]:
+    """Return limit and use in a region, by what is limited."""
+    return _CLOUDS[cloud](cloud_state, region)

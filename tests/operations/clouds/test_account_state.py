@@ -1,0 +1,126 @@
+"""What an account allows, as the clouds' command lines print it and as the sandbox has it."""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.catalogue.account_limits import ADDRESSES, SSD, VCPUS
+from operations.clouds import account_state
+from operations.clouds.account_limits import account_limits
+from operations.clouds.account_state import Quota
+from operations.commands import account_check
+from operations.console.exits import Exit, Stop
+from operations.stacks import target
+from sandbox.cloud_state import CloudState
+from tests.components.recorded_wiring import plan
+
+REGIONS = {"aws": "eu-west-1", "azure": "westeurope", "gcp": "europe-west1"}
+
+ANSWERS: dict[str, Any] = {
+    # AWS CLI reference, service-quotas get-service-quota
+    "L-1216C47A": {"Quota": {"QuotaCode": "L-1216C47A", "Value": 32.0, "Unit": "None"}},
+    "L-0263D0A3": {"Quota": {"QuotaCode": "L-0263D0A3", "Value": 5.0, "Unit": "None"}},
+    # Azure CLI reference, vm list-usage, network list-usages: numbers of the first are texts
+    "vm list-usage": [
+        {"currentValue": "0", "limit": "2500", "name": {"value": "availabilitySets"}},
+        {"currentValue": "4", "limit": "20", "name": {"localizedValue": "Total Regional vCPUs", "value": "cores"}},
+    ],
+    "network list-usages": [
+        {"currentValue": 1, "limit": 20, "name": {"value": "IPv4StandardSkuPublicIpAddresses"}, "unit": "Count"}
+    ],
+    # Compute Engine API, regions: quotas
+    "regions describe": {
+        "name": "europe-west1",
+        "quotas": [
+            {"limit": 24.0, "metric": "CPUS", "usage": 0.0},
+            {"limit": 72.0, "metric": "N2_CPUS", "usage": 8.0},
+            {"limit": 8.0, "metric": "IN_USE_ADDRESSES", "usage": 0.0},
+            {"limit": 500.0, "metric": "SSD_TOTAL_GB", "usage": 100.0},
+        ],
+    },
+    "provider list": ["Microsoft.Compute", "microsoft.network", "Microsoft.Storage", "Microsoft.ManagedIdentity"],
+    "services list": [{"config": {"name": f"{name}.googleapis.com"}} for name in ("compute", "iam", "storage", "dns")],
+}
+"""By words of the command: what it prints."""
+
+FOUND = {
+    "aws": {VCPUS: Quota(32, None), ADDRESSES: Quota(5, None)},
+    "azure": {VCPUS: Quota(20, 4), ADDRESSES: Quota(20, 1)},
+    "gcp": {VCPUS: Quota(72, 8), ADDRESSES: Quota(8, 0), SSD: Quota(500, 100)},
+}
+
+
+def answer(patch: pytest.MonkeyPatch, answers: Mapping[str, Any]) -> list[str]:
+    """Let every command line print its answer, or fail; return the commands that were asked."""
+    asked: list[str] = []
+
+    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        asked.append(" ".join(command))
+        text = next((json.dumps(value) for words, value in answers.items() if words in asked[-1]), None)
+        return subprocess.CompletedProcess(command, 1 if text is None else 0, text or "", "")
+
+    patch.setattr(account_state.shutil, "which", lambda name: f"/bin/{name}")
+    patch.setattr(account_state.subprocess, "run", run)
+    return asked
+
+
+@pytest.mark.parametrize("cloud", FOUND)
+def test_limits_are_read_as_the_command_line_prints_them(cloud: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = answer(monkeypatch, ANSWERS)
+    assert account_state.quotas(plan(f"{cloud}-prod"), REGIONS[cloud], "our-project") == FOUND[cloud]
+    assert all(REGIONS[cloud] in command for command in asked)
+
+
+@pytest.mark.parametrize("cloud", FOUND)
+def test_a_command_line_that_fails_or_prints_another_form_gives_no_limit(
+    cloud: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer(monkeypatch, {})
+    assert account_state.quotas(plan(f"{cloud}-prod"), REGIONS[cloud], "our-project") == {}
+    answer(monkeypatch, {words: {"message": "denied"} for words in ANSWERS})
+    assert account_state.quotas(plan(f"{cloud}-prod"), REGIONS[cloud], "our-project") == {}
+    assert account_state.disabled(cloud, "our-project") == []
+
+
+def test_a_service_that_is_not_enabled_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer(monkeypatch, ANSWERS)
+    assert account_state.disabled("azure") == ["az provider register --namespace Microsoft.KeyVault"]
+    assert account_state.disabled("gcp", "our-project") == ["gcloud services enable secretmanager.googleapis.com"]
+    assert account_state.disabled("aws") == []
+
+
+def test_a_limit_counts_what_others_use_until_the_cluster_is_built() -> None:
+    planned = plan("azure-prod")
+    needed = {row["what"]: row["needed"] for row in account_limits(planned)}[VCPUS]
+    [(line, fault)] = account_state.compared(planned, {VCPUS: Quota(needed + 3, 4)}, built=False)
+    assert line == f"vCPU: the cluster takes {needed}, the account has {needed + 3}, 4 in use"
+    assert "Total Regional vCPUs" in fault
+    assert account_state.compared(planned, {VCPUS: Quota(needed + 4, 4)}, built=False)[0][1] == ""
+    assert account_state.compared(planned, {VCPUS: Quota(needed, needed)}, built=True)[0][1] == ""
+
+
+@pytest.mark.parametrize(
+    ("cloud", "quota"),
+    [
+        ("aws", "Running On-Demand Standard vCPUs"),
+        ("azure", "Total Regional Cores"),
+        ("gcp", "CPUs per region"),
+    ],
+)
+def test_a_new_cluster_that_the_sandboxs_account_does_not_allow_is_refused_before_it_begins(
+    cloud: str, quota: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(target, "cloud_state_file", lambda _: tmp_path / "world.db")
+    cloud_state, planned = CloudState(tmp_path / "world.db"), plan(f"{cloud}-prod")
+    account_check.refuse_short("mine", planned, REGIONS[cloud], sandbox=True, built=False)
+    with cloud_state.transaction():
+        cloud_state.set_setting(f"quota/{quota}", "4")
+    with pytest.raises(Stop, match=r"vCPU: the cluster takes \d+, the account has 4, 0 in use") as refused:
+        account_check.refuse_short("mine", planned, REGIONS[cloud], sandbox=True, built=False)
+    assert refused.value.code is Exit.REFUSED
+    account_check.refuse_short("mine", planned, REGIONS[cloud], sandbox=True, built=True)
+    cloud_state.close()
