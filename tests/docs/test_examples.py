@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from components import releases
 from components.plan import plan_cluster
 from components.stack_files.stack import CLUSTER, EXAMPLES, read_stack
 from tests.docs import pages
@@ -27,3 +28,9 @@ def test_stack_file_that_a_page_shows_has_no_errors_and_warnings_about_examples_
 def test_readme_and_tutorial_show_the_same_stack_file() -> None:
     first, second = ({page.name: text for page, text in STACKS}[name] for name in ("README.md", "tutorial.md"))
     assert yaml.safe_load(first) == yaml.safe_load(second)
+
+
+def test_readme_and_the_page_of_downloads_name_the_newest_minor() -> None:
+    newest = releases.supported_minors()[-1]
+    assert f"| Kubernetes | 1.20-{newest} |" in (pages.ROOT / "README.md").read_text("utf-8")
+    assert f"from 1.20 to {newest}," in (pages.ROOT / "docs" / "artifacts.md").read_text("utf-8")

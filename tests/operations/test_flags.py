@@ -119,7 +119,7 @@ def test_offline_commands_take_their_flags_on_every_stack(
 
 NO_ENGINE = "mullion: there is no engine; install one"
 NOT_BOOTED = "is not booted: make demo STACK="
-NEEDED_THERE = (
+WITHOUT_ENGINE = (
     ("up {stack} --sandbox --yes --refresh", NO_ENGINE),
     ("up {stack} --sandbox --yes --bootable --kubernetes {kubernetes}", "with machines that cannot boot"),
     ("down {stack} --sandbox --yes", NO_ENGINE),
@@ -174,7 +174,7 @@ def test_commands_take_their_flags_on_every_stack_as_far_as_the_engine(stack: st
     pool = next(iter(spec.pools))
     values = {"stack": stack, "folder": clone, "kubernetes": spec.kubernetes, "pool": pool}
     with engine("none"):
-        for line, said in NEEDED_THERE:
+        for line, said in WITHOUT_ENGINE:
             words = line.format(**values).split()
             result = mullion(*words)
             judged(result, tuple(words))
@@ -198,7 +198,7 @@ WITHOUT_A_STACK = {"first-contact": "commands/test_first_contact.py", "pin": "co
 
 def test_every_flag_is_tried_on_every_stack_or_has_a_test_elsewhere() -> None:
     lines = [" ".join((name, *words)) for name, rows in OFFLINE.items() for words in rows]
-    lines += [line for line, _ in NEEDED_THERE]
+    lines += [line for line, _ in WITHOUT_ENGINE]
     for words in COMMANDS:
         name = " ".join(words)
         tried = {word for line in lines if line.startswith(f"{name} ") or line == name for word in line.split()}

@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from operations.commands import up_and_down
+from components import releases
+from operations.commands import up_and_down, versions
 from tests.operations.conftest import STACK
 
 Run = Callable[..., Result]
+NEWEST_MINOR = releases.supported_minors()[-1]
+NEWEST = versions.newest(NEWEST_MINOR)
 
 
 @pytest.fixture
@@ -37,14 +40,14 @@ def test_the_version_alone_changes_in_the_file_and_the_machines_it_replaces_are_
         ("1.35.8", "is older than 1.36.4"),
         ("1.34.1", "older"),
         ("1.99.1", "kubernetes-too-new"),
-        ("1.99.1", "Mullion builds Kubernetes 1.20 to 1.37"),
-        ("1.99.1", "write 1.37.0 or an older version; `mullion versions` lists the newest patch of each minor"),
+        ("1.99.1", f"Mullion builds Kubernetes 1.20 to {NEWEST_MINOR}"),
+        ("1.99.1", f"write {NEWEST} or an older version; `mullion versions` lists the newest patch of each minor"),
         ("1.99.1", "For 1.99, update Mullion"),
         ("1.19.1", "write 1.20.15 or a newer version; `mullion versions` lists"),
         ("1.36.99", "1.36.4, or record the digests of 1.36.99: mullion pin kubernetes-node 1.36.99"),
         ("1.36", 'the version with its patch, in quotes: "1.36.4"'),
         ("v1.36.2", 'the version with its patch, in quotes: "1.36.4"'),
-        ("latest", 'the version with its patch, in quotes: "1.37.0"'),
+        ("latest", f'the version with its patch, in quotes: "{NEWEST}"'),
     ],
 )
 def test_what_cannot_be_reached_is_refused_and_the_file_stays(
