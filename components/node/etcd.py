@@ -2,12 +2,19 @@
 
 from typing import Any
 
+from components.node.role import Role
+
 _NAME = "quota-backend-bytes"
 QUOTA = 8 << 30
 """Bytes of the database above which etcd refuses writes: its suggested maximum (etcd.io, Storage size limit). etcd's
 default is 2 GiB.
 """
 ARGUMENTS = {_NAME: str(QUOTA)}
+
+
+def image(role: Role) -> dict[str, str]:
+    """Return the tag of etcd's image for kubeadm's ClusterConfiguration; empty for kubeadm's default."""
+    return {"imageTag": role.release.etcd} if role.release.etcd_pinned else {}
 
 
 def quota(cluster_configuration: dict[str, Any]) -> int:

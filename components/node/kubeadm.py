@@ -131,7 +131,7 @@ def cluster_configuration(role: Role) -> dict[str, Any]:
         },
         "controllerManager": {"extraArgs": _arguments(role, {**_pod_ranges(role), **_CONTROLLER_MANAGER})},
         "scheduler": {"extraArgs": _arguments(role, {"profiling": "false"})},
-        "etcd": {"local": {"extraArgs": _arguments(role, etcd.ARGUMENTS)}},
+        "etcd": {"local": {"extraArgs": _arguments(role, etcd.ARGUMENTS), **etcd.image(role)}},
     }
     if role.release.registry is not None:
         ours["imageRepository"] = role.release.registry

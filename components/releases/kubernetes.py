@@ -30,7 +30,11 @@ class Release:
     pause: str
     """Tag of the pause image on Linux."""
     etcd: str
-    """Tag of etcd's image, kubeadm's default."""
+    """Tag of etcd's image: kubeadm's default, unless `etcd_pinned`."""
+    etcd_pinned: bool
+    """Whether kubeadm has to be told the tag. etcd 3.6 takes members that 3.5 had removed for present, unless each ran
+    3.5.26 or newer before (etcd.io, 2025, "zombie members"). kubeadm 1.33 has 3.5.24, kubernetes/k8s.io#9119 3.5.27.
+    """
     etcd_restore: tuple[str, ...]
     """Command in that image that restores a snapshot. From etcd 3.5.10 on it raises the revisions, so that no client
     takes its cache for newer than the restored state."""
@@ -85,6 +89,7 @@ FIRST = Release(
     containerd=CONTAINERD["1.7"],
     pause="3.2",
     etcd="3.4.13-0",
+    etcd_pinned=False,
     etcd_restore=("etcdctl", "snapshot", "restore"),
     coredns="coredns:1.7.0",
     # crictl talks CRI v1, which containerd and cri-dockerd serve whatever the kubelet's minor
@@ -196,6 +201,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     },
     "1.33": {
         "end_of_life": "2026-06-28",
+        "etcd": "3.5.27-0",
+        "etcd_pinned": True,
         "coredns": "coredns/coredns:v1.12.0",
         "crictl": _both("1.33.0"),
         "dsr_gates": (),
@@ -204,6 +211,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "end_of_life": "2026-10-27",
         "pause": "3.10.1",
         "etcd": "3.6.5-0",
+        "etcd_pinned": False,
         "coredns": "coredns/coredns:v1.12.1",
         "crictl": _both("1.34.0"),
         "credential_provider": "1.34.0",

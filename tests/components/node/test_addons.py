@@ -6,12 +6,8 @@ from typing import Any
 import pytest
 
 from components import releases
-from components.lint import Context
-from components.lint.documents import Manifests, Object
-from components.lint.judge import lint
 from components.node.kinds import ref
 from components.node.plan import NodePlan
-from components.spec.models import ClusterSpec
 from tools.golden.samples import content, init_documents, one, plan, position
 
 
@@ -83,6 +79,12 @@ def test_sch_05_each_build_in_the_cluster_has_a_runtime_class() -> None:
     assert old["scheduling"]["nodeSelector"]["node.kubernetes.io/windows-build"] == "10.0.17763"
     assert [each["key"] for each in old["scheduling"]["tolerations"]] == ["gpu", "os"]
     assert new["scheduling"]["tolerations"] == []
+
+
+def test_flannel_runs_on_nodes_with_any_taint(control_plane: NodePlan) -> None:
+    """A pool with a NoExecute taint has no pod network without it, and its Nodes are never Ready."""
+    (daemons,) = [each for each in _manifests(control_plane, "flannel") if each["kind"] == "DaemonSet"]
+    assert daemons["spec"]["template"]["spec"]["tolerations"] == [{"operator": "Exists"}]
 
 
 def test_windows_nodes_may_read_nodes_and_nothing_more_for_flannel(control_plane: NodePlan) -> None:
@@ -170,57 +172,3 @@ def test_fln_05_flannel_is_not_applied_with_l2bridge() -> None:
     assert "addon-windows-nodes" in names
     arguments = init_documents(plan(None, network={"mode": "l2bridge"}))["ClusterConfiguration"]["controllerManager"]
     assert {"name": "allocate-node-cidrs", "value": "false"} in arguments["extraArgs"]
-
-
-MIXED = {"linux": {"os": "ubuntu-24.04"}, "web": {"os": "windows-2022"}}
-
-
-@pytest.mark.parametrize(
-    ("admission", "actions"),
-    [
-        ({}, [["Warn"], ["Warn"]]),
-        ({"windows_workloads": "warn"}, [["Warn"], ["Warn"]]),
-        ({"windows_workloads": "enforce"}, [["Deny"], ["Warn"]]),
-    ],
-)
-def test_rules_about_workloads_warn_unless_they_are_enforced(
-    admission: dict[str, Any], actions: list[list[str]]
-) -> None:
-    manifests = _manifests(plan(None, pools=MIXED, admission=admission), "windows-workloads")
-    bindings = [each["spec"] for each in manifests if each["kind"].endswith("Binding")]
-    assert [each["validationActions"] for each in bindings] == actions
-    assert [each["policyName"] for each in bindings] == ["mullion-windows-refused", "mullion-windows-advised"]
-
-
-@pytest.mark.parametrize(
-    "cluster",
-    [
-        {"pools": {"linux": {"os": "ubuntu-24.04"}}},
-        {"pools": MIXED, "kubernetes": "1.29.15"},
-        {"pools": MIXED, "admission": {"windows_workloads": "none"}},
-    ],
-    ids=["linux only", "before 1.30", "none"],
-)
-def test_clusters_without_windows_or_policies_have_no_rules_about_workloads(cluster: dict[str, Any]) -> None:
-    assert "addon-windows-workloads" not in {each.name for each in plan(None, **cluster).steps}
-
-
-def test_rules_about_workloads_follow_the_pools_and_spare_exempt_namespaces() -> None:
-    exempt = {"exempt_namespaces": ["team"]}
-    routed = {"network": {"mode": "l2bridge"}, "pools": MIXED}
-    overlay, other = (
-        _manifests(plan(None, admission=exempt, **each), "windows-workloads") for each in ({"pools": MIXED}, routed)
-    )
-    (selector,) = overlay[1]["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"]
-    assert selector == {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "team"]}
-    assert "host-port-on-overlay" in json.dumps(overlay)
-    assert "host-port-on-overlay" not in json.dumps(other)
-
-
-def test_workloads_of_the_add_ons_break_no_rule() -> None:
-    spec = ClusterSpec.model_validate({"cloud": "aws", "kubernetes": "1.36.4", "pools": MIXED})
-    node_plan = plan(None, pools=MIXED, addons={"metrics_server": True})
-    names = [each.name.removeprefix("addon-") for each in node_plan.steps if each.name.startswith("addon-")]
-    objects = tuple(Object(each) for name in names for each in _manifests(node_plan, name))
-    assert [each.kind for each in objects if each.pod is not None] == ["DaemonSet", "Deployment"]
-    assert lint(Manifests(objects), Context(spec)).findings == ()

@@ -62,6 +62,12 @@ def test_workers_have_no_agent_and_its_steps_replace_no_machine() -> None:
     }
 
 
+@pytest.mark.parametrize(("minor", "tag"), [("1.32", None), ("1.33", "3.5.27-0"), ("1.34", None)])
+def test_kubeadm_gets_the_tag_of_etcds_image_where_its_own_is_too_old(minor: str, tag: str | None) -> None:
+    documents = content(plan(None, kubernetes=PATCHES[minor]), "init-config")
+    assert documents[1]["etcd"]["local"].get("imageTag") == tag
+
+
 @pytest.mark.parametrize(("written", "quota"), [(None, 8 << 30), ("4294967296", 4 << 30), ("much", 8 << 30)])
 @pytest.mark.parametrize("kubernetes", [PATCHES["1.30"], PATCHES["1.36"]])
 def test_the_agent_knows_the_quota_that_etcd_has(written: str | None, quota: int, kubernetes: str) -> None:

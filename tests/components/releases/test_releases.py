@@ -1,5 +1,7 @@
 """Version tables: complete for every supported minor; a failed lookup names the table."""
 
+from itertools import pairwise
+
 import pytest
 
 from components import releases
@@ -197,3 +199,11 @@ def test_next_minor_returns_the_following_minor_and_none_for_the_newest() -> Non
 def test_support_ends_the_day_after_the_end_of_life_date() -> None:
     assert not releases.ended("2026-11-21", "2026-11-21")
     assert releases.ended("2026-11-20", "2026-11-21")
+
+
+def test_etcd_3_6_follows_only_a_3_5_that_keeps_removed_members_away() -> None:
+    """Members that 3.5 had removed come back in 3.6 unless every member ran 3.5.26 or newer before."""
+    rows = [releases.release(each) for each in MINORS]
+    hops = [(old, new) for old, new in pairwise(rows) if old.etcd.startswith("3.5.") and new.etcd.startswith("3.6.")]
+    assert [(old.minor, old.etcd_pinned, new.etcd_pinned) for old, new in hops] == [("1.33", True, False)]
+    assert int(hops[0][0].etcd.split(".")[2].partition("-")[0]) >= 26
