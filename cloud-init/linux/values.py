@@ -33,11 +33,22 @@ def _pod_subnet(run: Run) -> str:
     return str(ipaddress.ip_interface(subnets[0]).network)
 
 
+RESOLVED, RESOLV_CONF = "/run/systemd/resolve/resolv.conf", "/etc/resolv.conf"
+
+
+def _resolv_conf(run: Run) -> str:
+    """Return the file for pods: with systemd-resolved /etc/resolv.conf has a loopback address, in a pod its own."""
+    link = run.path(RESOLV_CONF)
+    to_resolved = link.is_symlink() and "systemd/resolve" in str(link.readlink())
+    return RESOLVED if to_resolved or run.path(RESOLVED).exists() else RESOLV_CONF
+
+
 FOUND: dict[str, Callable[[Run], str]] = {
     "address": _address,
     "address_range": lambda run: f"{_address(run)}/32",
     "provider_id": lambda run: run.cloud.provider_id(),
     "pod_subnet": _pod_subnet,
+    "resolv_conf": _resolv_conf,
     "bootstrap_token": lambda run: announcing.announce(run, run.value("facts.join_secret")),
 }
 """Function that finds each value; Run caches the result until a step fails."""

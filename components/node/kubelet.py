@@ -34,8 +34,6 @@ _LINUX_WHOLE: dict[str, Any] = {
     "authorization": {"mode": "Webhook"},
     # must equal containerd's
     "cgroupDriver": "systemd",
-    # /etc/resolv.conf names systemd-resolved's loopback address, so CoreDNS would forward queries to itself
-    "resolvConf": "/run/systemd/resolve/resolv.conf",
     "staticPodPath": "/etc/kubernetes/manifests",
 }
 """Fields that kubeadm writes; for minors whose kubeadm takes no patch, so that Mullion writes the whole file."""
@@ -66,8 +64,10 @@ def configuration(role: Role) -> dict[str, Any]:
     }
     if role.os.is_windows:
         ours |= _WINDOWS_ONLY | (_DOCKERSHIM if runtime.uses_dockershim(role) else {})
-    elif not role.release.kubelet_patch:
-        ours |= _LINUX_WHOLE
+    else:
+        # kubeadm before 1.37 writes the founder's file for all nodes, whose systems may differ
+        ours["resolvConf"] = ref("node.resolv_conf")
+        ours |= {} if role.release.kubelet_patch else _LINUX_WHOLE
     used = {key: value for key, value in ours.items() if value != {} and not _is_flag(key, role)}
     return merge(used, {key: value for key, value in role.kubelet.config.items() if not _is_flag(key, role)})
 

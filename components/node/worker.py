@@ -1,12 +1,15 @@
 """Node plans of workers: Linux joins with kubeadm, Windows with the kubelet's TLS bootstrap."""
 
 from components.node import downloads, joining, kubeadm, kubelet, network, proxy, runtime, system, windows_system
-from components.node.kinds import ref, step
+from components.node.kinds import OnChange, ref, step
 from components.node.layout import LINUX, STATE
 from components.node.plan import Phase, Scope
 from components.node.role import Role
 from components.node.waiting import wait
+from components.spec.choices import Gate
 
+_READY_SECONDS = 840
+"""Longest wait for the Node to be Ready: pulls of flannel's images on a slow link."""
 _HEALTH = "http://127.0.0.1:10248/healthz"
 
 
@@ -48,7 +51,22 @@ def linux(role: Role) -> tuple[Phase, ...]:
                 wait("kubelet-healthy", url=_HEALTH),
             ),
         ),
+        *_ready(role),
     )
+
+
+def _ready(role: Role) -> tuple[Phase, ...]:
+    """Return the phase that waits until the Node is Ready; empty unless the pool's gate is `ready`.
+
+    It asks as the node itself. A kubelet is healthy also without a runtime, a pod network or an API.
+    """
+    if role.gate is not Gate.READY:
+        return ()
+    words = ["wait", "--for=condition=Ready", f"--timeout={_READY_SECONDS}s", "node", ref("machine.name")]
+    argv = [LINUX.program("kubectl"), "--kubeconfig", LINUX.kubelet_kubeconfig, *words]
+    said = "the Node is not Ready (see the kubelet's log; without pod network: flannel's pod)"
+    fields = {"argv": argv, "message": said, "timeout_seconds": _READY_SECONDS + 60}
+    return (Phase("ready", Scope.NODE, (step("probe", "node-ready", on_change=OnChange.NEW_NODES, **fields),)),)
 
 
 def windows(role: Role) -> tuple[Phase, ...]:

@@ -52,9 +52,9 @@ CONTAINERD_TABLES: dict[int, frozenset[str]] = {
 SET_BY_US: dict[str, Spans] = {
     "kubelet-linux": spans(
         """
--: clusterDNS clusterDomain evictionHard kubeReserved maxPods providerID rotateCertificates serverTLSBootstrap
-  systemReserved
--1.24: authentication authorization cgroupDriver resolvConf staticPodPath
+-: clusterDNS clusterDomain evictionHard kubeReserved maxPods providerID resolvConf rotateCertificates
+  serverTLSBootstrap systemReserved
+-1.24: authentication authorization cgroupDriver staticPodPath
 1.23-: registerWithTaints
 1.27-: containerRuntimeEndpoint
 """

@@ -186,3 +186,29 @@ def test_a_restart_is_requested_after_its_result_is_written(
 def test_a_plan_that_is_not_json_is_refused(node: ModuleType, tmp_path: Path, root: Path) -> None:
     (tmp_path / "plan.json").write_text("{")
     assert node.execute(root, tmp_path, {"machine": {}, "facts": {}})["name"] == "plan-format"
+
+
+@pytest.mark.parametrize(
+    ("resolved", "link", "found"),
+    [
+        (True, "../run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/resolv.conf"),
+        (False, "../run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/resolv.conf"),
+        (False, "", "/etc/resolv.conf"),
+    ],
+    ids=["systemd-resolved", "systemd-resolved that has not started", "no systemd-resolved"],
+)
+def test_pods_get_the_name_servers_of_their_own_machine(
+    execute: Execute, root: Path, resolved: bool, link: str, found: str
+) -> None:
+    """kubeadm writes the founder's file into the configuration of all nodes: a Debian worker may not have it."""
+    place = root / "etc/resolv.conf"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if link:
+        place.symlink_to(link)
+    else:
+        place.write_text("nameserver 10.20.0.2\n")
+    if resolved:
+        put(root, "/run/systemd/resolve/resolv.conf", "nameserver 10.20.0.2\n")
+    result = execute({"kind": "file", "path": "/told", "content": {"ref": "node.resolv_conf"}})
+    assert result["state"] == "done", result
+    assert (root / "told").read_text() == found

@@ -28,6 +28,7 @@ VALUES: Mapping[str, Any] = {
     "registration.taint_text": "os=windows:NoSchedule",
     "node.address": "10.20.0.4",
     "node.address_range": "10.20.0.4/32",
+    "node.resolv_conf": "/run/systemd/resolve/resolv.conf",
     "node.provider_id": "aws:///eu-west-1a/i-0123456789abcdef0",
     "node.source_vip": "10.244.1.2",
     "node.pod_subnet": "10.244.1.0/24",

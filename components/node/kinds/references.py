@@ -33,6 +33,7 @@ REFERENCES: dict[str, str] = {
     "node.address_range": "node.address as a range of one address: 10.20.1.4/32.",
     "node.pod_subnet": "Pod range of this node: on Windows from the step pod-range, on Linux from flannel's file.",
     "node.bootstrap_token": "This machine's bootstrap token (announcing.py); never written to a log or a result.",
+    "node.resolv_conf": "Linux: file with the name servers; systemd-resolved's own, without loopback, if it runs.",
     "node.mtu": "Output of the probe that records mtu.",
     "node.os_version": "Output of the probe that records os_version.",
 }

@@ -47,6 +47,14 @@ def test_the_last_phase_waits_for_the_state_of_the_pools_gate(gate: str, last: s
     assert [each.reports for each in node_plan.phases if each.name == "registered"] == ["registered"]
 
 
+@pytest.mark.parametrize(("gate", "last"), [("ready", "ready"), ("registered", "verify")])
+def test_a_linux_worker_waits_for_its_node_unless_the_gate_is_registered(gate: str, last: str) -> None:
+    node_plan = plan("ubuntu-24.04", {"rollout": {"gate": gate}})
+    assert [each.name for each in node_plan.phases if each.name != "evidence"][-1] == last
+    changed = plan("ubuntu-24.04", {"rollout": {"gate": "ready" if gate == "registered" else "registered"}})
+    assert node_plan.replace_digest == changed.replace_digest, "no machine is replaced for it"
+
+
 @pytest.mark.parametrize("os", ["windows-2019", "ubuntu-24.04"])
 def test_a_credential_provider_is_pinned_and_in_the_kubelets_flags(os: str) -> None:
     node_plan = plan(os, registry_credentials=["ecr"])

@@ -97,7 +97,7 @@ def test_every_supported_minor_gives_a_plan_for_every_system(os: str | None, kub
         expected |= {"pod-network", "network", "proxy", "registered", "ready"}
     else:
         expected = {"identity", "system", "downloads", "runtime", "network", "verify"}
-        expected |= {"kubelet"} if os else {"certificates", "control-plane", "addons", "agent"}
+        expected |= {"kubelet", "ready"} if os else {"certificates", "control-plane", "addons", "agent"}
     node_plan = plan(os, kubernetes=kubernetes)
     assert {each.name for each in node_plan.phases} == expected | {"evidence"}
     assert all(each.steps for each in node_plan.phases)

@@ -132,9 +132,9 @@ CASES = (
     ),
     Case(
         "kubelet-config-override",
-        kubelet(config={"resolvConf": ""}),
-        "pools.web.kubelet.config.resolvConf",
-        linux(kubelet={"config": {"resolvConf": ""}}),
+        kubelet(config={"runtimeRequestTimeout": "5m"}),
+        "pools.web.kubelet.config.runtimeRequestTimeout",
+        linux(kubelet={"config": {"runtimeRequestTimeout": "5m"}}),
     ),
     Case(
         "kube-proxy-config-unknown",
