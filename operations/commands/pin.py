@@ -132,19 +132,19 @@ def verify(name: str | None, file: str | None) -> None:
 
 def _compared(chosen: list[Artifact]) -> Iterator[tuple[Artifact, str, str]]:
     """Yield (entry, state, reason), in order. After one failure a host is not asked for checksums again."""
-    silent: dict[str, str] = {}
+    silent: set[str] = set()
 
     def compare(each: Artifact) -> tuple[Artifact, str, str]:
         hosts: set[str] = set()
         try:
             hosts = {urlsplit(url).netloc for url in publishers.checksum_urls(each.name, each.url)}
-            if hosts and hosts <= silent.keys():
-                return each, "unreachable", silent[min(hosts)]
+            if hosts and hosts <= silent:
+                return each, "unreachable", f"not asked, because {', '.join(sorted(hosts))} did not answer before"
             algorithm = each.digest.partition(":")[0]
             found = publishers.published(each.name, each.url, algorithm=algorithm, waits=())
         except publishers.NotPublished as error:
             if error.silent:
-                silent.update(dict.fromkeys(hosts, str(error)))
+                silent.update(hosts)
             return each, "unreachable" if error.silent else "not published", str(error)
         except BadChecksums as error:
             return each, "not published", str(error)

@@ -251,10 +251,12 @@ def test_verify_reports_same_different_and_unreachable_digests(
     rows = [("1.0.0", url, digest), ("1.0.1", url, "3" * 64), ("1.0.2", gone, "4" * 64), ("1.0.3", gone, "5" * 64)]
     found = [artifacts.Artifact(NAME, version, "linux", at, f"sha256:{hexes}", "") for version, at, hexes in rows]
     monkeypatch.setattr(artifacts.Catalogue, "all", lambda self: tuple(found))
+    monkeypatch.setattr(pin, "AT_ONCE", 1)
     ended = mullion("pin", "--verify", NAME, "--file", str(tmp_path / "none.json"))
     assert ended.exit_code == Exit.FAILED
     assert "1 same, 1 differs, 2 unreachable" in ended.output
     assert "differs        runc 1.0.1 linux" in ended.output
+    assert "unreachable    runc 1.0.3 linux: not asked, because 127.0.0.1:9 did not answer before" in ended.output
     assert "1.0.0" not in ended.output, "what is the same is only counted"
 
 
