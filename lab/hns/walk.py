@@ -126,8 +126,8 @@ class Fabric:
         if _translated(pod, packet.destination):
             yield _dropped("OutBoundNAT takes the packet to the Service out of the node", packet)
             return
-        for each in balancer["HostComputeEndpoints"]:
-            backend = endpoints.address(node.service.get("Endpoint", each))
+        for endpoint in balancer["HostComputeEndpoints"]:
+            backend = endpoints.address(node.service.get("Endpoint", endpoint))
             sent = replace(packet, destination=backend, port=port)
             if balancer.get("Flags", 0) & load_balancers.DSR:
                 if backend == packet.source:  # its own Service: without another source the pod answers itself

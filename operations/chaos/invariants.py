@@ -159,12 +159,12 @@ def at_rest(now: Snapshot) -> Iterator[str]:
 def missing(calls: Iterable[Operation], limits: Mapping[str, int]) -> Iterator[str]:
     """Yield a line for each moment at which a pool missed more machines than its limit, from the order of the calls."""
     gone: dict[str, set[str]] = defaultdict(set)
-    for each in calls:
-        name = each.urn.rpartition("::")[2]
+    for call in calls:
+        name = call.urn.rpartition("::")[2]
         pool = name.rpartition("-")[0]
-        if each.type not in cloud_tables.MACHINES or each.error or pool not in limits:
+        if call.type not in cloud_tables.MACHINES or call.error or pool not in limits:
             continue
-        (gone[pool].add if each.kind == "delete" else gone[pool].discard)(name)
+        (gone[pool].add if call.kind == "delete" else gone[pool].discard)(name)
         if len(gone[pool]) > limits[pool]:
             yield f"{', '.join(sorted(gone[pool]))} were missing at once; at most {limits[pool]} may"
 
@@ -172,14 +172,14 @@ def missing(calls: Iterable[Operation], limits: Mapping[str, int]) -> Iterator[s
 def _differing(now: Snapshot) -> Iterator[str]:
     """Compare the inputs in state and sandbox, without secrets and the engine's own notes."""
     there = {(each.type, each.id): each.inputs for each in now.there}
-    for each in now.resources:
-        known = there.get((each["type"], each.get("id", "")))
+    for resource in now.resources:
+        known = there.get((resource["type"], resource.get("id", "")))
         if known is None:
             continue
-        recorded, real = _comparable(each.get("inputs") or {}), _comparable(known)
+        recorded, real = _comparable(resource.get("inputs") or {}), _comparable(known)
         for name in sorted(recorded.keys() | real.keys()):
             if recorded.get(name) != _without_unrecorded_secrets(real.get(name), recorded.get(name)):
-                yield f"{each['urn']} {name}: {recorded.get(name)} in the state, {real.get(name)} in the sandbox"
+                yield f"{resource['urn']} {name}: {recorded.get(name)} in the state, {real.get(name)} in the sandbox"
 
 
 def _without_unrecorded_secrets(real: Any, recorded: Any) -> Any:

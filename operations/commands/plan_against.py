@@ -108,8 +108,8 @@ def from_state(resources: list[dict[str, Any]], where: str) -> Earlier:
     clusters: set[str] = set()
     # what waits for its deletion has been replaced already
     cloud = cloud_tables.of(resources)
-    for each in filter(cloud.is_machine, resources):
-        given, name = each.get("inputs", {}), each["urn"].rsplit("::", 1)[-1]
+    for machine in filter(cloud.is_machine, resources):
+        given, name = machine.get("inputs", {}), machine["urn"].rsplit("::", 1)[-1]
         cluster, pool, digest = (cloud.tag(given, key) for key in ("cluster", "pool", "digest"))
         if not cluster:
             continue
@@ -157,16 +157,16 @@ def _taken(planned: dict[str, Any], earlier: Earlier, pools: set[str]) -> Iterat
     """Give a message for each pool with a machine at an address that another machine still has."""
     holders = {was.address: name for name, was in earlier.machines.items() if was.address}
     said: set[str] = set()
-    for each in planned["machines"]:
-        holder = holders.get(each["address"])
-        if holder is None or holder == each["name"] or each["pool"] in said:
+    for machine in planned["machines"]:
+        holder = holders.get(machine["address"])
+        if holder is None or holder == machine["name"] or machine["pool"] in said:
             continue
-        said.add(each["pool"])
+        said.add(machine["pool"])
         old = earlier.machines[holder].pool
         first = "" if old in pools else f", or remove pool {old} in an `up` of its own first"
         yield (
-            f"pools.{each['pool']}.slot: {each['name']} would have the address {each['address']}, which {holder} has "
-            f"until it is gone, and the cloud gives an address once. Write a slot further off{first}"
+            f"pools.{machine['pool']}.slot: {machine['name']} would have the address {machine['address']}, which "
+            f"{holder} has until it is gone, and the cloud gives an address once. Write a slot further off{first}"
         )
 
 

@@ -56,10 +56,10 @@ def _opened(value: Any) -> Any:
 def instances(state: State) -> dict[str, dict[str, Any]]:
     """Return the outputs of the cluster's instances, by machine name. `id`: the machine's own instance id."""
     cloud, found = cloud_tables.of(state), dict[str, dict[str, Any]]()
-    for each in filter(cloud.is_machine, state):
-        outputs = each.get("outputs", {})
-        named = each["urn"].rpartition("::")[2].removeprefix(f"{cloud.tag(outputs, 'cluster')}-")
-        known = {"id": each.get("id", ""), "zone": cloud.zone_of(outputs), "pool": cloud.tag(outputs, "pool")}
+    for machine in filter(cloud.is_machine, state):
+        outputs = machine.get("outputs", {})
+        named = machine["urn"].rpartition("::")[2].removeprefix(f"{cloud.tag(outputs, 'cluster')}-")
+        known = {"id": machine.get("id", ""), "zone": cloud.zone_of(outputs), "pool": cloud.tag(outputs, "pool")}
         found[named] = {**outputs, **known, "id": ({**outputs, **known}).get(cloud.instance) or ""}
     return found
 

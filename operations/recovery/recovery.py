@@ -113,12 +113,12 @@ def unknown(deployment: Mapping[str, Any]) -> list[Resource]:
 def adopt(resources: list[dict[str, Any]], asked: list[Resource], lookup: Lookup) -> list[Resource]:
     """Add to a state's resources those of `asked` that the cloud has, and return them."""
     adopted: list[Resource] = []
-    for each in asked:
-        older = [at for at, one in enumerate(resources) if one["urn"] == each["urn"] and not one.get("delete")]
+    for creation in asked:
+        older = [at for at, one in enumerate(resources) if one["urn"] == creation["urn"] and not one.get("delete")]
         # deleted before its replacement, which this is; the replacement may have the same name, and so the same id
         gone = {at for at in older if resources[at].get("pendingReplacement")}
-        alike = (one for at, one in enumerate(resources) if one["type"] == each["type"] and at not in gone)
-        found = lookup(each, {one["id"] for one in alike if "id" in one})
+        alike = (one for at, one in enumerate(resources) if one["type"] == creation["type"] and at not in gone)
+        found = lookup(creation, {one["id"] for one in alike if "id" in one})
         if found is None:
             continue
         place = older[0] if older else len(resources)
@@ -128,10 +128,10 @@ def adopt(resources: list[dict[str, Any]], asked: list[Resource], lookup: Lookup
             else:
                 resources[at]["delete"] = True  # being replaced: the engine deletes it at the end of the next run
         # before the older one, because later resources depend on the URN
-        entry = {**each, "id": found.id, "inputs": found.inputs, "outputs": found.outputs}
+        entry = {**creation, "id": found.id, "inputs": found.inputs, "outputs": found.outputs}
         resources.insert(place, entry)
-        adopted.append(each)
-        _say(f"added to the state what an interrupted run had created: {named(each)} {found.id}")
+        adopted.append(creation)
+        _say(f"added to the state what an interrupted run had created: {named(creation)} {found.id}")
     return adopted
 
 
@@ -141,10 +141,10 @@ def by_hand(stack: str, asked: list[Resource]) -> str:
         f"a run of stack {stack} was interrupted while creating {len(asked)} resources. Whether they exist is not",
         "recorded, and Mullion cannot query a real account yet. Please search for each:",
     ]
-    for each in asked:
-        lines += [f"  {named(each)}", f"    search:     {_look(each)}"]
+    for creation in asked:
+        lines += [f"  {named(creation)}", f"    search:     {_look(creation)}"]
         lines += [
-            f"    if found:   pulumi refresh --stack {stack} --import-pending-creates {shlex.quote(each['urn'])} ID"
+            f"    if found:   pulumi refresh --stack {stack} --import-pending-creates {shlex.quote(creation['urn'])} ID"
         ]
     lines += [
         f"If none of the others exists: pulumi refresh --stack {stack} --clear-pending-creates",

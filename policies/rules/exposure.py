@@ -85,15 +85,15 @@ LIST = "a prefix list"
 
 def _of_aws(resource: Resource) -> Iterator[Opening]:
     inline = resource.type in (GROUP, DEFAULT_GROUP)
-    for each in items(resource.properties, "ingress") if inline else [resource.properties]:
-        if each.get("type", "ingress") == "egress":
+    for rule in items(resource.properties, "ingress") if inline else [resource.properties]:
+        if rule.get("type", "ingress") == "egress":
             continue
-        many = (each.get("cidrBlocks"), each.get("ipv6CidrBlocks"))
-        ranges = [each.get("cidrIpv4"), each.get("cidrIpv6"), *(one for found in many for one in _list(found))]
-        lists = [LIST] if each.get("prefixListIds") or each.get("prefixListId") else []
+        many = (rule.get("cidrBlocks"), rule.get("ipv6CidrBlocks"))
+        ranges = [rule.get("cidrIpv4"), rule.get("cidrIpv6"), *(one for found in many for one in _list(found))]
+        lists = [LIST] if rule.get("prefixListIds") or rule.get("prefixListId") else []
         protocol, ports = (
-            str(each.get("ipProtocol", each.get("protocol", ""))),
-            (each.get("fromPort"), each.get("toPort")),
+            str(rule.get("ipProtocol", rule.get("protocol", ""))),
+            (rule.get("fromPort"), rule.get("toPort")),
         )
         # the engine passes numbers as 22.0
         span = [] if None in ports or UNKNOWN in ports else [(int(float(str(ports[0]))), int(float(str(ports[1]))))]
@@ -115,12 +115,12 @@ def _of_gcp(resource: Resource) -> Iterator[Opening]:
 
 def _of_azure(resource: Resource) -> Iterator[Opening]:
     rules = items(resource.properties, "securityRules") if resource.type == AZURE_GROUP else [resource.properties]
-    for each in rules:
-        if (each.get("access"), each.get("direction")) == ("Allow", "Inbound"):
-            sources = [each.get("sourceAddressPrefix"), *_list(each.get("sourceAddressPrefixes"))]
-            ports = [each.get("destinationPortRange"), *_list(each.get("destinationPortRanges"))]
+    for rule in rules:
+        if (rule.get("access"), rule.get("direction")) == ("Allow", "Inbound"):
+            sources = [rule.get("sourceAddressPrefix"), *_list(rule.get("sourceAddressPrefixes"))]
+            ports = [rule.get("destinationPortRange"), *_list(rule.get("destinationPortRanges"))]
             spans = _spans([one for one in ports if known(one)])
-            yield Opening(sources, str(each.get("protocol")).lower(), spans, each.get("description"))
+            yield Opening(sources, str(rule.get("protocol")).lower(), spans, rule.get("description"))
 
 
 def _list(value: Any) -> list[Any]:
@@ -162,12 +162,12 @@ def _meant(resource: Resource, opening: Opening) -> bool:
 
 def _api(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
     groups = {each.urn for each in resources if each.type == GROUP and each.properties.get("description") == PUBLIC_API}
-    for each in resources:
-        of_group = groups & {each.urn, *each.inputs_from.get("securityGroupId", frozenset[str]())}
-        for opening in OPENINGS[each.type](each) if each.type in OPENINGS and not of_group else ():
-            for source in opening.public() if opening.lets_in(API_PORT) and not _meant(each, opening) else []:
+    for resource in resources:
+        of_group = groups & {resource.urn, *resource.inputs_from.get("securityGroupId", frozenset[str]())}
+        for opening in OPENINGS[resource.type](resource) if resource.type in OPENINGS and not of_group else ():
+            for source in opening.public() if opening.lets_in(API_PORT) and not _meant(resource, opening) else []:
                 yield (
-                    each,
+                    resource,
                     f"{source} can reach port {API_PORT} past the API's load balancer; write the range in `api.allow`",
                 )
 

@@ -67,11 +67,11 @@ def _record(request: Request) -> None:
     values = request.inputs.get("aRecords") or []
     if request.inputs["recordType"] == "A" and not values:
         raise Refusal("BadRequest", "The resource record set of type A has no records.")
-    for each in values:
+    for record in values:
         try:
-            ipaddress.IPv4Address(each.get("ipv4Address"))
+            ipaddress.IPv4Address(record.get("ipv4Address"))
         except ValueError:
-            raise Refusal("BadRequest", f"The value '{each.get('ipv4Address')}' is no valid IPv4 address.") from None
+            raise Refusal("BadRequest", f"The value '{record.get('ipv4Address')}' is no valid IPv4 address.") from None
     ttl = request.inputs.get("ttl")
     if ttl is None or not TTL[0] <= ttl <= TTL[1]:
         raise Refusal("BadRequest", f"The TTL {ttl} is not between 1 and 2147483647.")

@@ -95,11 +95,11 @@ def _interface(request: Request) -> None:
         raise Refusal(
             "NetworkInterfaceMustHaveIpConfiguration", "A network interface has at least one IP configuration."
         )
-    for each in configurations:
-        if not _id(each, "subnet"):
+    for configuration in configurations:
+        if not _id(configuration, "subnet"):
             raise Refusal("SubnetNotSpecified", "Each IP configuration of a network interface refers to a subnet.")
-        _check(request, each)
-        for pool in each.get("loadBalancerBackendAddressPools") or []:
+        _check(request, configuration)
+        for pool in configuration.get("loadBalancerBackendAddressPools") or []:
             _in_balancer(request, pool.get("id") or "", "backendAddressPools")
 
 
@@ -127,12 +127,13 @@ def _balancer(request: Request) -> None:
     inputs = request.inputs
     own = request.format(BALANCER.id)
     ids = {f"{own}/{path}/{each.get('name')}" for path in _PARTS for each in inputs.get(path) or []}
-    for each in inputs.get("frontendIPConfigurations") or []:
-        _check(request, each)
-        if not _id(each, "subnet") and not _id(each, "publicIPAddress"):
+    for configuration in inputs.get("frontendIPConfigurations") or []:
+        _check(request, configuration)
+        if not _id(configuration, "subnet") and not _id(configuration, "publicIPAddress"):
             raise Refusal(
                 "LoadBalancerFrontendIPConfigMustHaveSubnetOrPublicIP",
-                f"Frontend IP configuration {each.get('name')} refers to neither a subnet nor a public IP address.",
+                f"Frontend IP configuration {configuration.get('name')} refers to neither a subnet nor a public IP"
+                " address.",
             )
     seen: set[tuple[str, int, str]] = set()
     for rule in inputs.get("loadBalancingRules") or []:

@@ -70,23 +70,24 @@ def _given(rule: dict[str, Any], one: str, many: str) -> list[str]:
 def _prefixes(rule: dict[str, Any], side: str) -> None:
     if rule.get(f"{side}ApplicationSecurityGroups"):
         return
-    for each in _given(rule, f"{side}AddressPrefix", f"{side}AddressPrefixes"):
+    for prefix in _given(rule, f"{side}AddressPrefix", f"{side}AddressPrefixes"):
         try:
-            if each != "*" and not _TAG.fullmatch(each):
-                ipaddress.ip_network(each)
+            if prefix != "*" and not _TAG.fullmatch(prefix):
+                ipaddress.ip_network(prefix)
         except ValueError:
             raise Refusal(
-                "SecurityRuleInvalidAddressPrefix", f"Security rule has invalid Address prefix. Value provided: {each}"
+                "SecurityRuleInvalidAddressPrefix",
+                f"Security rule has invalid Address prefix. Value provided: {prefix}",
             ) from None
 
 
 def _ports(rule: dict[str, Any], side: str) -> None:
-    for each in _given(rule, f"{side}PortRange", f"{side}PortRanges"):
-        match = _PORTS.fullmatch(each)
+    for text in _given(rule, f"{side}PortRange", f"{side}PortRanges"):
+        match = _PORTS.fullmatch(text)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if each != "*" and not first <= last <= 65535:
+        if text != "*" and not first <= last <= 65535:
             raise Refusal(
-                "SecurityRuleInvalidPortRange", f"Security rule has invalid Port range. Value provided: {each}"
+                "SecurityRuleInvalidPortRange", f"Security rule has invalid Port range. Value provided: {text}"
             )
 
 

@@ -115,10 +115,10 @@ def _is_https(rule: dict[str, Any]) -> bool:
     ranges = rule.get("destinationRanges") or [EVERYWHERE]
     if not any(ipaddress.ip_network(each).prefixlen == 0 for each in ranges):
         return False
-    for each in rule.get("allows") or rule.get("denies") or []:
-        ports = each.get("ports") or ["0-65535"]
+    for entry in rule.get("allows") or rule.get("denies") or []:
+        ports = entry.get("ports") or ["0-65535"]
         spans = [(int(first), int(last or first)) for first, _, last in (port.partition("-") for port in ports)]
-        if str(each["protocol"]) in ("all", "tcp", "6") and any(first <= HTTPS <= last for first, last in spans):
+        if str(entry["protocol"]) in ("all", "tcp", "6") and any(first <= HTTPS <= last for first, last in spans):
             return True
     return False
 

@@ -72,9 +72,9 @@ def _permissions(cloud_state: CloudState, rule: dict[str, Any]) -> Iterator[Perm
     machines = cloud_state.resources(INSTANCE)
     members = [_face(each)["networkIp"] for each in machines if has(each, *sources, every=False)]
     ranges = rule.get("sourceRanges" if ingress else "destinationRanges") or ([] if ingress else [ANYWHERE])
-    for each in rule.get("allows") or []:
-        protocol = str(each["protocol"])
-        for port in each.get("ports") or [ALL_PORTS]:
+    for entry in rule.get("allows") or []:
+        protocol = str(entry["protocol"])
+        for port in entry.get("ports") or [ALL_PORTS]:
             first, _, last = port.partition("-")
             peers = (*members, *ranges)
             yield Permission(ingress, NUMBERS.get(protocol, protocol), int(first), int(last or first), peers)

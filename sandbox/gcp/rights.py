@@ -64,8 +64,8 @@ def _bindings(cloud_state: CloudState, member: str, resource: str) -> Iterator[t
     kinds += [(BUCKET_MEMBER, "bucket", bucket[1])] if bucket else []
     kinds += [(ENTRY_MEMBER, "secretId", secret[1])] if secret else []
     for type, property, name in kinds:
-        for each in cloud_state.resources(type):
-            given: Any = each.inputs
+        for record in cloud_state.resources(type):
+            given: Any = record.inputs
             about = str(given.get(property, "")).rpartition("/")[2]
             if given["member"] == member and about == name:
                 yield given["role"], (given.get("condition") or {}).get("expression", "")

@@ -34,7 +34,7 @@ ENDPOINT: dict[str, Kind] = {
         {
             "url": Field(URL, "URL of the API server, which needs no credentials for /version."),
             "ca": Field(PATH, "The only authority accepted for its certificate."),
-            "version": Field({"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}, "Kubernetes version, such as 1.32.13."),
+            "version": Field({"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}, "Kubernetes version, such as 1.36.4."),
             "kubectl": Field(PATH, "Path of kubectl.exe, which sends the request.", required=False, systems=_WINDOWS),
         },
         compares="gitVersion of /version.",

@@ -22,8 +22,8 @@ def find(cloud_state: CloudState, call: Call) -> Record | None:
 def address(cloud_state: CloudState, machine: Record) -> str:
     """Return the machine's first private address, or an empty string."""
     named: Any = (machine.outputs.get("networkProfile") or {}).get("networkInterfaces") or []
-    for each in named:
-        interface = cloud_state.find(INTERFACE, each["id"])
+    for reference in named:
+        interface = cloud_state.find(INTERFACE, reference["id"])
         for one in (interface.outputs.get("ipConfigurations") or []) if interface else []:
             if one.get("privateIPAddress"):
                 return one["privateIPAddress"]
