@@ -17,13 +17,14 @@ from components.rollout.provider_calls import ProviderError
 from components.spec.models import ClusterSpec
 from components.stack_files.stack import CLUSTER, read_stack
 from components.wiring.existing_network import Lookups
+from operations.recorder.recorder import Recording, record
 from sandbox import clouds
 from sandbox.azure.regions import SUBSCRIPTION
 from sandbox.cloud import Refusal
 from sandbox.cloud_state import CloudState
 from sandbox.provider import Provider
 from tests import existing_networks
-from tests.components.recorded_wiring import config
+from tests.components.recorded_wiring import config, of, recording
 
 ZONES = {"aws": ["eu-west-1a", "eu-west-1b", "eu-west-1c"], "azure": ["1", "2", "3"], "gcp": []}
 LOOKS: dict[str, Callable[[Lookups], Any]] = {
@@ -79,11 +80,11 @@ def changed(short: str, **values: Any) -> Callable[[CloudState], None]:
     """Return a change by hand of every resource of the user's network with this class name."""
 
     def change(cloud_state: CloudState) -> None:
-        for record in existing_networks.yours(cloud_state):
-            if record.type.endswith(f":{short}"):
-                record.inputs.update(values)
-                record.outputs.update(values)
-                cloud_state.put(record)
+        for part in existing_networks.yours(cloud_state):
+            if part.type.endswith(f":{short}"):
+                part.inputs.update(values)
+                part.outputs.update(values)
+                cloud_state.put(part)
 
     return change
 
@@ -92,9 +93,9 @@ def removed(short: str) -> Callable[[CloudState], None]:
     """Return the removal by hand of every resource of the user's network with this class name."""
 
     def remove(cloud_state: CloudState) -> None:
-        for record in existing_networks.yours(cloud_state):
-            if record.type.endswith(f":{short}"):
-                cloud_state.remove(record.sequence)
+        for part in existing_networks.yours(cloud_state):
+            if part.type.endswith(f":{short}"):
+                cloud_state.remove(part.sequence)
 
     return remove
 
@@ -211,3 +212,44 @@ def test_what_may_be_meant_is_a_warning(
     asyncio.run(LOOKS[cloud](lookups))
     lookups.finish()
     assert [text in each for each in lookups.warnings] == [True]
+
+
+OF_A_NETWORK = (
+    *("ec2/vpc:Vpc", "ec2/subnet:Subnet", "ec2/internetGateway:InternetGateway", "ec2/natGateway:NatGateway"),
+    *("ec2/routeTable:RouteTable", "ec2/vpcEndpoint:VpcEndpoint", "ec2/eip:Eip"),
+    *("network:VirtualNetwork", "network:Subnet", "network:NatGateway", "network:RouteTable"),
+    *("compute/network:Network", "compute/subnetwork:Subnetwork", "compute/router:Router"),
+    "compute/routerNat:RouterNat",
+)
+"""Types of resources of which a network consists."""
+
+
+@pytest.mark.parametrize("cloud", LOOKS)
+def test_no_part_of_a_network_is_created_in_an_existing_one(cloud: str) -> None:
+    own, existing = recording(f"{cloud}-prod"), record(f"{cloud}-existing", stack(cloud)[0])
+    assert existing.errors == []
+
+    def parts(found: Recording) -> set[str]:
+        return {each.type for each in found.resources.values() if each.type.endswith(OF_A_NETWORK)}
+
+    assert parts(own)
+    assert parts(existing) == set()
+
+
+def test_the_apis_name_is_in_the_zone_of_the_stack_file_if_another_account_owns_the_vpc() -> None:
+    settings = stack("aws", **_network("aws", private_zone="Z0123456789ABCDEFGHIJ"))[0]
+    found = record("aws-existing", settings)
+    assert found.errors == []
+    assert of(found, "aws:route53/zone:Zone") == {}
+    [name] = of(found, "aws:route53/record:Record").values()
+    assert name.inputs["zoneId"] == "Z0123456789ABCDEFGHIJ"
+
+
+def test_rules_and_routes_of_a_shared_vpc_are_in_its_host_project() -> None:
+    settings = stack("gcp", mode="l2bridge", pods="10.128.0.0/12", services="10.96.0.0/16")[0]
+    found = record("gcp-existing", settings)
+    assert found.errors == []
+    for kind in ("firewall:Firewall", "route:Route"):
+        made = of(found, f"gcp:compute/{kind}").values()
+        assert made
+        assert {each.inputs["project"] for each in made} == {"host-project"}
