@@ -101,7 +101,7 @@ def key_matches(path: str, pattern: str) -> Condition:
         return [(*at, *_keys(path), key) for key in keys if found.search(key)]
 
     def cel(name: str, depth: int) -> str:
-        return f"{_or(name, path, '{}')}.exists(v{depth}, v{depth}.matches({json.dumps(pattern)}))"
+        return f"{_many(name, path, '{}')}.exists(v{depth}, v{depth}.matches({json.dumps(pattern)}))"
 
     return Condition(find, cel)
 
@@ -113,7 +113,7 @@ def exists(path: str, inner: Condition) -> Condition:
         return [place for item, place in _items(value, path, at) for place in inner.find(item, place)]
 
     def cel(name: str, depth: int) -> str:
-        return f"{_or(name, path, '[]')}.exists(v{depth}, {inner.cel(f'v{depth}', depth + 1)})"
+        return f"{_many(name, path, '[]')}.exists(v{depth}, {inner.cel(f'v{depth}', depth + 1)})"
 
     return Condition(find, cel)
 
@@ -126,7 +126,7 @@ def every(path: str, inner: Condition) -> Condition:
         return [(*at, *_keys(path))] if found and all(inner.find(item, place) for item, place in found) else []
 
     def cel(name: str, depth: int) -> str:
-        all_items = _or(name, path, "[]")
+        all_items = _many(name, path, "[]")
         return f"(size({all_items}) > 0 && {all_items}.all(v{depth}, {inner.cel(f'v{depth}', depth + 1)}))"
 
     return Condition(find, cel)
@@ -186,6 +186,11 @@ def _optional(name: str, path: str) -> str:
 
 def _or(name: str, path: str, fallback: str) -> str:
     return f"{_optional(name, path)}.orValue({fallback})" if path else name
+
+
+def _many(name: str, path: str, empty: str) -> str:
+    """Return the CEL of a list or map; the API server has null for an empty list that Go does not omit."""
+    return f"optional.ofNonZeroValue({_or(name, path, empty)}).orValue({empty})"
 
 
 def _neutral(wanted: str | int | bool) -> str:
