@@ -54,6 +54,7 @@ def test_a_pod_of_kubeadms_coredns_is_placed_anew_once_another_node_is_ready(
     coredns: list[str], api: Any, module: Callable[[str], ModuleType], run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module("dns"), "SETTLED", 0.0)
+    monkeypatch.setattr(module("dns"), "NODES_EACH", 10**6)  # other tests leave Nodes
     until(lambda: not api.call("GET", "/api/v1/nodes/linux-0")["spec"].get("taints"), "the Node has no taint")
     module("dns").reconcile(round_of(module, run, api))
     after = until(lambda: found if len(found := pods(api)) == 2 else None, "the Deployment replaces the pod")

@@ -56,7 +56,8 @@ def test_kubectl_signs_in_by_the_plugin_that_the_kubeconfig_names(sign_in: Serve
     argv = [str(tmp_path / "kubectl"), "--kubeconfig", str(config), "get", "pods", "--all-namespaces"]
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     ended = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60, env=environment)
-    assert "No resources found" in ended.stderr
+    # other tests of this API server may leave pods
+    assert "No resources found" in ended.stderr or ended.stdout.startswith("NAMESPACE")
     assert asked_with.read_text().split() == [
         "get-token",
         f"--oidc-issuer-url={sign_in.issuer.url}",
