@@ -105,7 +105,8 @@ class Provider:
         if preview:
             changing = [*row.volatile, *(name for name in row.completed if name in given)]
             return self._outputs(type, given, computed | dict.fromkeys(changing, UNKNOWN))
-        chosen = {name: plain(state[name]) for name in row.chosen if name in state}
+        # an empty text is no choice: the API returns it for what a resource does not have
+        chosen = {name: plain(state[name]) for name in row.chosen if state.get(name, "") != ""}
         request = Request(type, dict(row.fallback) | chosen | plain(inputs), self.cloud_state, self.place, 0, id)
         with self._call("update", urn, request):
             request.old = self.cloud_state.find(type, id)

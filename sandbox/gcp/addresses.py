@@ -89,7 +89,8 @@ def _address(request: Request) -> None:
     internal, subnetwork = _is_internal(request), points_to(SUBNETWORK, "subnetwork").ids(request)
     if not internal and subnetwork:
         raise invalid("subnetwork", subnetwork[0], "Subnetwork cannot be specified for external addresses.")
-    if not internal and request.inputs.get("address"):
+    kept = request.old.outputs.get("address") if request.old else None
+    if not internal and request.inputs.get("address") not in (None, "", kept):
         raise invalid("address", request.inputs["address"], "An external address cannot be chosen.")
     if internal and not subnetwork:
         raise invalid("subnetwork", "", "Subnetwork is required for internal addresses.")
