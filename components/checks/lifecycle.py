@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime, timezone
 
 from components.checks.check import Finding, Rule, Subject, at, error, warning
-from components.spec.quantities import duration_seconds
+from components.spec import expiry
+from components.spec.expiry import life_seconds, moment
 
 TAGS_MOST, TAGS_OURS = 50, 10
 """Tags of a resource: AWS takes 50, Mullion sets at most ten (Name, and mullion: cluster, owner, expires, urn, ...)."""
@@ -22,40 +22,16 @@ SHORTEST_LIFE = 1800
 PAST = "expires-past"
 """Id of a warning that stops `up`: commands on a cluster that has expired must go on working."""
 
-TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
-
-
-def life_seconds(expires: str) -> int | None:
-    """Return the duration that `expires` names, in seconds; None for a time or any other text."""
-    try:
-        return duration_seconds(expires)
-    except ValueError:
-        return None
-
-
-def _moment(expires: str) -> datetime | None:
-    """Return the UTC time that `expires` names; None for a duration or any other text."""
-    if not TIME.fullmatch(expires):
-        return None
-    try:
-        return datetime.strptime(expires, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
-    except ValueError:
-        return None
-
-
-def _now() -> datetime:
-    return datetime.now(timezone.utc)
-
 
 def _expires_form(subject: Subject) -> Iterator[Finding]:
     expires = subject.spec.expires
-    if expires is not None and life_seconds(expires) is None and not _moment(expires):
-        yield at("expires", value=expires, example=f"{_now().year + 1}-12-24T18:00:00Z")
+    if expires is not None and life_seconds(expires) is None and not moment(expires):
+        yield at("expires", value=expires, example=f"{expiry.now().year + 1}-12-24T18:00:00Z")
 
 
 def _past(subject: Subject) -> Iterator[Finding]:
-    moment = _moment(subject.spec.expires or "")
-    if moment and moment <= _now():
+    ends = moment(subject.spec.expires or "")
+    if ends and ends <= expiry.now():
         yield at("expires", value=subject.spec.expires)
 
 

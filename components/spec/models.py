@@ -255,7 +255,7 @@ class ClusterSpec(Model):
     protect: bool = False
     """Refuse `down` and the deletion of the cluster."""
     expires: str | None = None
-    """End of a temporary cluster, as a tag: 8h, 3d or "2027-12-24T18:00:00Z". `down` then also deletes snapshots."""
+    """End of a temporary cluster: 8h, 3d or "2027-12-24T18:00:00Z". From then on `mullion reap` may remove it."""
     rotation: Rotation = Rotation()
     """Generations of keys, certificates and images: raise a number by one to renew that item."""
     cloud_controller: CloudController = CloudController.NONE
