@@ -25,7 +25,7 @@ ROOMS = {
         *("downloads", "recorder", "verification", "manifests"),
         *("engine", "recovery"),
         *("commands", "chaos"),
-        *("cli_options", "cluster_cli", "inspect_cli", "sandbox_cli"),
+        *("cli_options", "cluster_cli", "ephemeral_cli", "inspect_cli", "sandbox_cli"),
         "__main__",
     ),
 }

@@ -1,5 +1,6 @@
 """Differences between the clouds for commands: types of resources, names of properties, accounts."""
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ class Cloud:
     """Prefix of the keys of Mullion's tags; `mark_of` knows types with another one."""
     search: str
     """Command that finds resources by their URN tag; {tag} is the tag's value."""
+    search_all: str
+    """Command that lists the resources of all clusters of Mullion, by their tags."""
     address: tuple[str | int, ...]
     """Path of the private address among a machine's inputs."""
     bucket: str
@@ -59,6 +62,13 @@ class Cloud:
     """Prefix of the keys of Mullion's tags, by type, where it is not `mark`."""
     versions: str = ""
     """Command that lists an image's versions, for clouds whose provider does not; {0} and on are the image's parts."""
+    in_ids: re.Pattern[str] | None = None
+    """Matches the account in the ids of a state's resources; None where a deletion finds its account in the state."""
+
+    def accounts(self, state: State) -> set[str]:
+        """Return the accounts that a state's resources are in; empty where `in_ids` is None."""
+        texts = (str((each.get("outputs") or {}).get("arn") or "") for each in state)
+        return {match[1] for text in texts if self.in_ids and (match := self.in_ids.match(text))}
 
     def tag_of(self, urn: str) -> str:
         """Return a URN in the form of its tag."""
@@ -107,6 +117,7 @@ AWS = Cloud(
     tags="tags",
     mark="mullion:",
     search="aws resourcegroupstaggingapi get-resources --tag-filters Key=mullion:urn,Values={tag}",
+    search_all="aws resourcegroupstaggingapi get-resources --tag-filters Key=mullion:cluster",
     # the tagging API lists no roles and profiles, and global resources only in this region
     searches={
         "aws:iam/role:Role": "aws iam get-role --role-name {name}",
@@ -125,6 +136,9 @@ AWS = Cloud(
     account=(("aws", "sts", "get-caller-identity", "--output", "json"), ("Account",)),
     chosen_by=("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_ROLE_ARN"),
     unknown="unknown (install the AWS command line, or see: aws sts get-caller-identity)",
+    # ids of EC2 name no account; ARNs do ("Amazon Resource Names"). Ids of Azure contain the subscription, and the
+    # provider in a state of Google Cloud the project.
+    in_ids=re.compile(r"arn:[^:]*:[^:]*:[^:]*:(\d{12}):"),
 )
 
 GCP = Cloud(
@@ -135,6 +149,7 @@ GCP = Cloud(
     tags="labels",
     mark="mullion_",
     search="gcloud asset search-all-resources --query=labels.mullion_urn={tag}",
+    search_all="gcloud asset search-all-resources --query=labels.mullion_cluster:*",
     address=("networkInterfaces", 0, "networkIp"),
     bucket="gcp:storage/bucket:Bucket",
     named="name",
@@ -161,6 +176,7 @@ AZURE = Cloud(
     search="az resource list --tag mullion:urn={tag}",
     searches=dict.fromkeys(PRIVATE_DNS, "az resource list --tag mullion-urn={tag}"),
     marks=dict.fromkeys(PRIVATE_DNS, "mullion-"),
+    search_all="az resource list --tag mullion:cluster",
     address=("tags", "mullion:address"),  # the address itself is an input of the network interface
     bucket="azure-native:storage:BlobContainer",
     named="id",

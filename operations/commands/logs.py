@@ -77,10 +77,7 @@ def fetch(name: str, machine: str, output: Path | None) -> None:
     content = _archive(machine, _answer(name, machine, log_target, sandbox=target.in_sandbox(name)))
     moment = datetime.now(timezone.utc)
     path = output or target.root() / name / "logs" / f"{machine}-{moment:%Y%m%dT%H%M%SZ}.zip"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "wb", opener=partial(os.open, mode=0o600)) as file:
-        os.fchmod(file.fileno(), 0o600)  # also if the file existed
-        file.write(content)
+    _write(path, content)
     print(f"{path} ({len(content) / 1024:,.0f} KiB), redacted on the machine; read it before you share it\n")
     print(issue(stack, log_target.pool))
 
@@ -97,26 +94,55 @@ def find(name: str, machine: str, resources: state.State) -> LogTarget:
     return LogTarget(stores.bundles, prefix, machines[machine]["id"], pool, cloud_tables.of(resources).name)
 
 
+def fetch_all(name: str, folder: Path) -> list[str]:
+    """Write the logs of all machines of a stack's state to FOLDER/MACHINE.zip; return a line for each that failed."""
+    with built(name) as run:
+        resources = state.resources(run)
+    asked = {machine: find(name, machine, resources) for machine in state.instances(resources)}
+    if not asked:
+        return ["the state has no machine"]
+    print(
+        f"mullion: requested the logs of {len(asked)} machines; waiting at most {ANSWER_SECONDS // 60} minutes",
+        file=sys.stderr,
+    )
+    answers, failed = _answers(name, asked, sandbox=target.in_sandbox(name)), list[str]()
+    for machine in asked:
+        try:
+            _write(folder / f"{machine}.zip", _archive(machine, answers.get(machine, {})))
+        except Stop as error:
+            failed.append(str(error))
+    return failed
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write an archive with mode 0600."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "wb", opener=partial(os.open, mode=0o600)) as file:
+        os.fchmod(file.fileno(), 0o600)  # also if the file existed
+        file.write(content)
+
+
 def _answer(name: str, machine: str, log_target: LogTarget, *, sandbox: bool) -> Mapping[str, Any]:
-    """Create a request, and return the machine's answer from the store; empty if none came. Deletes the request."""
-    question, answers = secrets.token_hex(8), list[dict[str, Any]]()
+    """Return the answer of one machine; empty if none came."""
+    return _answers(name, {machine: log_target}, sandbox=sandbox).get(machine, {})
+
+
+def _answers(name: str, asked: Mapping[str, LogTarget], *, sandbox: bool) -> dict[str, dict[str, Any]]:
+    """Create a request for each machine, and return the answers in the store by machine. Deletes the requests."""
+    question, answers = secrets.token_hex(8), dict[str, dict[str, Any]]()
 
     def program() -> None:
         import pulumi
 
         from components.rollout.provider_calls import ProviderError
 
-        cloud = cloud_tables.provider(log_target.cloud)
-        request = cloud.put("request", log_target.bucket, f"requests/{log_target.key}", json.dumps({"id": question}))
-        store = cloud.records(request, log_target.bucket)
-
-        async def wait(_: str) -> bool:
+        async def wait(machine: str, store: Any) -> bool:
             end, heart = time.monotonic() + ANSWER_SECONDS, Heartbeat()
             while time.monotonic() < end:
                 try:
-                    answer = json.loads(await store.text(f"logs/{log_target.key}"))
+                    answer = json.loads(await store.text(f"logs/{asked[machine].key}"))
                     if isinstance(answer, dict) and answer.get("id") == question:
-                        answers.append(answer)
+                        answers[machine] = answer
                         return True
                 except (ProviderError, ValueError, RecursionError):  # a compromised machine may write any text
                     pass
@@ -124,14 +150,19 @@ def _answer(name: str, machine: str, log_target: LogTarget, *, sandbox: bool) ->
                 await asyncio.sleep(POLL_SECONDS)
             return False
 
-        pulumi.export("answered", request.id.apply(wait))
+        for machine, log_target in asked.items():
+            cloud, key = cloud_tables.provider(log_target.cloud), f"requests/{log_target.key}"
+            request = cloud.put(f"request-{machine}", log_target.bucket, key, json.dumps({"id": question}))
+            store = cloud.records(request, log_target.bucket)
+            answered = request.id.apply(lambda _, machine=machine, store=store: wait(machine, store))
+            pulumi.export(f"answered-{machine}", answered)
 
     with passing(name, program, sandbox=sandbox) as run:
         try:
             run.up(color="never")
         finally:
             run.destroy(color="never")
-    return answers[0] if answers else {}
+    return answers
 
 
 def _archive(machine: str, answer: Mapping[str, Any]) -> bytes:

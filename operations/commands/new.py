@@ -9,7 +9,7 @@ import yaml
 
 from components import releases
 from components.clouds import CLOUDS as FACTS
-from components.stack_files.stack import CLUSTER, read_stack, stack_file_config
+from components.stack_files.stack import CLUSTER, read_stack
 from operations.commands.stack_change import with_value
 from operations.commands.versions import newest
 from operations.console.exits import Exit, Stop
@@ -60,9 +60,6 @@ _API = {
 
 _PLACEHOLDERS = {"azure": "api.allow", "gcp": "gcp:project"}
 """Values that only the user knows; the sandbox takes the example."""
-
-_OF_ONE_STACK = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
-"""Lines by which the engine decrypts the secrets of one stack."""
 
 
 def new(
@@ -134,19 +131,9 @@ def _copied(source: str, name: str, cloud: str | None, windows: str | None) -> s
     """Return the text of another stack's file without what belongs to that stack alone."""
     if cloud or windows:
         raise Stop(Exit.USAGE, "--from copies the cloud and the pools; leave out --cloud and --windows")
-    file = stack_files.file(source)
-    stack_file_config(file)
-    text = _OF_ONE_STACK.sub("", file.read_text("utf-8"))
-    secrets = [
-        key for key, value in yaml.safe_load(text)["config"].items() if isinstance(value, dict) and "secure" in value
-    ]
-    if secrets:
-        raise Stop(
-            Exit.USAGE,
-            f"{file.name} holds encrypted values ({', '.join(secrets)}), which only stack {source} can decrypt; "
-            f"copy it by hand without them, then: pulumi config set --secret -s {name} {secrets[0]} VALUE",
-        )
-    return text
+    return stack_files.copied(
+        source, f"copy it by hand without them, then: pulumi config set --secret -s {name} KEY VALUE"
+    )
 
 
 def _with(text: str, key: str, value: str, path: Path) -> str:

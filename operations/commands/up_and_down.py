@@ -14,18 +14,18 @@ from components.plan import ClusterPlan, plan_cluster
 from components.spec.report import SpecError
 from components.stack_files.stack import EXAMPLES, Stack, refuse_unready
 from operations.clouds import cloud_tables
-from operations.commands import account_check, plan_against, readiness, report
+from operations.commands import account_check, plan_against, readiness, removal, report
 from operations.commands.plan import document
 from operations.console.exits import Exit, Stop
 from operations.engine import failures, locate, policy_preview, progress, state
-from operations.engine.events import Step, Tally
+from operations.engine.events import Tally
 from operations.engine.state import State
 from operations.engine.workspace import Run, opened, refuse_unusable, sandbox_config
 from operations.recorder.recorder import record
 from operations.recovery import lookup, recovery, state_check
 from operations.stacks import account as identity
 from operations.stacks import boot_overlay, boot_site, stack_files, target
-from operations.stacks.target import SANDBOX, Target, cloud_state_file
+from operations.stacks.target import SANDBOX, Target
 
 
 def up(
@@ -55,7 +55,7 @@ def up(
         if not sandbox:
             refuse_unusable(name)
         total = _registered(name, sandbox=sandbox)
-        look = _lookup(name, sandbox)
+        look = removal.lookup_of(name, sandbox=sandbox)
         found, exported = recovery.ready(name, workspace, look)
         before = exported["deployment"].get("resources") or []
         account_check.refuse_short(name, planned, stack.region, sandbox=sandbox, built=bool(before))
@@ -103,32 +103,17 @@ def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
     destination = _destination(sandbox, cloud, region)
     target.check(name, destination)
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
-        run, exported = recovery.ready(name, workspace, _lookup(name, sandbox))
+        run, exported = recovery.ready(name, workspace, removal.lookup_of(name, sandbox=sandbox))
         before = exported["deployment"].get("resources") or []
         if run is None or not before:  # a run that was cut off at its end leaves only components
-            _off(name)
+            removal.forget(name, workspace, run)
             print(f"stack {name} has no resources in {destination}")
             return
         protect = protect or bool(state.protected(before))
         _ask_down(name, destination, before, sandbox=sandbox, yes=yes, confirmed=confirmed, protect=protect)
-        took = progress.clock()
-        if state.released(before):
-            recovery.write(run, exported)
-        tally = Tally(total=state.counted(before), removal=True)
-        with failures.reported(name, tally), progress.shown(tally, _estimate(sandbox, "delete")) as watch:
-            run.destroy(on_event=watch, show_secrets=False, color="never")
-    _off(name)
-    (target.folder(name) / "kubeconfig").unlink(missing_ok=True)
-    print(f"{tally.summary()} in {took()}")
-    if left := report.remains(name, before, sandbox=sandbox):
-        print(left)
-
-
-def _off(name: str) -> None:
-    """Stop the machines of a removed stack, and forget where it was built."""
-    boot_site.stop(name, disks_too=True)
-    boot_overlay.forget(name)
-    target.forget(name)
+        left = removal.destroyed(run, exported, sandbox=sandbox)
+        removal.forget(name, workspace, run)
+    print(left)
 
 
 @dataclass
@@ -150,7 +135,10 @@ class _Work:
             raise ValueError(f"stack {self.name} is not made yet")
         self.tally = Tally(total=self.total)
         replaced, self.replaced = self.replaced, []
-        with failures.reported(self.name, self.tally), progress.shown(self.tally, _estimate(self.sandbox)) as watch:
+        with (
+            failures.reported(self.name, self.tally),
+            progress.shown(self.tally, removal.estimate(self.sandbox)) as watch,
+        ):
             try:
                 result = self.run.up(
                     refresh=self.refresh,
@@ -173,10 +161,6 @@ class _Work:
 
 def _destination(sandbox: bool, cloud: str, region: str) -> Target:
     return Target(SANDBOX) if sandbox else Target(cloud, identity.account(cloud_tables.CLOUDS[cloud]), region)
-
-
-def _lookup(name: str, sandbox: bool) -> lookup.Lookup | None:
-    return lookup.in_sandbox(cloud_state_file(name), name) if sandbox else None
 
 
 def _known(name: str) -> tuple[str, str, bool]:
@@ -202,14 +186,6 @@ def _registered(name: str, *, sandbox: bool) -> int:
     if recording.errors:
         raise Stop(Exit.FAILED, "\n".join([f"the program refused stack {name}:", *recording.errors]))
     return sum(each.custom for each in recording.resources.values())
-
-
-def _estimate(sandbox: bool, kind: str = "create") -> Callable[[Step], float] | None:
-    if not sandbox:
-        return None
-    from sandbox import clouds
-
-    return lambda step: clouds.seconds(step.type, "delete" if step.op.startswith("delete") else kind)
 
 
 def _where(destination: Target) -> str:

@@ -41,8 +41,12 @@ def run(
     junit: Path | None,
     suite: Suite | None,
     reboot: bool,
+    checks: frozenset[str] = frozenset(),
 ) -> None:
-    """Print every check's result. Raises Stop if one failed, or if the API does not answer."""
+    """Print the result of each check, or of the chosen ones.
+
+    checks: the chosen ones; all if empty. Raises Stop if one failed, or if the API does not answer.
+    """
     seconds = _seconds(timeout, outside)
     plan = plan_cluster(name, stack_files.load(name).spec)
     text = kubeconfig.read_text("utf-8") if kubeconfig else kubeconfigs.administrator(name)
@@ -50,7 +54,7 @@ def run(
     if not as_json_text:
         print(f"mullion: verifying {name} at {server}", file=sys.stderr, flush=True)
     request = _request(name, plan, tuple(outside), seconds)
-    request = replace(request, image=image) if image else request
+    request = replace(request, image=image or request.image, checks=checks)
     api = wait.api(text)
     try:
         rows = _rows(name, api, request, reboot=reboot)

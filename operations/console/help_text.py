@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 OF_OTHER_TOOLS = {
     **dict.fromkeys(("apply", "create", "deploy", "update"), "up"),
     **dict.fromkeys(("delete", "destroy", "remove"), "down"),
-    **dict.fromkeys(("ls", "list", "stacks"), "doctor"),
+    **dict.fromkeys(("list", "stacks", "clusters"), "ls"),
     **dict.fromkeys(("status", "ready"), "wait"),
     **dict.fromkeys(("diff", "dry-run"), "preview"),
     **dict.fromkeys(("refresh", "detect"), "drift"),

@@ -21,7 +21,7 @@ _WORTH = re.compile(r"(?:stderr: )?error: (.*)")
 _HOLDER = re.compile(r"created by (.+)")
 """Holder of a lock in the engine's message, for backends without lock files here: user@host (pid 1) at time."""
 _KILLED = re.compile(r"code: -(\d+)")
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals of Ctrl-C, a cancelled CI job and a closed terminal. The engine runs in another session and gets none of
 them."""
 _CUT = "summary event never found"
@@ -42,7 +42,8 @@ def reported(name: str, tally: Tally | None = None) -> Iterator[None]:
             yield
         except auto.CommandError as error:
             if not interrupted.is_set():
-                raise Stop(Exit.FAILED, message(name, error, tally)) from None
+                locked = isinstance(error, auto.ConcurrentUpdateError)
+                raise Stop(Exit.REFUSED if locked else Exit.FAILED, message(name, error, tally)) from None
         except RuntimeError as error:
             if _CUT not in str(error):
                 raise
@@ -79,6 +80,47 @@ def message(name: str, error: auto.CommandError, tally: Tally | None) -> str:
     return f"stack {name}: the engine ended with: {'; '.join(errors) or 'no message'}"
 
 
+_held: list[str] = []
+"""Messages of `holding`, each for one signal."""
+
+
+@contextmanager
+def holding(message: str) -> Iterator[None]:
+    """Let the first signal to stop print this message only, because what runs in here must not be left half-done."""
+    _held.append(message)
+    try:
+        yield
+    finally:
+        _held.clear()
+
+
+def held() -> bool:
+    """Return whether a signal to stop is held; print the message if so. For handlers of signals."""
+    if _held:
+        print(f"\nmullion: {_held.pop()}", file=sys.stderr, flush=True)
+        return True
+    return False
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Turn signals to stop into KeyboardInterrupt: Ctrl-C, a cancelled CI job, a closed terminal.
+
+    In here a run of the engine has its own way to stop (`reported`).
+    """
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if not held():
+            raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, handle) for number in STOPPING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 @contextmanager
 def _patient(interrupted: threading.Event) -> Iterator[None]:
     """On a first Ctrl-C let the engine finish calls in progress; on a second one kill it.
@@ -87,6 +129,8 @@ def _patient(interrupted: threading.Event) -> Iterator[None]:
     """
 
     def handle(number: int, frame: FrameType | None) -> None:
+        if held():
+            return
         if not process.running():
             raise KeyboardInterrupt
         if interrupted.is_set():
@@ -99,7 +143,7 @@ def _patient(interrupted: threading.Event) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, handle) for number in _STOPPING}
+    before = {number: signal.signal(number, handle) for number in STOPPING}
     try:
         yield
     finally:

@@ -115,13 +115,23 @@ def opened(name: str, engine: Engine, *, sandbox: bool) -> Iterator[auto.LocalWo
         yield auto.LocalWorkspace(work_dir=str(folder), program=program, pulumi_command=EngineCommand(engine))
 
 
-def refuse_unusable(name: str) -> None:
-    """Raise Stop, with all that the engine needs for a real account and this environment lacks."""
+def _real_backend() -> str:
+    """Return the URL of the backend for real accounts; empty if none is set."""
     project = yaml.safe_load((REPOSITORY / "Pulumi.yaml").read_text("utf-8"))
     named = project.get("backend") if isinstance(project, dict) else None
-    lacks, place = list[str](), str(named.get("url") or "") if isinstance(named, dict) else ""
-    place = os.environ.get("PULUMI_BACKEND_URL") or place or backend()
-    if not place and not os.environ.get("PULUMI_ACCESS_TOKEN"):
+    of_project = str(named.get("url") or "") if isinstance(named, dict) else ""
+    return os.environ.get("PULUMI_BACKEND_URL") or of_project or backend()
+
+
+def has_backend() -> bool:
+    """Return whether this environment has a backend for real accounts."""
+    return bool(_real_backend() or os.environ.get("PULUMI_ACCESS_TOKEN"))
+
+
+def refuse_unusable(name: str) -> None:
+    """Raise Stop, with all that the engine needs for a real account and this environment lacks."""
+    lacks, place = list[str](), _real_backend()
+    if not has_backend():
         lacks.append("a backend for the state: pulumi login")
     secrets_by = stack_files.secrets_provider(name)
     passphrase = any(each in os.environ for each in ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"))

@@ -17,7 +17,8 @@ from operations.stacks.target import cloud_state_file, sandbox_folder
 Thing = tuple[str, str]
 """Type and id of a resource, which identify it in the state and in the sandbox."""
 
-REMOVAL = "to remove it: mullion sandbox remove {} {}"
+REMOVAL_COMMAND = "mullion sandbox remove {} {}"
+REMOVAL = f"to remove it: {REMOVAL_COMMAND}"
 AGAIN = "to create it again: mullion up {} --sandbox --refresh"
 
 MEMORY = "kept.json"

@@ -12,6 +12,9 @@ from operations.console.exits import Exit, Stop
 from operations.stacks import boot_overlay, target
 from operations.stacks.paths import REPOSITORY
 
+_OF_ONE_STACK = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
+"""Lines by which the engine decrypts the secrets of one stack."""
+
 _FILE = re.compile(r"Pulumi\.(.+)\.yaml")
 
 
@@ -68,3 +71,23 @@ def secrets_provider(name: str) -> str:
 def load(name: str) -> Stack:
     """Return a stack for planning. Raises Stop if there is none, SpecError with everything that is wrong with it."""
     return read_stack(name, boot_overlay.over(name, written(name)))
+
+
+def copied(source: str, instead: str) -> str:
+    """Return the text of a stack's file without what belongs to that stack alone.
+
+    Raises Stop if it has encrypted values, which only that stack can decrypt. instead: what to do then.
+    """
+    path = file(source)
+    stack_file_config(path)
+    text = _OF_ONE_STACK.sub("", path.read_text("utf-8"))
+    secrets = [
+        key for key, value in yaml.safe_load(text)["config"].items() if isinstance(value, dict) and "secure" in value
+    ]
+    if secrets:
+        raise Stop(
+            Exit.USAGE,
+            f"{path.name} holds encrypted values ({', '.join(secrets)}), which only stack {source} can decrypt; "
+            + instead,
+        )
+    return text

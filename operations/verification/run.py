@@ -29,6 +29,8 @@ NEVER = (
     ("SMK-15", "[sig-windows] of Kubernetes' own suite", "--upstream names no e2e.test to run"),
 )
 """Check, subject and reason of what is not asked of any cluster."""
+NODES = "SMK-02"
+"""The check that needs no pods of its own: Nodes Ready, system pods Running."""
 PULL = {"linux": 300.0, "windows": 1200.0}
 """Seconds for a system's image to be pulled and its web servers to be Ready: Windows images have gigabytes (SMK-03)."""
 ASKING = 420.0
@@ -61,12 +63,22 @@ class VerifyRequest:
     """DNS domain of the cluster: `network.domain` of the stack file."""
     overlay: bool = True
     """Whether `network.mode` of the stack file is overlay."""
+    checks: frozenset[str] = frozenset()
+    """Checks whose rows are returned; all if empty."""
 
 
 def verify(api: KubernetesApi, request: VerifyRequest) -> list[Row]:
-    """Return every row. Deletes everything it created in the cluster."""
+    """Return the rows of the chosen checks. Deletes everything it created in the cluster."""
+    rows = _all_rows(api, request)
+    return [row for row in rows if not request.checks or row.check in request.checks]
+
+
+def _all_rows(api: KubernetesApi, request: VerifyRequest) -> list[Row]:
+    """Return every row; only those about Nodes, without a pod, if no other check is chosen."""
     cluster = Cluster(api, f"mullion-verify-{secrets.token_hex(3)}")
     rows = list(_nodes(cluster, request))
+    if request.checks == {NODES}:
+        return rows
     nodes = chosen(cluster.nodes())
     cluster.create(manifests.namespace(cluster.namespace))
     try:

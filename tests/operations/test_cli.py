@@ -23,6 +23,7 @@ COMMANDS = {
     *("new", "preview", "up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
     *("revoke", "replace-control-plane", "restore"),
     *("pin", "mirror", "versions", "sbom"),
+    *("run", "ls", "extend", "reap"),
     *("outputs", "kubeconfig", "logs", "verify", "first-contact", "lint"),
 }
 

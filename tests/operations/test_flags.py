@@ -191,9 +191,18 @@ ELSEWHERE = {
     "chaos --seed": "chaos/test_run.py",
     "chaos --runs": "chaos/test_run.py",
     "chaos --length": "chaos/test_run.py",
+    **dict.fromkeys(("run --name", "run --artifacts", "run --sandbox"), "commands/conftest.py"),
+    **dict.fromkeys(("run --set", "run --ttl", "run --verify", "run --yes"), "commands/test_run.py"),
+    **dict.fromkeys(("run --keep-on-failure", "run --timeout"), "commands/test_run_refusals.py"),
 }
 """Flags without a stack, or of commands that copy the whole clone: the file with their test."""
-WITHOUT_A_STACK = {"first-contact": "commands/test_first_contact.py", "pin": "commands/test_pin.py"}
+WITHOUT_A_STACK = {
+    "first-contact": "commands/test_first_contact.py",
+    "pin": "commands/test_pin.py",
+    "ls": "commands/test_ls.py",
+    "extend": "commands/test_extend.py",
+    "reap": "commands/test_reap.py",
+}
 
 
 def test_every_flag_is_tried_on_every_stack_or_has_a_test_elsewhere() -> None:

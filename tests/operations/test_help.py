@@ -14,7 +14,7 @@ from operations.console.exits import Exit
 from operations.console.help_text import OF_OTHER_TOOLS
 
 Run = Callable[..., Result]
-PANELS = ("Clusters", "Inspect", "Change", "Recover", "Downloads", "Sandbox")
+PANELS = ("Clusters", "Temporary clusters", "Inspect", "Change", "Recover", "Downloads", "Sandbox")
 
 
 def commands(group: Any = None, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -67,7 +67,7 @@ def test_the_short_option_for_help_shows_the_same_page(words: tuple[str, ...]) -
         ("apply", "mullion up"),
         ("help", "mullion --help"),
         ("version", "mullion --version"),
-        ("list", "mullion doctor"),
+        ("list", "mullion ls"),
         ("status", "mullion wait"),
     ],
 )

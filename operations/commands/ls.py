@@ -1,0 +1,164 @@
+"""`mullion ls`: every cluster of this clone's sandboxes and of the backend, with owner, age, expiry and health."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from components.spec import expiry
+from operations.clouds import cloud_tables
+from operations.console.exits import Stop
+from operations.console.table import table
+from operations.engine import clusters, failures, locate, workspace
+from operations.engine.clusters import BACKEND, SANDBOX, ClusterFacts, age, span, utc
+from operations.recovery import stateless
+from operations.recovery.stateless import Stateless
+from operations.stacks import target
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """Clusters by their states, resources without a state, and what could not be read."""
+
+    clusters: list[ClusterFacts]
+    stateless: list[Stateless]
+    unread: list[str]
+
+
+def ls(*, sandbox: bool, as_json: bool) -> None:
+    """Print the clusters; with sandbox only those of this clone's sandboxes."""
+    found, now = of_sandboxes(), expiry.now()
+    if not sandbox and workspace.has_backend():
+        real = of_backend()
+        found = Inventory(found.clusters + real.clusters, found.stateless + real.stateless, found.unread + real.unread)
+    for line in found.unread:
+        print(f"mullion: {line}", file=sys.stderr)
+    if as_json:
+        listed = [document(each, now) for each in found.clusters]
+        print(json.dumps({"clusters": listed, **stateless_document(found)}, indent=2))
+        return
+    print(shown(found, now) or "no clusters")
+    if not sandbox and not workspace.has_backend():
+        print("Only sandboxes: no backend for real accounts is set (pulumi login).")
+
+
+def shown(found: Inventory, now: datetime) -> str:
+    """Return tables of the clusters and of the resources without a state; empty if there are none."""
+    rows = [
+        (each.name, each.place, each.cloud, each.owner, age(each, now), ends(each, now), each.machines, each.health)
+        for each in found.clusters
+    ]
+    headers = ("cluster", "state", "cloud", "owner", "age", "expires", "machines", "health")
+    parts = [table(headers, rows)] if rows else []
+    return "\n\n".join([*parts, *without_state(found.stateless)])
+
+
+def without_state(found: Sequence[Stateless]) -> list[str]:
+    """Return a text for each sandbox with resources that no state has: what they are, and what removes them."""
+    return [
+        f"Without a state, in the sandbox {each.sandbox}: {_counted(len(each.things))} of cluster "
+        f"{each.cluster or '(no tag)'}, owner {each.owner or '(no tag)'}, expires {each.expires or '(no tag)'}."
+        + "".join(f"\n  {command}" for command in ("To remove them:", *each.commands))
+        for each in found
+    ]
+
+
+def _counted(count: int) -> str:
+    return f"{count} resource{'s' if count > 1 else ''}"
+
+
+def searches(found: Sequence[ClusterFacts]) -> list[str]:
+    """Return the commands that list what carries Mullion's tags in the accounts of these clusters; of all clouds if
+    there are no clusters.
+    """
+    clouds = sorted({each.cloud for each in found}) or sorted(cloud_tables.CLOUDS)
+    return [cloud_tables.CLOUDS[cloud].search_all for cloud in clouds]
+
+
+def ends(facts: ClusterFacts, now: datetime) -> str:
+    """Return a cluster's expiry for people: in 1h 20m, 5m ago, never, unknown; and whether it is protected."""
+    if facts.unreadable:
+        text = "unknown"
+    elif facts.expires is None:
+        text = "never"
+    else:
+        text = f"in {span(facts.expires - now)}" if facts.expires > now else f"{span(now - facts.expires)} ago"
+    return f"{text}, protected" if facts.protected else text
+
+
+def document(facts: ClusterFacts, now: datetime) -> dict[str, Any]:
+    """Return a cluster for JSON: times as UTC texts or null, the age in seconds or null."""
+    return {
+        "name": facts.name,
+        "state": facts.place,
+        "cloud": facts.cloud,
+        "owner": facts.owner or None,
+        "created": utc(facts.created) or None,
+        "age_seconds": None if facts.created is None else int((now - facts.created).total_seconds()),
+        "expires": utc(facts.expires) or None,
+        "expired": facts.expires is not None and facts.expires <= now,
+        "expiry_unreadable": facts.unreadable or None,
+        "protected": facts.protected,
+        "machines": facts.machines,
+        "resources": facts.resources,
+        "health": facts.health,
+    }
+
+
+def stateless_document(found: Inventory) -> dict[str, Any]:
+    return {
+        "without_state": [
+            {
+                "sandbox": each.sandbox,
+                "cluster": each.cluster or None,
+                "owner": each.owner or None,
+                "expires": each.expires or None,
+                "resources": [{"type": kind, "id": key} for kind, key in each.things],
+                "remove": list(each.commands),
+            }
+            for each in found.stateless
+        ]
+    }
+
+
+def of_sandboxes() -> Inventory:
+    """Return the clusters in this clone's sandboxes."""
+    found = Inventory([], [], [])
+    for folder in sorted((target.root() / "sandbox").glob("*/")):
+        name = folder.name
+        if not target.STACK_NAME.fullmatch(name):
+            continue
+        try:
+            deployment = clusters.in_sandbox(name)
+            facts = clusters.read(name, SANDBOX, deployment)
+            orphans = stateless.in_sandbox(name, deployment)
+        except Stop as error:
+            found.unread.append(str(error))
+            continue
+        found.clusters.extend([facts] if facts else [])
+        found.stateless.extend([orphans] if orphans else [])
+    return found
+
+
+def of_backend() -> Inventory:
+    """Return the clusters in the backend for real accounts. Raises Stop if it cannot be listed."""
+    found = Inventory([], [], [])
+    with workspace.opened("", locate.find(), sandbox=False) as space, failures.reported("(all)"):
+        for name, deployment in _exported(space):
+            try:
+                facts = clusters.read(name, BACKEND, json.loads(deployment)["deployment"] or {})
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                found.unread.append(f"the state of {name} cannot be read: {error}")
+                continue
+            found.clusters.extend([facts] if facts else [])
+    return found
+
+
+def _exported(space: Any) -> Iterator[tuple[str, str]]:
+    """Give name and exported state of each stack with resources."""
+    for summary in space.list_stacks():
+        if summary.resource_count:
+            words = ["stack", "export", "--stack", summary.name]
+            yield summary.name, space.pulumi_command.run(words, space.work_dir, {}).stdout

@@ -1,0 +1,173 @@
+"""`mullion reap`: remove the clusters that are past their expiry, by their states."""
+
+import fcntl
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from components.rollout.plain_text import plain
+from components.spec import expiry
+from components.spec.report import SpecError
+from operations.clouds import cloud_tables
+from operations.commands import ls, removal
+from operations.commands.ls import Inventory
+from operations.console.exits import Exit, Stop
+from operations.console.table import table
+from operations.engine import clusters, workspace
+from operations.engine.clusters import SANDBOX, ClusterFacts, span, utc
+from operations.stacks import account, ephemeral, stack_files, target
+from operations.stacks.target import Target
+
+FORMATS = ("text", "json", "markdown")
+
+KEPT, EXPIRED, LATER, REMOVED, FAILED = "kept", "expired", "later", "removed", "not removed"
+"""What becomes of a cluster. expired: a run with --yes would remove it. later: --max is reached."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one cluster, and why. code: exit code of a failed removal."""
+
+    facts: ClusterFacts
+    result: str
+    why: str
+    code: Exit = Exit.OK
+
+
+def reap(*, sandbox: bool, yes: bool, most: int, form: str) -> None:
+    """Print what is past its expiry, and with yes remove at most so many clusters, the longest expired first.
+
+    Raises Stop if a cluster could not be removed, or a state could not be read.
+    """
+    if form not in FORMATS:
+        raise Stop(Exit.USAGE, f"--format {form} is unknown; write {', '.join(FORMATS)}")
+    if not sandbox and not workspace.has_backend():
+        raise Stop(
+            Exit.USAGE, "no backend for real accounts is set, so there is no state to read: pulumi login, or --sandbox"
+        )
+    with _alone() if yes else nullcontext():
+        found, now = ls.of_sandboxes() if sandbox else ls.of_backend(), expiry.now()
+        verdicts = judged(found.clusters, now, most)
+        if yes:
+            verdicts = [_removed(each) if each.result == EXPIRED else each for each in verdicts]
+            _forget_unbuilt(found, now)
+    print(report(verdicts, found, form, now, dry=not yes, sandbox=sandbox))
+    for line in found.unread:
+        print(f"mullion: {line}", file=sys.stderr)
+    code = max([each.code for each in verdicts] + [Exit.FAILED] * bool(found.unread), default=Exit.OK)
+    if code:
+        left = [each.facts.name for each in verdicts if each.result == FAILED]
+        parts = [f"not removed: {', '.join(left)}"] * bool(left) + ["a state cannot be read"] * bool(found.unread)
+        raise Stop(Exit(code), "; ".join(parts))
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let reapers of this clone take turns. Those of other clones are kept apart by the lock of the backend."""
+    target.root().mkdir(parents=True, exist_ok=True)
+    with (target.root() / "reap.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def judged(found: list[ClusterFacts], now: datetime, most: int) -> list[Verdict]:
+    """Return a verdict for each cluster, the longest expired first; more than `most` are for a later run."""
+    verdicts = [Verdict(each, KEPT if (why := kept(each, now)) else EXPIRED, why) for each in found]
+    order = sorted((each for each in verdicts if each.result == EXPIRED), key=lambda each: each.facts.expires or now)
+    late = [
+        replace(each, why=f"expired {span(now - each.facts.expires)} ago" if each.facts.expires else "")
+        for each in order
+    ]
+    over = [replace(each, result=LATER, why=f"{each.why}; --max {most} is reached") for each in late[most:]]
+    return late[:most] + over + [each for each in verdicts if each.result == KEPT]
+
+
+def kept(facts: ClusterFacts, now: datetime) -> str:
+    """Return why a cluster must stay; empty if it is past its expiry."""
+    if facts.protected:
+        return "protected"
+    if facts.unreadable:
+        return f"its expiry is unknown: {facts.unreadable}"
+    if facts.expires is None:
+        return "it does not expire"
+    return f"expires in {span(facts.expires - now)}" if facts.expires > now else ""
+
+
+def _removed(verdict: Verdict) -> Verdict:
+    """Remove a cluster, and return the verdict. Its progress is printed to standard error."""
+    facts = verdict.facts
+    print(f"\n{facts.name}: {verdict.why}, owner {facts.owner or 'unknown'}", file=sys.stderr, flush=True)
+    place = Target(target.SANDBOX if facts.place == SANDBOX else facts.cloud)
+    try:
+        with redirect_stdout(sys.stderr):
+            summary = removal.by_state(facts.name, place, refuse=_still(facts))
+    except (Stop, SpecError) as error:
+        if isinstance(error, Stop) and error.code is Exit.INTERRUPTED:
+            raise
+        code = error.code if isinstance(error, Stop) else Exit.FAILED
+        return replace(verdict, result=FAILED, why=plain(error, keep="\n"), code=code)
+    return replace(verdict, result=REMOVED, why=f"{verdict.why}; {summary.splitlines()[0]}")
+
+
+def _still(facts: ClusterFacts) -> Callable[[dict[str, Any]], None]:
+    """Return a function that raises Stop if the newest state says that the cluster must stay, or that this environment
+    leads to another account.
+    """
+
+    def refuse(deployment: dict[str, Any]) -> None:
+        newest = clusters.read(facts.name, facts.place, deployment)
+        if newest and (why := kept(newest, expiry.now())):
+            raise Stop(Exit.REFUSED, f"{facts.name} has changed meanwhile and is kept: {why}")
+        resources = deployment.get("resources") or []
+        cloud = cloud_tables.of(resources)
+        accounts = cloud.accounts(resources)
+        if facts.place != SANDBOX and accounts and (here := account.account(cloud)) not in accounts:
+            raise Stop(
+                Exit.REFUSED,
+                f"{facts.name} is in account {', '.join(sorted(accounts))}, and this environment leads to "
+                f"{here or cloud.unknown}; nothing was changed",
+            )
+
+    return refuse
+
+
+def _forget_unbuilt(found: Inventory, now: datetime) -> None:
+    """Delete stack files of runs that were killed before they created anything, once their expiry has passed."""
+    listed = {each.name for each in found.clusters}
+    for name in ephemeral.names():
+        if name in listed or target.recall(name) is not None:
+            continue
+        ends = ephemeral.ends(name)
+        if name not in stack_files.names() or (ends and ends <= now):
+            ephemeral.forget(name)
+
+
+def report(verdicts: list[Verdict], found: Inventory, form: str, now: datetime, *, dry: bool, sandbox: bool) -> str:
+    """Return the report: text, JSON or Markdown. found: for resources without a state."""
+    if form == "json":
+        rows = [{**ls.document(each.facts, now), "result": each.result, "reason": each.why} for each in verdicts]
+        return json.dumps({"dry_run": dry, "clusters": rows, **ls.stateless_document(found)}, indent=2)
+    headers = ("cluster", "owner", "expires", "machines", "result", "reason")
+    lines = [
+        (each.facts.name, each.facts.owner, utc(each.facts.expires), each.facts.machines, each.result, each.why)
+        for each in verdicts
+    ]
+    if form == "markdown":
+        body = [_row(headers), "|".join(["", *["---"] * len(headers), ""]), *map(_row, lines)]
+    else:
+        body = [table(headers, lines)]
+    parts = ["\n".join(body) if lines else "no clusters", *ls.without_state(found.stateless)]
+    if dry and any(each.result == EXPIRED for each in verdicts):
+        parts.append("Nothing was changed. To remove the expired clusters: the same command with --yes")
+    if not sandbox:
+        searches = [f"\n  {each}" for each in ls.searches(found.clusters)]
+        parts.append(f"Resources without a state are not removed. To list all with Mullion's tags:{''.join(searches)}")
+    return "\n\n".join(parts)
+
+
+def _row(cells: Any) -> str:
+    return "| " + " | ".join(plain(each).replace("|", "\\|").replace("\n", " ") for each in cells) + " |"

@@ -1,0 +1,270 @@
+"""`mullion run`: a cluster for one command. It is built from a template, tested, used and removed."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from components.checks.lifecycle import SHORTEST_LIFE
+from components.rollout.kubernetes_api import Refused, Unreachable
+from components.spec import expiry
+from components.spec.report import SpecError
+from components.stack_files.stack import CLUSTER, read_stack
+from operations.commands import extend, logs, run_command, up_and_down, verify, wait
+from operations.commands.run_report import RunReport, explained
+from operations.console import faults
+from operations.console.exits import EngineError, Exit, Stop
+from operations.engine import failures, locate, workspace
+from operations.stacks import boot_site, ephemeral, stack_files, target
+from operations.verification.verdicts import TITLES
+
+TTL = "2h"
+"""Life of a cluster whose template has no duration as `expires`."""
+TRIES, RETRY_SECONDS = 3, 15.0
+"""Tries to remove the cluster, and seconds between them: a network that was lost may come back."""
+ALL, NONE = "all", "none"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a run was asked for: options of the command line as they were written."""
+
+    template: str
+    command: tuple[str, ...]
+    name: str | None = None
+    ttl: str | None = None
+    settings: tuple[str, ...] = ()
+    keep: str | None = None
+    artifacts: Path | None = None
+    verify: str = ALL
+    timeout: str = "45m"
+    sandbox: bool = False
+    yes: bool = False
+
+
+def run(wanted: Wanted) -> int:
+    """Run a command with a cluster of its own; return the command's exit code, or that of the phase that failed.
+
+    Prints everything of its own to standard error: standard output is the command's.
+    """
+    with failures.interruptible(), redirect_stdout(sys.stderr):
+        job = _begun(wanted)
+        error = job.failure()
+        code, message = explained(error) if error else (0, "")
+        if message:
+            print(f"mullion: {message}", file=sys.stderr, flush=True)
+        with failures.holding("the cluster is being removed; press again to leave it to `mullion reap`"):
+            failed = code not in (Exit.OK, Exit.INTERRUPTED)
+            if failed:
+                job.collect()
+            left = "" if failed and wanted.keep and job.kept(wanted.keep) else job.removed()
+    target.write(job.artifacts / "junit.xml", job.report.junit())
+    if left or error:
+        print(f"mullion: what is known of this run is in {job.artifacts}", file=sys.stderr)
+    if left:
+        print(f"mullion: {left}", file=sys.stderr)
+    return code or (Exit.FAILED if left else Exit.OK)
+
+
+def _begun(wanted: Wanted) -> "_Job":
+    """Check everything that can be checked before a cluster is built, and write its stack file."""
+    run_command.refuse_unknown(wanted.command)
+    checks = _checks(wanted.verify)
+    for option, value in (("--timeout", wanted.timeout), ("--keep-on-failure", wanted.keep)):
+        if value is not None:
+            extend.seconds(option, value)
+    ends = expiry.now() + timedelta(seconds=extend.seconds("--ttl", wanted.ttl or _ttl(wanted.template)))
+    name = wanted.name or ephemeral.new_name(wanted.template)
+    whole = ephemeral.document(wanted.template, wanted.settings, expiry.written(ends))
+    stack = read_stack(name, whole["config"])
+    if (place := target.recall(name)) is not None:
+        raise Stop(Exit.REFUSED, ephemeral.taken(name, f"stack {name} is built in {place}"))
+    if not wanted.sandbox:
+        _refuse_taken(name)
+    if stack.spec.api.access.value == "private" and not wanted.sandbox:
+        print(f"warning: {name}: the API is private: only hosts in its network reach it", file=sys.stderr)
+    if (ends - expiry.now()).total_seconds() < SHORTEST_LIFE - 60 and not wanted.sandbox:
+        print("warning: --ttl is short: Windows nodes take about 15 minutes to become Ready", file=sys.stderr)
+    folder = wanted.artifacts or target.root() / "runs" / name
+    if folder.exists() and not folder.is_dir():
+        raise Stop(Exit.USAGE, f"--artifacts {folder} is a file; name a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    ephemeral.write(name, wanted.template, whole)
+    print(f"mullion: cluster {name} from {wanted.template}, expires at {expiry.written(ends)}", file=sys.stderr)
+    return _Job(wanted, name, ends, checks, folder, RunReport(name))
+
+
+def _ttl(template: str) -> str:
+    """Return the duration of the template's `expires`; the default if it has none."""
+    cluster = stack_files.written(template).get(CLUSTER)
+    text = cluster.get("expires") if isinstance(cluster, dict) else None
+    return text if isinstance(text, str) and expiry.life_seconds(text) else TTL
+
+
+def _checks(text: str) -> frozenset[str] | None:
+    """Return the chosen checks of verify: empty for all, None for none. Raises Stop for an unknown one."""
+    if text in (ALL, NONE):
+        return frozenset() if text == ALL else None
+    chosen = frozenset(text.split(","))
+    if unknown := sorted(chosen - set(TITLES)):
+        raise Stop(
+            Exit.USAGE, f"--verify {','.join(unknown)} is unknown; write all, none, or some of {','.join(TITLES)}"
+        )
+    return chosen
+
+
+def _refuse_taken(name: str) -> None:
+    """Raise Stop if the backend for real accounts has a stack of this name. Without a backend, `up` says what to do."""
+    if not workspace.has_backend():
+        return
+    with workspace.opened(name, locate.find(), sandbox=False) as space, failures.reported(name):
+        if workspace.existing(name, space) is not None:
+            raise Stop(Exit.REFUSED, ephemeral.taken(name, f"the backend has a stack {name}"))
+
+
+@dataclass
+class _Job:
+    """One run, whose stack file is written. ends: its expiry. checks: None where nothing is verified."""
+
+    wanted: Wanted
+    name: str
+    ends: datetime
+    checks: frozenset[str] | None
+    artifacts: Path
+    report: RunReport
+    built: bool = field(default=False)
+
+    def failure(self) -> BaseException | None:
+        """Run the phases up to the command; return the error that ended one."""
+        try:
+            with self._phase("up"):
+                up_and_down.up(self.name, sandbox=self.wanted.sandbox, yes=self.wanted.yes)
+            self.built = True
+            with self._phase("wait"):
+                wait.wait(self.name, self.wanted.timeout)
+            self._verify()
+            with self._phase("command"):
+                kubeconfig = target.folder(self.name) / "kubeconfig"
+                seconds = (self.ends - expiry.now()).total_seconds()
+                environment = {"KUBECONFIG": str(kubeconfig), "MULLION_STACK": self.name}
+                run_command.run(self.wanted.command, environment, seconds)
+        except (Exception, KeyboardInterrupt) as error:
+            return error
+        return None
+
+    @contextmanager
+    def _phase(self, name: str) -> Iterator[None]:
+        print(f"\nmullion: {name} {self.name}", file=sys.stderr, flush=True)
+        with self.report.phase(name):
+            yield
+
+    def _verify(self) -> None:
+        with self.report.phase("verify") as phase:
+            if self.checks is None:
+                phase.skipped = "--verify none"
+            elif target.in_sandbox(self.name) and not boot_site.api(self.name):
+                phase.skipped = "the machines of this sandbox are simulated, so no pod can run"
+            if phase.skipped:
+                print(f"\nmullion: verify {self.name}: skipped: {phase.skipped}", file=sys.stderr, flush=True)
+                return
+            print(f"\nmullion: verify {self.name}", file=sys.stderr, flush=True)
+            verify.run(
+                self.name,
+                kubeconfig=None,
+                outside=[],
+                image=None,
+                timeout="10m",
+                as_json_text=False,
+                junit=self.artifacts / "verify.xml",
+                suite=None,
+                reboot=False,
+                checks=self.checks or frozenset(),
+            )
+
+    def collect(self) -> None:
+        """Write the logs of all machines and the events of Kubernetes; a part that fails is named and left out."""
+        if target.recall(self.name) is None:
+            return  # nothing was begun
+        for part in (self._logs, self._events):
+            try:
+                for problem in part():
+                    print(f"mullion: {problem}", file=sys.stderr)
+            except (Exception, KeyboardInterrupt) as error:
+                print(f"mullion: {explained(error)[1]}", file=sys.stderr)
+
+    def _logs(self) -> list[str]:
+        return logs.fetch_all(self.name, self.artifacts / "machines")
+
+    def _events(self) -> list[str]:
+        if target.in_sandbox(self.name) and not boot_site.api(self.name):
+            return []
+        kubeconfig = target.folder(self.name) / "kubeconfig"
+        if not kubeconfig.exists():
+            return ["no events: the cluster has no kubeconfig yet"]
+        try:
+            events = wait.api(kubeconfig.read_text("utf-8")).ask("GET", "/api/v1/events")
+        except (Unreachable, Refused) as error:
+            return [f"no events: the API failed: {error}"]
+        target.write(self.artifacts / "events.json", faults.redacted(json.dumps(events, indent=1)) + "\n")
+        return []
+
+    def kept(self, duration: str) -> bool:
+        """Keep the cluster for a duration from now, and print how to get in; False if that cannot be."""
+        if not self.built:
+            print("mullion: not kept, because it was not built to the end", file=sys.stderr)
+            return False
+        try:
+            until = expiry.now() + timedelta(seconds=extend.seconds("--keep-on-failure", duration))
+            extend.expire(self.name, until, sandbox=self.wanted.sandbox, yes=True)
+        except (Exception, KeyboardInterrupt) as error:
+            print(f"mullion: not kept: {explained(error)[1]}", file=sys.stderr)
+            return False
+        lines = [
+            f"\nmullion: cluster {self.name} is kept until {expiry.written(until)}. To get in:",
+            f"  export KUBECONFIG={target.folder(self.name) / 'kubeconfig'}",
+            "  kubectl get nodes",
+            f"  mullion logs {self.name} MACHINE",
+            f"To keep it longer: {target.command('extend', self.name, '1h')}",
+            f"To remove it now: {target.command('down', self.name, '--yes')}",
+        ]
+        print("\n".join(lines), file=sys.stderr, flush=True)
+        return True
+
+    def removed(self) -> str:
+        """Remove the cluster and its stack; return why it is still there, or an empty text."""
+        if target.recall(self.name) is None:
+            self._forget()
+            return ""
+        why = ""
+        for left in reversed(range(TRIES)):
+            try:
+                with self._phase("down"):
+                    up_and_down.down(self.name, sandbox=self.wanted.sandbox, yes=True, confirmed=None)
+            except (Exception, KeyboardInterrupt) as error:
+                why = explained(error)[1]
+                if not left or not isinstance(error, Stop) or error.code is not Exit.FAILED:
+                    break
+                print(f"mullion: not removed: {why}; trying again", file=sys.stderr, flush=True)
+                time.sleep(RETRY_SECONDS)
+            else:
+                return ""
+        return (
+            f"cluster {self.name} is still there: {why}\nIt expires at {expiry.written(self.ends)}; "
+            f"`{_reap(sandbox=self.wanted.sandbox)}` removes it then, "
+            f"`{target.command('down', self.name, '--yes')}` now"
+        )
+
+    def _forget(self) -> None:
+        """Forget a stack without resources, in the backend too."""
+        if not self.wanted.sandbox and workspace.has_backend():
+            with suppress(Stop, SpecError, EngineError):
+                up_and_down.down(self.name, sandbox=False, yes=True, confirmed=None)
+        ephemeral.forget(self.name)
+
+
+def _reap(*, sandbox: bool) -> str:
+    return "mullion reap --yes" + (" --sandbox" if sandbox else "")

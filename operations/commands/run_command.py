@@ -1,0 +1,71 @@
+"""The command of `mullion run`: started with the cluster's kubeconfig, ended with all its processes."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from operations.console.exits import Exit, Stop
+
+GRACE_SECONDS = 10.0
+"""Time between SIGTERM and SIGKILL; a cancelled job of GitHub Actions has 7.5 s (its documentation, "Canceling a
+workflow")."""
+LATE = 124
+"""Exit code of a command that was ended at the expiry, as timeout(1) has it."""
+
+
+class CommandFailed(Exception):
+    """The command ended with this code, not 0."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def refuse_unknown(words: Sequence[str]) -> None:
+    """Raise Stop if there is no such program, before a cluster is built for it."""
+    if not words:
+        raise Stop(Exit.USAGE, "the command is missing; write it after --: mullion run aws-ci -- make test")
+    if shutil.which(words[0]) is None:
+        raise Stop(Exit.USAGE, f"there is no program {words[0]!r} to run; nothing was built")
+
+
+def run(words: Sequence[str], environment: Mapping[str, str], seconds: float) -> None:
+    """Run a command at most so many seconds. Raises CommandFailed with its exit code, 128 + n for signal n.
+
+    Without a terminal it leads a session of its own, so that its whole family can be ended.
+    """
+    alone = not sys.stdin.isatty()
+    sys.stdout.flush()
+    process = subprocess.Popen(list(words), env={**os.environ, **environment}, start_new_session=alone)
+    try:
+        code = process.wait(max(0.0, seconds))
+    except subprocess.TimeoutExpired:
+        raise CommandFailed(LATE, f"{words[0]} still ran when the cluster expired, and was ended") from None
+    finally:
+        _end(process, alone=alone)
+    if code:
+        said = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
+        raise CommandFailed(128 - code if code < 0 else code, f"{words[0]} {said}")
+
+
+def _end(process: "subprocess.Popen[bytes]", *, alone: bool) -> None:
+    """End a command that still runs, and what it started: SIGTERM, then SIGKILL."""
+
+    def send(number: signal.Signals) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            if alone:
+                os.killpg(process.pid, number)
+            else:
+                process.send_signal(number)
+
+    if process.poll() is None:
+        send(signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_SECONDS)
+    if alone or process.poll() is None:
+        send(signal.SIGKILL)
+    process.wait()

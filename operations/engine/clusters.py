@@ -1,0 +1,130 @@
+"""What a state says about its cluster: owner, creation, expiry, protection.
+
+The component `MixedCluster` in the state is the only source: the engine records its inputs, which are the spec, before
+it creates the first resource. So these facts are known after every interruption and without the stack file.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import Any
+
+from components.spec import expiry
+from operations.clouds import cloud_tables
+from operations.console.exits import Exit, Stop
+from operations.engine import state
+from operations.engine.events import CLUSTER
+from operations.stacks import target
+
+SANDBOX, BACKEND = "sandbox", "backend"
+"""Where a cluster's state is: in its sandbox, or in the backend for real accounts."""
+
+
+@dataclass(frozen=True)
+class ClusterFacts:
+    """One cluster, by its state. expires: None if the cluster does not expire, or if `unreadable` says why it is
+    unknown. machines, resources: how many the state has. health: as far as the state shows it.
+    """
+
+    name: str
+    place: str
+    cloud: str = ""
+    owner: str = ""
+    created: datetime | None = None
+    expires: datetime | None = None
+    unreadable: str = ""
+    protected: bool = False
+    machines: int = 0
+    resources: int = 0
+    health: str = ""
+
+
+def read(name: str, place: str, deployment: Mapping[str, Any]) -> ClusterFacts | None:
+    """Return the facts of a state as `pulumi stack export` gives it; None if it has no resources."""
+    resources: state.State = deployment.get("resources") or []
+    if not state.counted(resources):
+        return None
+    facts = ClusterFacts(
+        name,
+        place,
+        cloud=cloud_tables.of(resources).name,
+        protected=bool(state.protected(resources)),
+        machines=sum(map(cloud_tables.of(resources).is_machine, resources)),
+        resources=state.counted(resources),
+        health=_health(deployment, resources),
+    )
+    roots = [each for each in resources if each["type"] == CLUSTER]
+    if len(roots) != 1:
+        return replace(facts, unreadable=f"its state has {len(roots)} clusters, not one")
+    spec = roots[0].get("inputs")
+    if not isinstance(spec, Mapping):
+        return replace(facts, unreadable="its state has no spec")
+    created = _time(roots[0].get("created"))
+    owner, protect = spec.get("owner"), spec.get("protect", False)
+    facts = replace(
+        facts,
+        owner=owner if isinstance(owner, str) else "",
+        created=created,
+        protected=facts.protected or protect is not False,
+    )
+    if (text := spec.get("expires")) is None:
+        return facts
+    ends = expiry.end(text, created) if isinstance(text, str) else None
+    return replace(facts, expires=ends, unreadable="" if ends else _wrong(text))
+
+
+def _wrong(text: object) -> str:
+    if isinstance(text, str) and expiry.life_seconds(text) is not None:
+        return f"expires is {text}, and its state does not say when it was created"
+    shown = repr(text)[:60] if isinstance(text, str) else "no text"
+    return f"expires is {shown}, neither a duration nor a UTC time"
+
+
+def _health(deployment: Mapping[str, Any], resources: state.State) -> str:
+    """Return whether the last run reached its end, by what it left in the state."""
+    if pending := deployment.get("pending_operations"):
+        return f"interrupted, {len(pending)} operation{'s' if len(pending) > 1 else ''} without an answer"
+    stack = next((each for each in resources if each["type"] == state.STACK), {})
+    return "built" if (stack.get("outputs") or {}).get("kubeconfig") else "incomplete"
+
+
+def _time(text: object) -> datetime | None:
+    """Return a time of a state (UTC, with nanoseconds) in whole seconds; None if it is none."""
+    return expiry.moment(f"{text[:19]}Z") if isinstance(text, str) else None
+
+
+def age(facts: ClusterFacts, now: datetime) -> str:
+    """Return how long ago a cluster was created: 2h 05m; empty if unknown."""
+    return "" if facts.created is None else span(now - facts.created)
+
+
+def span(time: Any) -> str:
+    """Return a timedelta for people, without its sign: 40s, 12m, 2h 05m, 3d 04h."""
+    seconds = abs(int(time.total_seconds()))
+    if seconds < 60:
+        return f"{seconds}s"
+    minutes, hours = seconds // 60, seconds // 3600
+    if minutes < 60:
+        return f"{minutes}m"
+    return f"{hours}h {minutes % 60:02}m" if hours < 48 else f"{hours // 24}d {hours % 24:02}h"
+
+
+def in_sandbox(name: str) -> Mapping[str, Any]:
+    """Return the state in a stack's sandbox, from the file of its backend; empty if there is none.
+
+    It writes nothing, so that a run in progress is not disturbed. Raises Stop if the file cannot be read.
+    """
+    files = sorted((target.sandbox_folder(name) / "state" / ".pulumi" / "stacks").glob(f"*/{name}.json"))
+    try:
+        found = [json.loads(path.read_text("utf-8"))["checkpoint"].get("latest") or {} for path in files]
+    except FileNotFoundError:  # removed meanwhile
+        return {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Stop(Exit.REFUSED, f"{files[0]} cannot be read: {error}") from error
+    return found[0] if found else {}
+
+
+def utc(time: datetime | None) -> str:
+    """Return a time for people and machines: 2027-12-24T18:00:00Z; empty if there is none."""
+    return "" if time is None else expiry.written(time.astimezone(timezone.utc))

@@ -1,0 +1,104 @@
+"""Commands of temporary clusters: run, ls, extend, reap."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from operations.cli_options import AsJson, Sandbox, StackName, Yes
+from operations.console.help_text import adder
+
+TEMPORARY = "Temporary clusters"
+
+app = typer.Typer()
+command = adder(app)
+
+
+@command(
+    TEMPORARY,
+    "mullion run aws-ci --sandbox -- make test",
+    "mullion run aws-ci --yes --name ci-4711 --ttl 2h --set pools.windows.count=2 -- ./smoke.sh",
+)
+def run(
+    template: Annotated[str, typer.Argument(metavar="TEMPLATE", help="Stack whose file is copied for this run.")],
+    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND", help="Command to run, with its arguments.")],
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the new stack. Default: TEMPLATE and six letters.")
+    ] = None,
+    ttl: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Life of the cluster: 2h. Default: the template's, or 2h.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Change an option of the template: pools.web.count=2."),
+    ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            "--keep-on-failure", metavar="TIME", help="If it fails, keep the cluster this long, and say how to get in."
+        ),
+    ] = None,
+    artifacts: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for reports and logs. Default: .mullion/runs/NAME.")
+    ] = None,
+    verify: Annotated[
+        str, typer.Option(metavar="CHECKS", help="Checks before the command: all, none, or SMK-02,SMK-07.")
+    ] = "all",
+    timeout: Annotated[str, typer.Option(metavar="TIME", help="Longest wait for the machines: 45m.")] = "45m",
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+) -> None:
+    """Build a cluster for one command, run the command with its kubeconfig, and always remove the cluster."""
+    from operations.commands import run as running
+
+    wanted = running.Wanted(
+        template,
+        tuple(words),
+        name,
+        ttl,
+        tuple(settings or ()),
+        keep,
+        artifacts,
+        verify,
+        timeout,
+        sandbox,
+        yes,
+    )
+    raise typer.Exit(running.run(wanted))
+
+
+@command(TEMPORARY, "mullion ls", "mullion ls --sandbox --json")
+def ls(
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="List only this clone's sandboxes.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the clusters of the backend and of this clone's sandboxes: owner, age, expiry, health."""
+    from operations.commands import ls as listing
+
+    listing.ls(sandbox=sandbox, as_json=as_json)
+
+
+@command(TEMPORARY, "mullion extend ci-4711 1h", "mullion extend ci-4711 30m --sandbox")
+def extend(
+    stack: StackName,
+    duration: Annotated[str, typer.Argument(metavar="TIME", help="Time to add to the expiry: 30m, 1h, 2d.")],
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+) -> None:
+    """Let a temporary cluster live longer: write the new expiry to the stack file, then run `up`."""
+    from operations.commands import extend as extending
+
+    extending.extend(stack, duration, sandbox=sandbox, yes=yes)
+
+
+@command(TEMPORARY, "mullion reap", "mullion reap --yes --max 20 --format markdown")
+def reap(
+    sandbox: Sandbox = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove them. Default: only show what is expired.")] = False,
+    most: Annotated[int, typer.Option("--max", metavar="N", min=1, help="Remove at most N clusters.")] = 10,
+    form: Annotated[str, typer.Option("--format", metavar="text|json|markdown", help="Form of the report.")] = "text",
+) -> None:
+    """Remove clusters that are past their expiry, by their state; without --yes only list them."""
+    from operations.commands import reap as reaping
+
+    reaping.reap(sandbox=sandbox, yes=yes, most=most, form=form)
