@@ -40,7 +40,7 @@ def adapters(service: Service) -> Iterator[dict[str, str]]:
 def write(service: Service, machine: Path) -> None:
     """Write the machine's file; readers see the old one or the new one."""
     state: dict[str, Any] = {"build": service.build.number, "made": service.made, "objects": service.objects}
-    state["adapters"] = list(adapters(service))
+    state["cards"], state["adapters"] = dict(service.adapters), list(adapters(service))
     new = machine / f"{STATE_FILE}.new"
     new.write_text(json.dumps(state), encoding="utf-8")
     new.replace(machine / STATE_FILE)

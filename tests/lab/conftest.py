@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 
 from lab import build
-from lab.programs import NOT_BUILT, Program, programs
+from lab.programs import NOT_BUILT, Program, joining_programs, programs
 from tests.lab.judge import Windows
 from tests.lab.real import Real
 from tests.lab.rendered import Rendered, machines
@@ -38,7 +38,7 @@ def rendered(kubernetes: str) -> tuple[Rendered, ...]:
 @pytest.fixture(scope="session")
 def program(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Find:
     """Return `program(name, os)`: the path of a real program. Tests do not build programs; `make lab` does."""
-    programs_by_name = {(each.name, each.os): each for each in programs(kubernetes)}
+    programs_by_name = {(each.name, each.os): each for each in (*joining_programs(kubernetes), *programs(kubernetes))}
 
     def find(name: str, os: str) -> Path:
         wanted = programs_by_name.get((name, os))

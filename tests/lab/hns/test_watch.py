@@ -36,6 +36,13 @@ BOOT = "3"
 METADATA = "169.254.169.254/32"
 ORDER = ("flanneld", "overlay-network", "metadata-route", "source-vip", "kube-proxy")
 """Steps of the plan that make the pod network."""
+WATCHED = {
+    "last-boot": "stale-network",
+    "pod-range": "pod-range",
+    "overlay-network": "overlay-network",
+    "metadata-route": "metadata-route",
+}
+"""Steps of the plan that the watch reads: name -> kind."""
 SERVICES = {"flanneld": r"C:\flannel\flanneld.exe", "kube-proxy": r"C:\k\kube-proxy.exe", "nssm": r"C:\k\nssm.exe"}
 
 
@@ -53,9 +60,7 @@ def _install(machine: Machine, plan: Rendered, paths: Mapping[str, Path]) -> Non
         machine.windows.path(rf"C:\var\log\{log}\x")
     _write(machine, r"C:\flannel\net-conf.json", plan.content("net-conf"))
     _write(machine, r"C:\k\kube-proxy.json", plan.file_of_kind("KubeProxyConfiguration"))
-    watched = [
-        {**filled(plan.fields(name)), "name": name, "kind": name} for name in ("overlay-network", "metadata-route")
-    ]
+    watched = [{**filled(plan.fields(name)), "name": name, "kind": kind} for name, kind in WATCHED.items()]
     _write(machine, r"C:\mullion\plan.json", {"phases": [{"steps": watched}]})
     _write(machine, rf"{STATE}\result.json", {"state": "done"})
     _write(machine, rf"{STATE}\state.json", {"cleared": {NETWORK: int(BOOT)}})
@@ -87,8 +92,9 @@ def node(
         made.node("linux-0", clusters.OTHER, clusters.OTHER_RANGE, clusters.PEER)
         machine = made.machine
         machine.install(plugins)
-        real = {name: program(name, "windows") for name in ("flanneld", "kube-proxy", "kube-log-runner")}
-        _install(machine, plan, {**real, "nssm": build.place(STAND_IN)})
+        real = {name: program(name, "windows") for name in ("flanneld", "kube-proxy", "kube-log-runner", "kubectl")}
+        stand_ins = dict.fromkeys(("nssm", "crictl"), build.place(STAND_IN))
+        _install(machine, plan, {**real, **stand_ins})
         inside = ["nsenter", f"--net=/run/netns/{machine.space}", machine.windows.tool, "run"]
         idle = subprocess.Popen([*inside, str(machine.windows.folder), *IDLE], stdout=subprocess.PIPE)
         try:
@@ -109,6 +115,8 @@ def node(
         finally:
             made.stop()
             idle.wait(60)
+            if idle.stdout:
+                idle.stdout.close()
 
 
 def log(made: clusters.Cluster) -> str:

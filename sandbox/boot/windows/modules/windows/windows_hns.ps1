@@ -3,11 +3,12 @@
 # made.
 
 $Hns = "$env:SystemRoot\hns.json"
-$HnsCache = @{ text = ''; state = @{ adapters = @(); made = 0 } }
+$NoHns = @{ cards = @{}; adapters = @(); made = 0 }
+$HnsCache = @{ text = ''; state = $NoHns }
 
-# What the host has of HNS: adapters, and how many networks were made.
+# What the host has of HNS: its own adapters (cards: name and address), those of HNS, and how many networks were made.
 function Get-HnsState {
-    if (-not [IO.File]::Exists($Hns)) { return @{ adapters = @(); made = 0 } }
+    if (-not [IO.File]::Exists($Hns)) { return $NoHns }
     $text = [IO.File]::ReadAllText($Hns)
     if ($HnsCache.text -cne $text) {
         $HnsCache.text = $text
@@ -19,11 +20,19 @@ function Get-HnsState {
 # Adapters of endpoints that the host has: with an id, an address, and a gateway where it gives a default route.
 function Get-HostEndpoint { (Get-HnsState).adapters | Where-Object { $_.id } }
 
+# The machine's own adapter, which has the address of its packets.
+function Get-CardName {
+    $cards = (Get-HnsState).cards
+    $own = Get-SourceAddress
+    $name = $cards.Keys | Where-Object { $cards[$_] -eq $own } | Select-Object -First 1
+    if ($name) { $name } else { 'Ethernet' }
+}
+
 # The adapters of the machine: its own, and those of HNS; or a book.
 function Get-AdapterName {
     $kept = Get-Kept 'adapters'
     if ($kept.names) { return $kept.names }
-    'Ethernet'
+    Get-CardName
     (Get-HnsState).adapters | ForEach-Object { $_.name }
 }
 
@@ -33,7 +42,7 @@ function Get-NetAdapter {
     $names = @(Get-AdapterName | Where-Object { -not $Name -or $_ -like $Name })
     # the only interface that routes name is the machine's own: a virtual switch has taken it over, if there is one
     if ($InterfaceIndex) {
-        $names = @($names | Where-Object { $_ -eq 'vEthernet (Ethernet)' }) + $names | Select-Object -First 1
+        $names = @($names | Where-Object { $_ -eq "vEthernet ($(Get-CardName))" }) + $names | Select-Object -First 1
     }
     $names | ForEach-Object { [pscustomobject] @{ Name = $_; Status = 'Up' } }
 }
