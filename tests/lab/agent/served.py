@@ -86,9 +86,12 @@ class Served:
         self.issuer.stop()
 
     def kubectl(self, *words: str, check: bool = True) -> str:
-        """Return kubectl's output as the administrator."""
+        """Return kubectl's output as the administrator. Raises RuntimeError with its error if it fails and `check`."""
         argv = [str(self.programs["kubectl"]), "--kubeconfig", str(self.administrator), *words]
-        return subprocess.run(argv, check=check, capture_output=True, text=True, timeout=60).stdout
+        ended = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=60)
+        if check and ended.returncode:
+            raise RuntimeError(f"kubectl {' '.join(words)}: {ended.stderr.strip()}")
+        return ended.stdout
 
     def kubeadm(self, *words: str) -> None:
         """Run kubeadm."""
