@@ -32,7 +32,7 @@ NAMES: dict[str, frozenset[str]] = {
     }.items()
 }
 """By cloud: regions in 2026-11 (AWS "Regions and Availability Zones", Azure "List of Azure regions", Google Cloud
-"Regions and zones"). Clouds open regions at any time, so a name that is missing here is only worth a warning."""
+"Regions and zones"). Clouds open regions at any time, so a name that is missing here can be acknowledged."""
 
 
 def cloud_of(region: str) -> str | None:

@@ -61,7 +61,12 @@ CHECKS: tuple[Check, ...] = tuple(row for table in TABLES.values() for row in ta
 UNREADY = frozenset({downloads.WITHOUT_DIGEST, lifecycle.PAST})
 """Ids of warnings that stop `up`, acknowledged or not. `plan` and the commands on a built cluster accept them."""
 
-TO_ACKNOWLEDGE = frozenset({api.ANYWHERE_ID, downloads.REPLACED, open_access.FOREIGN_IMAGES, open_access.UNENCRYPTED})
+TO_ACKNOWLEDGE = frozenset(
+    {
+        *(api.ANYWHERE_ID, downloads.REPLACED, open_access.FOREIGN_IMAGES, open_access.UNENCRYPTED),
+        region.UNKNOWN,
+    }
+)
 """Ids of warnings that stop `up` unless the stack acknowledges them."""
 
 

@@ -11,8 +11,9 @@ HEADER = """# Checks
 
 Written by `make generate` from the tables in `components/checks/` and `components/spec/form.py`.
 
-Mullion checks the whole stack and reports all problems at once, each with its id, its path, what is wrong and what to
-write instead. Errors stop every command. A warning can be acknowledged by its id, with a reason:
+Mullion checks the whole stack and reports all errors at once, each with its id, its path, what is wrong and what to
+write instead; warnings follow once there is no error. Errors stop every command. `up` also stops at the warnings whose
+text says so: at some until they are acknowledged, at others always. A warning is acknowledged by its id, with a reason:
 
 ```yaml
 mullion:cluster:

@@ -1,9 +1,15 @@
-"""The region of the stack."""
+"""The region of the stack.
+
+A region that the table lacks may be a slip, which would fail after the first resources, or newer than the table. `up`
+therefore stops until somebody acknowledges it.
+"""
 
 from collections.abc import Iterator
 
 from components.catalogue import regions
 from components.checks.check import Finding, Subject, at, warning
+
+UNKNOWN = "region-unknown"
 
 
 def _unknown(subject: Subject) -> Iterator[Finding]:
@@ -16,10 +22,10 @@ def _unknown(subject: Subject) -> Iterator[Finding]:
 
 CHECKS = (
     warning(
-        "region-unknown",
+        UNKNOWN,
         "region cloud",
         _unknown,
-        "{value!r} is not in the table of the regions of {cloud}",
-        "write {names}, or acknowledge the warning if the region is new",
+        "{value!r} is not in the table of the regions of {cloud}; `up` stops unless this is acknowledged",
+        "write {names}; clouds open regions at any time: if yours is newer than the table, acknowledge this warning",
     ),
 )

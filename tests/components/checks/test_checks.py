@@ -5,7 +5,7 @@ import re
 import pytest
 
 from components.catalogue import instance_sizes, node_reserves
-from components.checks import CHECKS, TABLES, addresses, reserves
+from components.checks import CHECKS, TABLES, TO_ACKNOWLEDGE, UNREADY, addresses, reserves
 from components.checks.check import Check, Subject
 from components.naming import CONTROL_PLANE
 from components.spec.form import ROWS
@@ -87,6 +87,12 @@ def test_a_check_reports_its_case_at_the_path_and_accepts_the_nearest_valid_valu
 
 def test_every_check_has_a_case() -> None:
     assert {case.id for case in CASES} == set(BY_ID)
+
+
+def test_a_warning_that_stops_up_says_so() -> None:
+    warnings = [row for row in CHECKS if row.severity is Severity.WARNING]
+    assert {row.id for row in warnings if "`up` stops unless this is acknowledged" in row.wrong} == TO_ACKNOWLEDGE
+    assert {row.id for row in warnings if "`up` refuses" in row.wrong} == UNREADY
 
 
 def test_there_are_at_least_eighty_checks_and_their_ids_are_short_unique_slugs() -> None:

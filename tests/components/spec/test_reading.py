@@ -9,7 +9,7 @@ from components import releases
 from components.catalogue import artifacts
 from components.spec.models import ClusterSpec
 from components.spec.report import Severity, SpecError
-from components.stack_files.stack import CLUSTER, read_stack
+from components.stack_files.stack import CLUSTER, read_stack, refuse_unready
 from tests.components.spec.documents import (
     GOOD,
     REGION,
@@ -141,6 +141,14 @@ def test_an_unknown_region_gives_a_warning_with_the_nearest_names() -> None:
     [problem] = problems(changed(gcp()), config={**REGION, "gcp:region": "europe-west99"})
     assert (problem.id, problem.path, problem.severity) == ("region-unknown", "gcp:region", Severity.WARNING)
     assert "write europe-west9 or " in problem.fix
+
+
+def test_an_unknown_region_stops_up_until_it_is_acknowledged() -> None:
+    config = {**REGION, "gcp:region": "europe-west99"}
+    with pytest.raises(SpecError, match="not in the table of the regions of gcp"):
+        refuse_unready(read_stack("a", {**config, CLUSTER: changed(gcp())}))
+    opened = {"acknowledge": {"region-unknown": "Google opened it in December"}}
+    refuse_unready(read_stack("a", {**config, CLUSTER: changed({**gcp(), **opened})}))
 
 
 def test_the_project_of_the_examples_gives_a_warning() -> None:
