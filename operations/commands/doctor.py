@@ -27,10 +27,11 @@ LEAST_DISK = 2**30
 
 @dataclass(frozen=True)
 class Finding:
-    """One check: `fault` says what is wrong and how to fix it, or is empty."""
+    """One check: `fault` says what is wrong and how to fix it, or is empty. note: worth knowing, but no fault."""
 
     what: str
     fault: str = ""
+    note: bool = False
 
 
 def doctor(stack: str | None) -> None:
@@ -48,7 +49,7 @@ def doctor(stack: str | None) -> None:
 def _print(findings: Iterator[Finding]) -> int:
     faults = 0
     for finding in findings:
-        print(f"{'wrong' if finding.fault else 'ok':<6} {finding.what}")
+        print(f"{'wrong' if finding.fault else 'note' if finding.note else 'ok':<6} {finding.what}")
         if finding.fault:
             faults += 1
             print("".join(f"       {line}\n" for line in finding.fault.splitlines()), end="")
@@ -129,8 +130,9 @@ def _stack(name: str) -> Iterator[Finding]:
         yield Finding(f"spec of {name}", str(error))
         return
     open_warnings = [str(warning) for warning in stack.warnings if warning.acknowledged is None]
-    text = "".join(f"\n       {warning}" for warning in open_warnings)
-    yield Finding(f"spec of {name}: {len(planned.machines)} machines, {len(open_warnings)} open warnings{text}")
+    text = "".join(f"\n       {line}" for warning in open_warnings for line in warning.splitlines())
+    count = "1 open warning" if len(open_warnings) == 1 else f"{len(open_warnings)} open warnings"
+    yield Finding(f"spec of {name}: {len(planned.machines)} machines, {count}{text}", note=bool(open_warnings))
     yield from _account(name, planned, stack.region)
 
 
@@ -142,7 +144,7 @@ def _account(name: str, planned: ClusterPlan, region: str) -> Iterator[Finding]:
         return  # `_run` says why
     sandbox = place is not None and place.name == target.SANDBOX
     if not sandbox:
-        yield from map(Finding, readiness.lacks(planned.spec.cloud.value))
+        yield from (Finding(lack, note=True) for lack in readiness.lacks(planned.spec.cloud.value))
     for line, fault in account_check.findings(name, planned, region, sandbox=sandbox, built=place is not None):
         yield Finding(line, fault)
 

@@ -9,7 +9,7 @@ import typer
 from typer.testing import Result
 
 from operations.__main__ import app
-from operations.commands import up_and_down
+from operations.commands import account_check, readiness, up_and_down
 from operations.console.exits import MEANINGS, EngineError, Exit
 from operations.engine import locate
 from operations.stacks import account, target
@@ -204,6 +204,20 @@ def test_doctor_shows_the_errors_of_a_stack(clone: Path, mullion: Run, monkeypat
     result = mullion("doctor", "small")
     assert result.exit_code == Exit.FAILED
     assert "cubernetes" in result.stdout
+
+
+def test_doctor_does_not_call_missing_credentials_and_open_warnings_ok(
+    clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locate, "installed", lambda announce: None)
+    monkeypatch.setattr(account_check, "findings", lambda *_, **__: ())
+    monkeypatch.setattr(readiness, "lacks", lambda cloud: iter(["no credentials for AWS on this machine"]))
+    stack = clone / "stacks" / "Pulumi.small.yaml"
+    stack.write_text(STACK.replace("eu-west-1", "eu-west-9"))
+    lines = mullion("doctor", "small").stdout.splitlines()
+    assert "note   no credentials for AWS on this machine" in lines
+    at = lines.index("note   spec of small: 4 machines, 1 open warning")
+    assert lines[at + 2].startswith("           write eu-west-"), "below its warning, indented further"
 
 
 def test_every_command_and_exit_code_is_documented() -> None:
