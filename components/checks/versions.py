@@ -21,7 +21,7 @@ def _unsupported(newer: bool) -> Rule:
         minors = releases.supported_minors()
         outside = releases.older(minors[-1], subject.minor) if newer else releases.older(subject.minor, minors[0])
         if outside:
-            patch = _newest_patch(minors[-1] if newer else minors[0])
+            patch = _newest_patch(minors[-1] if newer else _with_support()[0])
             yield at(
                 "kubernetes",
                 value=subject.spec.kubernetes,
@@ -39,6 +39,12 @@ def _newest_patch(minor: str) -> str:
     return releases.in_order(same)[-1]
 
 
+def _with_support() -> list[str]:
+    """Return the minors that get security fixes, oldest first."""
+    rows = [releases.release(minor) for minor in releases.supported_minors()]
+    return [row.minor for row in rows if not releases.ended(row.end_of_life)]
+
+
 def _patch(subject: Subject) -> Iterator[Finding]:
     catalogue = artifacts.catalogue(subject.spec.artifacts)
     known, minors = catalogue.versions("kubernetes-node", pinned=False), releases.supported_minors()
@@ -50,9 +56,7 @@ def _patch(subject: Subject) -> Iterator[Finding]:
 
 def _end_of_life(subject: Subject) -> Iterator[Finding]:
     if supported(subject) and releases.ended(end := releases.release(subject.minor).end_of_life):
-        rows = [releases.release(each) for each in releases.supported_minors()]
-        alive = [each.minor for each in rows if not releases.ended(each.end_of_life)]
-        yield at("kubernetes", minor=subject.minor, end=end, minors=", ".join(alive))
+        yield at("kubernetes", minor=subject.minor, end=end, minors=", ".join(_with_support()))
 
 
 def _system_end(subject: Subject) -> Iterator[Finding]:

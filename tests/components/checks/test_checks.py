@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from components import releases
 from components.catalogue import instance_sizes, node_reserves
 from components.checks import CHECKS, TABLES, TO_ACKNOWLEDGE, UNREADY, addresses, reserves
 from components.checks.check import Check, Subject
@@ -129,6 +130,12 @@ def test_errors_contain_the_written_values() -> None:
 
     wrong = {each.id: each.wrong for each in problems(changed(linux(count=249)))}["pods-too-few-node-ranges"]
     assert all(figure in wrong for figure in ("257 nodes", str(257 * 256), str(257 * 111), "65536")), wrong
+
+
+def test_the_hint_for_an_old_kubernetes_names_a_version_with_support() -> None:
+    fixes = {each.id: each.fix for each in problems(changed({"kubernetes": "1.19.16"}))}
+    named = fixes["kubernetes-too-old"].split()[1]
+    assert not releases.ended(releases.release(named).end_of_life), named
 
 
 def test_five_nodes_with_a_hundred_pods_need_505_addresses() -> None:

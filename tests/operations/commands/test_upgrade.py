@@ -43,7 +43,7 @@ def test_the_version_alone_changes_in_the_file_and_the_machines_it_replaces_are_
         ("1.99.1", f"Mullion builds Kubernetes 1.20 to {NEWEST_MINOR}"),
         ("1.99.1", f"write {NEWEST} or an older version; `mullion versions` lists the newest patch of each minor"),
         ("1.99.1", "For 1.99, update Mullion"),
-        ("1.19.1", "write 1.20.15 or a newer version; `mullion versions` lists"),
+        ("1.19.1", "or a newer version; `mullion versions` lists"),
         ("1.36.99", "1.36.4, or record the digests of 1.36.99: mullion pin kubernetes-node 1.36.99"),
         ("1.36", 'the version with its patch, in quotes: "1.36.4"'),
         ("v1.36.2", 'the version with its patch, in quotes: "1.36.4"'),
