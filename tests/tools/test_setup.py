@@ -29,10 +29,13 @@ def test_make_clean_names_the_stacks_that_are_still_built(tmp_path: Path) -> Non
     shutil.copy(REPOSITORY / "Makefile", tmp_path)
     for stack in ("one", "two"):
         (tmp_path / ".mullion" / stack).mkdir(parents=True)
-    (tmp_path / ".mullion" / "one" / "world.json").write_text("{}")
+    (tmp_path / ".mullion" / "one" / "world.json").write_text('{"world": "aws"}')
+    (tmp_path / ".mullion" / "three").mkdir()
+    (tmp_path / ".mullion" / "three" / "world.json").write_text('{"world": "sandbox"}')
     words = ["make", "clean", f"PYTHON={sys.executable}"]
     process = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "stack one is still built; after make venv: mullion down one" in process.stdout
+    assert "stack one is still built; after make venv: mullion down one\n" in process.stdout
+    assert "stack three is still built; after make venv: mullion down three --sandbox\n" in process.stdout
     assert "stack two" not in process.stdout
 
 
