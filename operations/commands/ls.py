@@ -2,10 +2,12 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from pulumi.automation import CommandError
 
 from components.spec import expiry
 from operations.clouds import cloud_tables
@@ -146,19 +148,15 @@ def of_backend() -> Inventory:
     """Return the clusters in the backend for real accounts. Raises Stop if it cannot be listed."""
     found = Inventory([], [], [])
     with workspace.opened("", locate.find(), sandbox=False) as space, failures.reported("(all)"):
-        for name, deployment in _exported(space):
+        names = [each.name for each in space.list_stacks() if each.resource_count]
+        for name in names:
             try:
-                facts = clusters.read(name, BACKEND, json.loads(deployment)["deployment"] or {})
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                found.unread.append(f"the state of {name} cannot be read: {error}")
+                exported = space.pulumi_command.run(["stack", "export", "--stack", name], space.work_dir, {}).stdout
+                facts = clusters.read(name, BACKEND, json.loads(exported)["deployment"] or {})
+            except (CommandError, ValueError, KeyError, TypeError, AttributeError) as error:
+                if "no stack named" not in str(error):  # it was removed meanwhile
+                    why = (str(error).strip() or type(error).__name__).splitlines()[-1].strip().removeprefix("stderr: ")
+                    found.unread.append(f"the state of {name} cannot be read: {why}")
                 continue
             found.clusters.extend([facts] if facts else [])
     return found
-
-
-def _exported(space: Any) -> Iterator[tuple[str, str]]:
-    """Give name and exported state of each stack with resources."""
-    for summary in space.list_stacks():
-        if summary.resource_count:
-            words = ["stack", "export", "--stack", summary.name]
-            yield summary.name, space.pulumi_command.run(words, space.work_dir, {}).stdout

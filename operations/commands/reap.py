@@ -11,11 +11,10 @@ from typing import Any
 
 from components.rollout.plain_text import plain
 from components.spec import expiry
-from components.spec.report import SpecError
 from operations.clouds import cloud_tables
 from operations.commands import ls, removal
 from operations.commands.ls import Inventory
-from operations.console.exits import Exit, Stop
+from operations.console.exits import Exit, Stop, ending
 from operations.console.table import table
 from operations.engine import clusters, workspace
 from operations.engine.clusters import SANDBOX, ClusterFacts, span, utc
@@ -51,9 +50,9 @@ def reap(*, sandbox: bool, yes: bool, most: int, form: str) -> None:
         )
     with _alone() if yes else nullcontext():
         found, now = ls.of_sandboxes() if sandbox else ls.of_backend(), expiry.now()
-        verdicts = judged(found.clusters, now, most)
+        verdicts = judged(found.clusters, now, None if yes else most)
         if yes:
-            verdicts = [_removed(each) if each.result == EXPIRED else each for each in verdicts]
+            verdicts = _carried_out(verdicts, most)
             _forget_unbuilt(found, now)
     print(report(verdicts, found, form, now, dry=not yes, sandbox=sandbox))
     for line in found.unread:
@@ -74,7 +73,7 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def judged(found: list[ClusterFacts], now: datetime, most: int) -> list[Verdict]:
+def judged(found: list[ClusterFacts], now: datetime, most: int | None) -> list[Verdict]:
     """Return a verdict for each cluster, the longest expired first; more than `most` are for a later run."""
     verdicts = [Verdict(each, KEPT if (why := kept(each, now)) else EXPIRED, why) for each in found]
     order = sorted((each for each in verdicts if each.result == EXPIRED), key=lambda each: each.facts.expires or now)
@@ -82,8 +81,26 @@ def judged(found: list[ClusterFacts], now: datetime, most: int) -> list[Verdict]
         replace(each, why=f"expired {span(now - each.facts.expires)} ago" if each.facts.expires else "")
         for each in order
     ]
-    over = [replace(each, result=LATER, why=f"{each.why}; --max {most} is reached") for each in late[most:]]
-    return late[:most] + over + [each for each in verdicts if each.result == KEPT]
+    count = len(late) if most is None else most
+    over = [_later(each, count) for each in late[count:]]
+    return late[:count] + over + [each for each in verdicts if each.result == KEPT]
+
+
+def _later(verdict: Verdict, most: int) -> Verdict:
+    return replace(verdict, result=LATER, why=f"{verdict.why}; --max {most} is reached")
+
+
+def _carried_out(verdicts: list[Verdict], most: int) -> list[Verdict]:
+    """Remove the expired clusters until `most` are removed: one that cannot be removed takes no other's place."""
+    done = list[Verdict]()
+    for each in verdicts:
+        if each.result != EXPIRED:
+            done.append(each)
+        elif sum(one.result == REMOVED for one in done) >= most:
+            done.append(_later(each, most))
+        else:
+            done.append(_removed(each))
+    return done
 
 
 def kept(facts: ClusterFacts, now: datetime) -> str:
@@ -100,16 +117,16 @@ def kept(facts: ClusterFacts, now: datetime) -> str:
 def _removed(verdict: Verdict) -> Verdict:
     """Remove a cluster, and return the verdict. Its progress is printed to standard error."""
     facts = verdict.facts
-    print(f"\n{facts.name}: {verdict.why}, owner {facts.owner or 'unknown'}", file=sys.stderr, flush=True)
+    print(f"\n{facts.name}: {verdict.why}, owner {plain(facts.owner) or 'unknown'}", file=sys.stderr, flush=True)
     place = Target(target.SANDBOX if facts.place == SANDBOX else facts.cloud)
     try:
         with redirect_stdout(sys.stderr):
             summary = removal.by_state(facts.name, place, refuse=_still(facts))
-    except (Stop, SpecError) as error:
-        if isinstance(error, Stop) and error.code is Exit.INTERRUPTED:
+    except Exception as error:  # a malformed state of one cluster must not keep the others
+        code, message = ending(error)
+        if code is Exit.INTERRUPTED:
             raise
-        code = error.code if isinstance(error, Stop) else Exit.FAILED
-        return replace(verdict, result=FAILED, why=plain(error, keep="\n"), code=code)
+        return replace(verdict, result=FAILED, why=plain(message, keep="\n"), code=code)
     return replace(verdict, result=REMOVED, why=f"{verdict.why}; {summary.splitlines()[0]}")
 
 

@@ -1,8 +1,10 @@
 """What `down` and `reap` share: the engine's removal of a cluster, and what is forgotten after it."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import yaml
 from pulumi import automation as auto
 
 from operations.commands import report
@@ -39,17 +41,29 @@ def by_state(name: str, place: Target, refuse: Callable[[dict[str, Any]], None])
     target.check(name, place)
     if sandbox and target.recall(name) is None:
         target.remember(name, place)  # its file may be deleted, and the record with it
-    by_engine = None if name in stack_files.names() else stack_files.folder() / f"Pulumi.{name}.yaml"
-    with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
-        run, exported = recovery.ready(name, workspace, lookup_of(name, sandbox=sandbox))
-        summary = "it is gone already"
-        if run is not None and exported["deployment"].get("resources"):
-            refuse(exported["deployment"])
-            summary = destroyed(run, exported, sandbox=sandbox)
-        forget(name, workspace, run, for_ever=True)
-    if by_engine:
-        by_engine.unlink(missing_ok=True)  # the engine writes its salt into one if there is none
+    of_user = name in stack_files.names()
+    try:
+        with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
+            run, exported = recovery.ready(name, workspace, lookup_of(name, sandbox=sandbox))
+            summary = "it is gone already"
+            if run is not None and exported["deployment"].get("resources"):
+                refuse(exported["deployment"])
+                summary = destroyed(run, exported, sandbox=sandbox)
+            forget(name, workspace, run, for_ever=True)
+    finally:
+        if not of_user:
+            _unlink_salt(stack_files.folder() / f"Pulumi.{name}.yaml")
     return summary
+
+
+def _unlink_salt(path: Path) -> None:
+    """Delete a stack file that the engine wrote, because there was none: it has keys of the encryption only."""
+    try:
+        written = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, yaml.YAMLError):
+        return
+    if isinstance(written, dict) and written.keys() <= {"encryptionsalt", "encryptedkey", "secretsprovider"}:
+        path.unlink(missing_ok=True)
 
 
 def forget(name: str, workspace: auto.LocalWorkspace, run: Run | None, *, for_ever: bool = False) -> None:

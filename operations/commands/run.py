@@ -137,12 +137,14 @@ class _Job:
     artifacts: Path
     report: RunReport
     built: bool = field(default=False)
+    owned: bool = field(default=False)
+    """Whether this run created the stack in the backend: another run may have taken the name meanwhile."""
 
     def failure(self) -> BaseException | None:
         """Run the phases up to the command; return the error that ended one."""
         try:
             with self._phase("up"):
-                up_and_down.up(self.name, sandbox=self.wanted.sandbox, yes=self.wanted.yes)
+                up_and_down.up(self.name, sandbox=self.wanted.sandbox, yes=self.wanted.yes, created=self._own)
             self.built = True
             with self._phase("wait"):
                 wait.wait(self.name, self.wanted.timeout)
@@ -155,6 +157,9 @@ class _Job:
         except (Exception, KeyboardInterrupt) as error:
             return error
         return None
+
+    def _own(self) -> None:
+        self.owned = True
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
@@ -249,7 +254,8 @@ class _Job:
                 if not left or not isinstance(error, Stop) or error.code is not Exit.FAILED:
                     break
                 print(f"mullion: not removed: {why}; trying again", file=sys.stderr, flush=True)
-                time.sleep(RETRY_SECONDS)
+                if not _paused():
+                    break
             else:
                 return ""
         return (
@@ -259,11 +265,20 @@ class _Job:
         )
 
     def _forget(self) -> None:
-        """Forget a stack without resources, in the backend too."""
-        if not self.wanted.sandbox and workspace.has_backend():
+        """Forget a stack without resources, in the backend too if this run created it there."""
+        if self.owned and not self.wanted.sandbox:
             with suppress(Stop, SpecError, EngineError):
                 up_and_down.down(self.name, sandbox=False, yes=True, confirmed=None)
         ephemeral.forget(self.name)
+
+
+def _paused() -> bool:
+    """Wait between two tries; return False if a signal ended the wait."""
+    try:
+        time.sleep(RETRY_SECONDS)
+    except KeyboardInterrupt:
+        return False
+    return True
 
 
 def _reap(*, sandbox: bool) -> str:

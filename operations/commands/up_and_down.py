@@ -24,7 +24,7 @@ from operations.engine.workspace import Run, opened, refuse_unusable, sandbox_co
 from operations.recorder.recorder import record
 from operations.recovery import lookup, recovery, state_check
 from operations.stacks import account as identity
-from operations.stacks import boot_overlay, boot_site, stack_files, target
+from operations.stacks import boot_overlay, boot_site, ephemeral, stack_files, target
 from operations.stacks.target import SANDBOX, Target
 
 
@@ -36,11 +36,13 @@ def up(
     refresh: bool = False,
     bootable_as: boot_overlay.As | None = None,
     replaced: Callable[[State], list[str]] | None = None,
+    created: Callable[[], None] | None = None,
 ) -> None:
     """Build a stack's cluster, or apply the changes of its file. Errors of the file are raised before an engine starts.
 
     bootable_as: build machines that the sandbox can boot.
     replaced: returns, from the state, the URNs of resources to replace although no input of them changed.
+    created: called once the backend has the new stack; with it, a stack that exists already is refused.
     """
     boot_overlay.begin(name, stack_files.written(name), bootable_as)
     stack = stack_files.load(name)
@@ -63,7 +65,7 @@ def up(
         work = _Work(name, found, total, look, sandbox, refresh, replaced(before) if replaced else [])
         if not sandbox:
             _ask_up(planned, stack, destination, work, yes=yes)
-        work.run = work.run or Run(name, workspace, StackInitMode.CREATE)
+        work.run = _begun(name, workspace, found, created, built=bool(before), sandbox=sandbox)
         foreseen = Tally(total=total)
         with failures.reported(name, foreseen):
             policy_preview.check(name, work.run, foreseen.hear)
@@ -87,6 +89,30 @@ def up(
         print(f"\n{report.timeline(planned, after)}")
     for fault in state_check.faults(name, after) if sandbox else ():
         print(f"mullion: {fault}", file=sys.stderr)
+
+
+def _begun(
+    name: str,
+    workspace: auto.LocalWorkspace,
+    found: Run | None,
+    created: Callable[[], None] | None,
+    *,
+    built: bool,
+    sandbox: bool,
+) -> Run:
+    """Return the stack, a new one if none was found. Raises Stop if there is one, where only a new one is wanted.
+
+    built: whether its state has resources. An empty stack in the sandbox is of an earlier run of this clone.
+    """
+    if created and (built or (found and not sandbox)):
+        raise Stop(Exit.REFUSED, ephemeral.taken(name, f"the backend has a stack {name}"))
+    try:
+        run = found or Run(name, workspace, StackInitMode.CREATE)
+    except auto.StackAlreadyExistsError:
+        raise Stop(Exit.REFUSED, f"another run created stack {name} meanwhile; this one changed nothing") from None
+    if created:
+        created()
+    return run
 
 
 def _print_built(name: str, planned: ClusterPlan, outputs: dict[str, Any], after: State, *, sandbox: bool) -> None:

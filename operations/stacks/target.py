@@ -15,8 +15,11 @@ from operations.stacks.paths import REPOSITORY
 
 SANDBOX = "sandbox"
 
-STACK_NAME = re.compile(r"[a-z][a-z0-9-]{0,25}")
-NAME_RULE = "lower-case letters, digits and hyphens, at most 26, starting with a letter"
+STACK_NAME = re.compile(r"(?!(?:sandbox|runs)\Z)[a-z][a-z0-9-]{0,25}")
+"""Matches the names of stacks. Each has a folder in `root()`, beside `sandbox` and `runs`, the folders of all sandboxes
+and of all runs' artifacts: a stack of such a name would be removed with everything in it.
+"""
+NAME_RULE = "lower-case letters, digits and hyphens, at most 26, starting with a letter, but not sandbox or runs"
 
 
 @dataclass(frozen=True)

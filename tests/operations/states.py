@@ -4,6 +4,8 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from pulumi.automation import CommandError, CommandResult
+
 from operations.stacks import target
 
 CREATED = datetime(2026, 11, 23, 10, 0, tzinfo=timezone.utc)
@@ -55,4 +57,6 @@ class Backend:
         return [*rows, type("Summary", (), {"name": "empty", "resource_count": 0})()]
 
     def run(self, words: list[str], *_: Any) -> Any:
+        if self.states[words[-1]].startswith("error: "):
+            raise CommandError(CommandResult("", self.states[words[-1]], 255))
         return type("Result", (), {"stdout": self.states[words[-1]]})()

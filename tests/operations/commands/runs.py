@@ -1,6 +1,7 @@
 """A stand-in of the engine for tests of `mullion run`."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,11 @@ class Cluster:
         if phase in self.fails:
             raise Stop(self.fails[phase], f"{phase} broke with password: hunter2hunter2")
 
-    def up(self, name: str, *, sandbox: bool, yes: bool) -> None:
+    def up(self, name: str, *, sandbox: bool, yes: bool, created: Callable[[], None]) -> None:
         sys.stdout.write("progress of the engine\n")
+        if "name" in self.fails:
+            self._call("name")
+        created()
         self.spec = stack_files.load(name).spec
         self.asked = not sandbox and not yes
         target.remember(name, Target("sandbox" if sandbox else "aws"))

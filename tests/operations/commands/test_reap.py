@@ -90,6 +90,35 @@ def test_reap_goes_on_after_a_cluster_that_is_locked(
     assert result.stderr.endswith("mullion: not removed: ci-long-past\n")
 
 
+def test_a_cluster_that_cannot_be_removed_takes_no_other_clusters_place(
+    removed: list[str], mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def by_state(name: str, place: Target, refuse: Callable[[dict[str, Any]], None]) -> str:
+        if name == "ci-long-past":
+            raise AttributeError("'str' object has no attribute 'get'")  # as a malformed state makes
+        removed.append(name)
+        return "2 deleted in 1.0 s"
+
+    monkeypatch.setattr(removal, "by_state", by_state)
+    result = mullion("reap", "--sandbox", "--yes", "--max", "1", "--format", "json")
+    assert removed == ["ci-past"]
+    results = {each["name"]: each["result"] for each in json.loads(result.stdout)["clusters"]}
+    assert (results["ci-long-past"], results["ci-past"]) == ("not removed", "removed")
+    assert result.exit_code == Exit.FAULT
+
+
+def test_reap_goes_on_after_a_state_that_cannot_be_exported(
+    backend: dict[str, str], mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend["team"] = json.dumps({"deployment": deployment(expires="1h")})
+    backend |= {"corrupt": "error: gzip: invalid header", "gone": "error: no stack named 'gone' found"}
+    result = mullion("reap")
+    assert "team" in result.stdout
+    assert "the state of corrupt cannot be read: error: gzip: invalid header" in result.stderr
+    assert "gone" not in result.stderr
+    assert result.exit_code == Exit.FAILED
+
+
 def test_reap_ends_with_1_if_a_state_cannot_be_read(removed: list[str], clone: Path, mullion: Run) -> None:
     next(target.sandbox_folder("ci-fresh").rglob("ci-fresh.json")).write_text("{")
     result = mullion("reap", "--sandbox")

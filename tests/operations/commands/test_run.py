@@ -219,3 +219,27 @@ def test_a_run_in_an_account_asks_unless_told_not_to_and_verifies(
     assert cluster.calls == ["up", "wait", "verify", "down"]
     assert cluster.asked is asked
     assert nothing_left(clone)
+
+
+@pytest.mark.subprocess
+@pytest.mark.parametrize(("phase", "removed"), [("name", []), ("up", ["down"])])
+def test_a_run_removes_no_cluster_of_another_run_that_took_its_name(
+    phase: str, removed: list[str], clone: Path, cluster: Cluster, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspace, "has_backend", lambda: False)
+    monkeypatch.setattr(target, "remember", lambda *_: None)
+    cluster.fails = {phase: Exit.REFUSED}
+    assert mullion("run", "small", "--name", "ci-1", "--yes", "--", "true").exit_code == Exit.REFUSED
+    assert cluster.calls == [phase, *removed]
+    assert nothing_left(clone)
+
+
+@pytest.mark.parametrize("name", ["sandbox", "runs"])
+def test_a_run_has_no_name_of_a_folder_of_all_stacks(name: str, clone: Path, cluster: Cluster, mullion: Run) -> None:
+    kept = clone / ".mullion" / name / "other" / "state"
+    kept.mkdir(parents=True)
+    result = mullion("run", "small", "--sandbox", "--name", name, "--", "true")
+    assert result.exit_code == Exit.USAGE
+    assert "but not sandbox or runs" in result.stderr
+    assert cluster.calls == []
+    assert kept.is_dir()
