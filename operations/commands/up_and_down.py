@@ -48,9 +48,7 @@ def up(
     stack = stack_files.load(name)
     refuse_unready(stack, UNREADY if sandbox else UNREADY | EXAMPLES)
     planned = plan_cluster(name, stack.spec)
-    for warning in stack.warnings:
-        if warning.acknowledged is None:
-            print(f"warning: {warning}", file=sys.stderr)
+    _print_warnings(stack)
     destination = _destination(sandbox, stack.spec.cloud.value, stack.region)
     target.check(name, destination)
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
@@ -89,6 +87,12 @@ def up(
         print(f"\n{report.timeline(planned, after)}")
     for fault in state_check.faults(name, after) if sandbox else ():
         print(f"mullion: {fault}", file=sys.stderr)
+
+
+def _print_warnings(stack: Stack) -> None:
+    for warning in stack.warnings:
+        if warning.acknowledged is None:
+            print(f"warning: {warning}", file=sys.stderr)
 
 
 def _begun(
