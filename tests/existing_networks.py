@@ -1,12 +1,16 @@
 """A network of the user on each cloud, for stacks that are built in it."""
 
+from copy import deepcopy
 from typing import Any
 
 from components import naming
+from components.node.merge import merge
+from components.spec.models import ClusterSpec
 from components.stack_files.stack import CLUSTER, read_stack
 from sandbox import existing_network
 from sandbox.azure.regions import SUBSCRIPTION
 from sandbox.cloud_state import CloudState, Record
+from tests.components.recorded_wiring import config
 
 _VNET = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/net/providers/Microsoft.Network/virtualNetworks/shared"
 
@@ -37,11 +41,22 @@ def fields(cloud: str) -> dict[str, Any]:
     return {"network": {"nodes": None, "nat_gateways": None, "existing": EXISTING[cloud]}}
 
 
-def create(path: Any, stack: str, config: dict[str, Any]) -> CloudState:
+def stack(cloud: str, api: Any = None, **network: Any) -> tuple[dict[str, Any], ClusterSpec, str]:
+    """Return configuration, spec and region of the prod stack in an existing network, with these changes."""
+    settings = deepcopy(config(f"{cloud}-prod"))
+    cluster = merge(settings[CLUSTER], merge(fields(cloud), {"network": network}))
+    for name in [name for name, value in cluster["network"].items() if value is None]:
+        del cluster["network"][name]
+    settings[CLUSTER] = {**cluster, "api": api} if api else cluster
+    found = read_stack(f"{cloud}-existing", settings)
+    return settings, found.spec, found.region
+
+
+def create(path: Any, name: str, settings: dict[str, Any]) -> CloudState:
     """Create the network in the sandbox with this file; return its cloud state."""
-    found, cloud_state = read_stack(stack, {"gcp:project": "our-project", **config}), CloudState(path)
-    assert config[CLUSTER]["network"]["existing"]
-    existing_network.create(cloud_state, found.spec, found.region, naming.zone_name(stack))
+    found, cloud_state = read_stack(name, {"gcp:project": "our-project", **settings}), CloudState(path)
+    assert settings[CLUSTER]["network"]["existing"]
+    existing_network.create(cloud_state, found.spec, found.region, naming.zone_name(name))
     return cloud_state
 
 

@@ -53,7 +53,7 @@ async def look(lookups: Lookups, cluster: str) -> list[str]:
     found = await asyncio.gather(*(_subnet(lookups, *each) for each in paths))
     machines = found[: len(existing.subnets)]
     for index, subnet in enumerate(machines):
-        lookups.compare_range(index, str(subnet.get("cidrBlock", "")))
+        lookups.compare_range(index, str(subnet.get("cidrBlock") or ""))
     zones = [str(subnet.get("availabilityZone", "")) for subnet in machines]
     named = lookups.spec.network.zone_names
     for index, zone in enumerate(zones):
@@ -63,7 +63,26 @@ async def look(lookups: Lookups, cluster: str) -> list[str]:
         if zone and named and index < len(named) and named[index] != zone:
             wrong = f"{where}, not in {named[index]}"
             lookups.wrong(f"subnets.{index}.id", wrong, "list subnets in the order of zone_names, or remove these")
+    _public_zones(lookups, zones, [str(subnet.get("availabilityZone", "")) for subnet in found[len(machines) :]])
     return zones
+
+
+def _public_zones(lookups: Lookups, zones: list[str], public: list[str]) -> None:
+    """Compare the zones of public subnets with those of control planes. Empty: of a subnet with another problem.
+
+    ELB API, CreateLoadBalancer: "You can specify only one subnet per Availability Zone". Network Load Balancers,
+    "Target groups": targets in a zone that is not enabled for the load balancer receive no traffic.
+    """
+    for index, zone in enumerate(public):
+        if zone and zone in public[:index]:
+            wrong = f"{lookups.existing.public_subnets[index]} is in zone {zone}, as is another public subnet"
+            lookups.wrong(f"public_subnets.{index}", wrong, "list one public subnet per zone")
+    if not public or not all((*zones, *public)):
+        return
+    needed = dict.fromkeys(zones[: lookups.spec.control_plane.count])
+    if missing := [zone for zone in needed if zone not in public]:
+        wrong = f"no public subnet is in {', '.join(missing)}: the load balancer sends nothing to control planes there"
+        lookups.wrong("public_subnets", wrong, "add the id of a public subnet of each zone")
 
 
 async def _names(lookups: Lookups, vpc: dict[str, Any], own: str) -> None:

@@ -8,13 +8,17 @@ from pulumi_azure_native import _utilities
 
 from components.azure.images import ZONES
 from components.azure.network import SERVICES, UsableNetwork
-from components.spec.models import Egress
+from components.spec.models import ApiAccess, Egress
+from components.topology.firewall import load_balanced
 from components.wiring.context import ClusterContext
 from components.wiring.existing_network import Lookups, listed, looked_up
 from components.wiring.fixed_layout import fixed_layout
 
 _SUBSCRIPTION, _GROUP, _NAME, _SUBNET = 2, 4, 8, 10
 """Places in an id's parts: /subscriptions/ID/resourceGroups/GROUP/providers/.../virtualNetworks/NAME/subnets/NAME."""
+
+_GLOBAL = {"Microsoft.Storage.Global": "Microsoft.Storage"}
+"""Endpoints that serve a service in all regions, also the subnet's ("Azure virtual network service endpoints")."""
 
 
 class ExistingVnet(UsableNetwork):
@@ -58,7 +62,8 @@ async def look(lookups: Lookups, subscription: str, location: str, zones: list[s
     network = await lookups.find("network", parts[_NAME], token, arguments)
     if not network:
         return zones
-    lookups.keep_apart(network["addressSpace"]["addressPrefixes"])
+    space: dict[str, list[str]] = network.get("addressSpace") or {}
+    lookups.keep_apart(space.get("addressPrefixes") or [])
     if location and _plain(location) != _plain(network["location"]):
         wrong = f"it is in {network['location']}, and machines in {location} need a network of their region"
         lookups.wrong("network", wrong, f"write azure-native:location: {network['location']}")
@@ -81,20 +86,39 @@ async def _subnet(lookups: Lookups, index: int, network: dict[str, str]) -> None
         return
     ranges: list[str] = [subnet.get("addressPrefix") or "", *(subnet.get("addressPrefixes") or [])]
     lookups.compare_range(index, next((each for each in ranges if each and ":" not in each), ""))
-    missing = set(SERVICES) - {each["service"] for each in listed(subnet, "serviceEndpoints")}
+    present = [str(each["service"]) for each in listed(subnet, "serviceEndpoints")]
+    missing = set(SERVICES) - {_GLOBAL.get(service, service) for service in present}
     if missing:
         fix = f"let its owner run: az network vnet subnet update -g {network['resourceGroupName']}"
-        fix += f" --vnet-name {network['virtualNetworkName']} -n {name} --service-endpoints {' '.join(SERVICES)}"
+        # the command replaces the list
+        services = " ".join((*present, *sorted(missing)))
+        fix += f" --vnet-name {network['virtualNetworkName']} -n {name} --service-endpoints {services}"
         reason = f"{name} has no service endpoint for {', '.join(sorted(missing))}: the stores refuse its machines"
         lookups.wrong(path, reason, fix)
     if delegated := [each.get("serviceName", "a service") for each in listed(subnet, "delegations")]:
         reason = f"{name} is delegated to {', '.join(delegated)}, and takes no machines"
         lookups.wrong(path, reason, "write the id of a subnet without delegation")
-    attached = subnet.get("natGateway") or subnet.get("routeTable")
-    closed = not attached and subnet.get("defaultOutboundAccess") is False
-    if lookups.spec.network.egress is Egress.NAT and closed:
-        reason = f"{name} has no NAT gateway, no route table and no default outbound access"
-        lookups.wrong(path, reason, "let its owner attach a NAT gateway, or a route table that leads to a firewall")
+    if lookups.spec.network.egress is Egress.NAT and not (subnet.get("natGateway") or subnet.get("routeTable")):
+        _warn_of_no_way_out(lookups, f"network.existing.{path}: {name}", subnet.get("defaultOutboundAccess"))
+
+
+def _warn_of_no_way_out(lookups: Lookups, subnet: str, default: bool | None) -> None:
+    """Warn of a subnet without NAT and routes: BGP or Virtual WAN may bring a default route, which no lookup shows.
+
+    default: whether the subnet has default outbound access; None if Azure decides. "Default outbound access in Azure":
+    machines behind an internal Standard load balancer have none. Mullion's public one gives none either.
+    """
+    spec = lookups.spec
+    if default is False:
+        why = "and no default outbound access"
+    elif load_balanced(spec) or spec.api.access is ApiAccess.PUBLIC:
+        why = "and Azure gives machines behind a Standard load balancer, as control planes are, no outbound access"
+    else:
+        return
+    lookups.warn(
+        f"{subnet} has no NAT gateway, no route table {why}. Machines do not boot, unless a gateway (BGP) or Virtual"
+        " WAN brings a route to the internet; otherwise attach a NAT gateway, or a route table that leads to a firewall"
+    )
 
 
 def _plain(location: str) -> str:

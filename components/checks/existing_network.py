@@ -91,6 +91,9 @@ def _twice(subject: Subject, existing: ExistingNetwork) -> Iterator[Finding]:
     for (_, one), (index, other) in combinations(enumerate(existing.subnets), 2):
         if one.id == other.id:
             yield _in("subnets", index, "id", value=other.id)
+    for index, id_ in enumerate(existing.public_subnets):
+        if id_ in existing.public_subnets[:index]:
+            yield _in("public_subnets", index, value=id_)
 
 
 def _overlap(subject: Subject, existing: ExistingNetwork) -> Iterator[Finding]:

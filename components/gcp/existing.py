@@ -57,7 +57,7 @@ async def _subnetwork(lookups: Lookups, index: int) -> None:
         wrong = f"{subnet.id} is in {found['network']}, not in {lookups.existing.network}"
         lookups.wrong(path, wrong, "write the id of a subnetwork of this network")
         return
-    lookups.compare_range(index, str(found["ipCidrRange"]))
+    lookups.compare_range(index, str(found.get("ipCidrRange") or ""))
     ranges = [subnet.range, *(each["ipCidrRange"] for each in listed(found, "secondaryIpRanges"))]
     lookups.keep_apart(map(str, ranges))
 

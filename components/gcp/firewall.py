@@ -1,5 +1,8 @@
 """Firewall rules from the rule table: machines matched by network tag, pods and people by address range.
 
+In an existing network machines as sources are matched by address range too: whoever creates machines in any project of
+a Shared VPC sets their tags, but takes addresses only of subnetworks that this project may use.
+
 Not by service account: a rule takes at most 10 of them (VPC, "Quotas and limits"), and each pool has its own. A rule
 without the account of a removed pool would cut that pool's machines off before they are drained.
 """
@@ -13,6 +16,7 @@ from pulumi import ResourceOptions
 
 from components.gcp.network import UsableNetwork
 from components.naming import within
+from components.topology.addressing import control_plane_ranges
 from components.topology.firewall import ALL_PORTS, NODES, Rule, SecurityGroup
 from components.wiring.context import ClusterContext
 
@@ -32,6 +36,7 @@ class Firewall(pulumi.ComponentResource):
 
     def __init__(self, context: ClusterContext, network: UsableNetwork, opts: ResourceOptions | None = None) -> None:
         name, self._network = context.plan.name, network
+        self._plan = context.plan.network
         self._tag = partial(network_tag, name)
         super().__init__("mullion:gcp:Firewall", name, {"groups": [group.value for group in NODES]}, opts)
         self.rules = [self._rule(f"{name}-{rule.name}", rule) for rule in context.plan.rules]
@@ -42,11 +47,6 @@ class Firewall(pulumi.ComponentResource):
         allowed: gcp.compute.FirewallAllowArgsDict = {"protocol": rule.protocol}
         if rule.ports != ALL_PORTS:
             allowed["ports"] = [str(first) if first == last else f"{first}-{last}"]
-        peer: dict[str, Any] = (
-            {"source_tags": [self._tag(rule.peer)]}
-            if isinstance(rule.peer, SecurityGroup)
-            else {"source_ranges" if rule.ingress else "destination_ranges": [str(rule.peer)]}
-        )
         return gcp.compute.Firewall(
             name,
             name=within(LONGEST_NAME, name.replace(".", "-")),
@@ -57,5 +57,15 @@ class Firewall(pulumi.ComponentResource):
             allows=[allowed],
             target_tags=[self._tag(rule.group)],
             opts=ResourceOptions(parent=self, delete_before_replace=True),  # its name is fixed
-            **peer,
+            **self._peer(rule),
         )
+
+    def _peer(self, rule: Rule) -> dict[str, Any]:
+        """Return the sources or destinations of a rule. Ranges stay the same when pools or the control plane grow."""
+        if not isinstance(rule.peer, SecurityGroup):
+            return {"source_ranges" if rule.ingress else "destination_ranges": [str(rule.peer)]}
+        if not self._plan.existing:
+            return {"source_tags": [self._tag(rule.peer)]}
+        zones = [each.cidr for each in self._plan.machines]
+        ranges = control_plane_ranges(self._plan) if rule.peer is SecurityGroup.CONTROL_PLANE else zones
+        return {"source_ranges": [str(each) for each in ranges]}

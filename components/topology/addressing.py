@@ -172,6 +172,11 @@ def control_plane_address(plan: NetworkPlan, index: int) -> IPv4Address:
     return plan.machines[index % plan.zones].cidr[CONTROL_PLANE_OFFSET + index // plan.zones]
 
 
+def control_plane_ranges(plan: NetworkPlan) -> list[IPv4Network]:
+    """Return the ranges that only control planes and load balancers have, one in each zone: they end before workers."""
+    return [IPv4Network((int(each.cidr.network_address), 33 - WORKER_OFFSET.bit_length())) for each in plan.machines]
+
+
 def balancer_addresses(plan: NetworkPlan, cloud: Cloud) -> list[IPv4Address]:
     """Return the fixed addresses of the API's internal load balancer: one in each zone, or one for the region."""
     addresses = [subnet.cidr[BALANCER_OFFSET] for subnet in plan.machines]

@@ -66,13 +66,13 @@ class Lookups:
     def compare_range(self, index: int, found: str) -> None:
         """Add a problem unless a subnet has the range that the stack file says."""
         subnet = self.existing.subnets[index]
-        if found and IPv4Network(found) != subnet.range:
+        if _version_4(found) and IPv4Network(found) != subnet.range:
             reason = f"{subnet.id} has the range {found}, not {subnet.range}"
             self.wrong(f"subnets.{index}.range", reason, f"write range: {found}")
 
     def keep_apart(self, ranges: Iterable[str]) -> None:
-        """Add a problem for each range of the network that overlaps pods or Services."""
-        for text in ranges:
+        """Add a problem for each range of the network that overlaps pods or Services. Ranges of IPv6 overlap none."""
+        for text in filter(_version_4, ranges):
             for name in ("pods", "services"):
                 own: IPv4Network = getattr(self.spec.network, name)
                 if own.overlaps(IPv4Network(text)):
@@ -84,6 +84,11 @@ class Lookups:
         if self._problems:
             text = "\n  ".join(dict.fromkeys(self._problems))
             raise pulumi.RunError(f"the existing network does not fit; nothing was changed:\n  {text}")
+
+
+def _version_4(text: str) -> bool:
+    """Return whether a text is a range of IPv4: not of IPv6, and not empty as that of a subnet with IPv6 only."""
+    return bool(text) and ":" not in text
 
 
 def listed(document: dict[str, Any], member: str) -> list[dict[str, Any]]:

@@ -12,19 +12,16 @@ import pytest
 from components.aws.existing import look as look_aws
 from components.azure.existing import look as look_azure
 from components.gcp.existing import look as look_gcp
-from components.node.merge import merge
 from components.rollout.provider_calls import ProviderError
 from components.spec.models import ClusterSpec
-from components.stack_files.stack import CLUSTER, read_stack
 from components.wiring.existing_network import Lookups
-from operations.recorder.recorder import Recording, record
 from sandbox import clouds
 from sandbox.azure.regions import SUBSCRIPTION
 from sandbox.cloud import Refusal
 from sandbox.cloud_state import CloudState
 from sandbox.provider import Provider
 from tests import existing_networks
-from tests.components.recorded_wiring import config, of, recording
+from tests.existing_networks import stack
 
 ZONES = {"aws": ["eu-west-1a", "eu-west-1b", "eu-west-1c"], "azure": ["1", "2", "3"], "gcp": []}
 LOOKS: dict[str, Callable[[Lookups], Any]] = {
@@ -50,18 +47,6 @@ class Asked(Lookups):
 
     def warn(self, text: str) -> None:
         self.warnings.append(text)
-
-
-def stack(cloud: str, **network: Any) -> tuple[dict[str, Any], ClusterSpec, str]:
-    """Return configuration, spec and region of the prod stack in an existing network, with these changes."""
-    settings = deepcopy(config(f"{cloud}-prod"))
-    fields = merge(existing_networks.fields(cloud), {"network": network})
-    cluster = merge(settings[CLUSTER], fields)
-    for name in [name for name, value in cluster["network"].items() if value is None]:
-        del cluster["network"][name]
-    settings[CLUSTER] = cluster
-    found = read_stack(f"{cloud}-existing", settings)
-    return settings, found.spec, found.region
 
 
 def asked(cloud: str, folder: Path, drift: Callable[[CloudState], None] | None = None, **network: Any) -> Asked:
@@ -119,7 +104,10 @@ def _network(cloud: str, **values: Any) -> dict[str, Any]:
     return {"existing": {**deepcopy(existing_networks.EXISTING[cloud]), **values}}
 
 
+STORAGE = "Microsoft.Storage.Global"
 ELSEWHERE = "11111111-0000-4000-8000-000000000000"
+EXISTING_AWS = existing_networks.EXISTING["aws"]
+PUBLIC = {"access": "public", "allow": ["198.18.0.0/24"]}
 REFUSED: dict[str, tuple[str, dict[str, Any], Callable[[CloudState], None] | None, str, str]] = {
     "no such VPC": ("aws", _network("aws", network="vpc-0fedcba987654321f"), None, "network", "does not exist"),
     "malformed VPC": ("aws", _network("aws", network="vpc-0123456789"), None, "network", "InvalidVpcID.Malformed"),
@@ -157,7 +145,10 @@ REFUSED: dict[str, tuple[str, dict[str, Any], Callable[[CloudState], None] | Non
         *("azure", {}, changed("Subnet", delegations=[{"serviceName": "Microsoft.Sql/managedInstances"}])),
         *("subnets.0.id", "Microsoft.Sql/managedInstances"),
     ),
-    "no way out": ("azure", {}, changed("Subnet", natGateway=None), "subnets.0.id", "no NAT gateway"),
+    "other endpoints stay": (
+        *("azure", {}, changed("Subnet", serviceEndpoints=[{"service": "Microsoft.Sql"}, {"service": STORAGE}])),
+        *("subnets.0.id", f"--service-endpoints Microsoft.Sql {STORAGE} Microsoft.KeyVault"),
+    ),
     "pods in the VNet": (
         *("azure", {}, changed("VirtualNetwork", addressSpace={"addressPrefixes": ["10.30.0.0/20", "10.128.0.0/20"]})),
         *("network", "overlaps network.pods"),
@@ -202,6 +193,8 @@ def test_azure_refuses_a_network_of_another_subscription(tmp_path: Path) -> None
     ("cloud", "drift", "text"),
     [
         ("azure", changed("VirtualNetwork", dhcpOptions={"dnsServers": ["10.0.0.4"]}), "168.63.129.16"),
+        ("azure", changed("Subnet", natGateway=None), "no route table and no default outbound access"),
+        ("azure", changed("Subnet", natGateway=None, defaultOutboundAccess=None), "behind a Standard load balancer"),
         ("gcp", removed("RouterNat"), "no router in europe-west1 has Cloud NAT"),
     ],
 )
@@ -214,42 +207,52 @@ def test_what_may_be_meant_is_a_warning(
     assert [text in each for each in lookups.warnings] == [True]
 
 
-OF_A_NETWORK = (
-    *("ec2/vpc:Vpc", "ec2/subnet:Subnet", "ec2/internetGateway:InternetGateway", "ec2/natGateway:NatGateway"),
-    *("ec2/routeTable:RouteTable", "ec2/vpcEndpoint:VpcEndpoint", "ec2/eip:Eip"),
-    *("network:VirtualNetwork", "network:Subnet", "network:NatGateway", "network:RouteTable"),
-    *("compute/network:Network", "compute/subnetwork:Subnetwork", "compute/router:Router"),
-    "compute/routerNat:RouterNat",
+@pytest.mark.parametrize(
+    ("cloud", "drift"),
+    [
+        ("azure", changed("VirtualNetwork", addressSpace={"addressPrefixes": ["fd00:db8::/48", "10.30.0.0/16"]})),
+        ("azure", changed("Subnet", serviceEndpoints=[{"service": STORAGE}, {"service": "Microsoft.KeyVault"}])),
+        ("gcp", changed("Subnetwork", secondaryIpRanges=[{"rangeName": "six", "ipCidrRange": "fd20::/64"}])),
+    ],
+    ids=["dual-stack network", "storage endpoints of all regions", "secondary range of IPv6"],
 )
-"""Types of resources of which a network consists."""
+def test_a_network_with_more_than_a_cluster_needs_is_accepted(
+    cloud: str, drift: Callable[[CloudState], None], tmp_path: Path
+) -> None:
+    lookups = asked(cloud, tmp_path, drift)
+    asyncio.run(LOOKS[cloud](lookups))
+    lookups.finish()
+    assert lookups.warnings == []
 
 
-@pytest.mark.parametrize("cloud", LOOKS)
-def test_no_part_of_a_network_is_created_in_an_existing_one(cloud: str) -> None:
-    own, existing = recording(f"{cloud}-prod"), record(f"{cloud}-existing", stack(cloud)[0])
-    assert existing.errors == []
-
-    def parts(found: Recording) -> set[str]:
-        return {each.type for each in found.resources.values() if each.type.endswith(OF_A_NETWORK)}
-
-    assert parts(own)
-    assert parts(existing) == set()
+EDGES = [f"subnet-0fedcba987654321{index}" for index in range(3)]
 
 
-def test_the_apis_name_is_in_the_zone_of_the_stack_file_if_another_account_owns_the_vpc() -> None:
-    settings = stack("aws", **_network("aws", private_zone="Z0123456789ABCDEFGHIJ"))[0]
-    found = record("aws-existing", settings)
-    assert found.errors == []
-    assert of(found, "aws:route53/zone:Zone") == {}
-    [name] = of(found, "aws:route53/record:Record").values()
-    assert name.inputs["zoneId"] == "Z0123456789ABCDEFGHIJ"
-
-
-def test_rules_and_routes_of_a_shared_vpc_are_in_its_host_project() -> None:
-    settings = stack("gcp", mode="l2bridge", pods="10.128.0.0/12", services="10.96.0.0/16")[0]
-    found = record("gcp-existing", settings)
-    assert found.errors == []
-    for kind in ("firewall:Firewall", "route:Route"):
-        made = of(found, f"gcp:compute/{kind}").values()
-        assert made
-        assert {each.inputs["project"] for each in made} == {"host-project"}
+@pytest.mark.parametrize(
+    ("zones", "wrong"),
+    [
+        ("abc", ""),
+        ("ab", "public_subnets: no public subnet is in eu-west-1c"),
+        ("aba", f"public_subnets.2: {EDGES[2]} is in zone eu-west-1a, as is another public subnet"),
+    ],
+)
+def test_public_subnets_are_in_distinct_zones_with_those_of_the_control_planes(
+    zones: str, wrong: str, tmp_path: Path
+) -> None:
+    settings, _, region = stack("aws", existing={**EXISTING_AWS, "public_subnets": EDGES}, api=PUBLIC)
+    cloud_state = existing_networks.create(tmp_path / "world.db", "aws-existing", settings)
+    with cloud_state.transaction():
+        for part in existing_networks.yours(cloud_state):
+            if part.id in EDGES[: len(zones)]:
+                part.outputs["availabilityZone"] = f"{region}{zones[EDGES.index(part.id)]}"
+                cloud_state.put(part)
+    provider = Provider(clouds.of("aws"), cloud_state)
+    provider.configure({provider.cloud.region: region})
+    listed = {**EXISTING_AWS, "public_subnets": EDGES[: len(zones)]}
+    lookups = Asked(provider, stack("aws", existing=listed, api=PUBLIC)[1])
+    asyncio.run(look_aws(lookups, "aws-existing"))
+    if not wrong:
+        lookups.finish()
+        return
+    with pytest.raises(pulumi.RunError, match=f"network.existing.{wrong}"):
+        lookups.finish()
