@@ -7,6 +7,7 @@ from components import releases
 from components.checks.check import Finding, Path, Rule, Subject, at, error, warning
 from components.checks.user_config import containerds, everywhere, kubelets, walk
 from components.checks.versions import supported
+from components.node import etcd
 from components.spec.wording import shown
 
 
@@ -100,6 +101,18 @@ def _containerd_version(subject: Subject) -> Iterator[Finding]:
             yield at(*path, value=shown(written), ours=line.config_version, containerd=line.version)
 
 
+def _data_folder(subject: Subject) -> Iterator[Finding]:
+    for below, value in walk(subject.spec.kubeadm.config.get("ClusterConfiguration", {})):
+        if below == ("etcd", "local", "dataDir") and value not in (None, "", etcd.DATA):
+            yield at("kubeadm", "config", "ClusterConfiguration", *below, value=shown(value), ours=etcd.DATA)
+
+
+def _rootless(subject: Subject) -> Iterator[Finding]:
+    for below, value in walk(subject.spec.kubeadm.config.get("ClusterConfiguration", {})):
+        if below == ("featureGates", "RootlessControlPlane") and value is True:
+            yield at("kubeadm", "config", "ClusterConfiguration", *below)
+
+
 _CONTAINERD = "<machines>.containerd.config"
 _KUBELET = "<machines>.kubelet.config <machines>.os"
 
@@ -166,6 +179,21 @@ CHECKS = (
         "write a tag other than latest, or a digest, and no image of kubeletwin/; or remove it to get the release's"
         " image",
         "RUN-08",
+    ),
+    error(
+        "etcd-data-folder",
+        "kubeadm.config",
+        _data_folder,
+        "etcd would keep its data in {value}, but snapshots are made and restored in {ours}",
+        "remove dataDir; mount a disk at {ours}",
+    ),
+    error(
+        "rootless-control-plane",
+        "kubeadm.config",
+        _rootless,
+        "the control plane would not start: its programs could not read files that only root may read, such as the"
+        " encryption keys and etcd's data",
+        "remove RootlessControlPlane",
     ),
     error(
         "hyperv-isolation",

@@ -20,7 +20,7 @@ _PYTHON = ["/usr/bin/python3", "-B", "-m"]
 _KUBEADM = LINUX.program("kubeadm")
 _CRICTL = [LINUX.program("crictl"), "--runtime-endpoint", LINUX.containerd_socket]
 
-_SNAPSHOT = "/var/lib/etcd/mullion.snapshot"
+_SNAPSHOT = f"{etcd.DATA}/mullion.snapshot"
 """Path of a new etcd snapshot, the same on the host and in etcd's pod."""
 
 _ETCD = [

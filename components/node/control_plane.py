@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from components.node import addons, admission, agent, downloads, kubeadm, kubelet, network, runtime, system
+from components.node import addons, admission, agent, downloads, etcd, kubeadm, kubelet, network, runtime, system
 from components.node.kinds import Step, ref, step
 from components.node.layout import ADMIN_KUBECONFIG, LINUX, STATE
 from components.node.plan import Phase, Scope
@@ -121,10 +121,6 @@ def _prepared(role: Role) -> tuple[Step, ...]:
     )
 
 
-_ETCD = "/var/lib/etcd"
-"""Folder of etcd's data, as kubeadm has it by default."""
-
-
 def _found_or_join(role: Role) -> tuple[Step, ...]:
     return (
         # the founder needs minutes; the other machines wait for it in this step
@@ -138,7 +134,7 @@ def _found_or_join(role: Role) -> tuple[Step, ...]:
             done=RESTORED,
             config=kubeadm.INIT_CONFIG,
             argv=list(role.release.etcd_restore),
-            data=_ETCD,
+            data=etcd.DATA,
             node=ref("machine.name"),
             address=ref("machine.address"),
         ),
@@ -153,9 +149,9 @@ def _found_or_join(role: Role) -> tuple[Step, ...]:
             requires=FOUNDER,
         ),
         kubeadm.join(role, done=DONE, requires=MEMBER),
-        kubelet.private_configuration(role),
+        *kubelet.private_configuration(role),
         # kubeadm keeps the mode of a folder that exists, such as a disk's (CIS Kubernetes Benchmark 1.1.11)
-        step("access", "etcd-data", path=_ETCD, access="private"),
+        step("access", "etcd-data", path=etcd.DATA, access="private"),
         wait("own-api", timeout_seconds=600, url=f"https://127.0.0.1:{API_PORT}/readyz"),
         step(
             "restored-node",

@@ -10,6 +10,8 @@ QUOTA = 8 << 30
 default is 2 GiB.
 """
 ARGUMENTS = {_NAME: str(QUOTA)}
+DATA = "/var/lib/etcd"
+"""Folder of etcd's data, kubeadm's default. Snapshots, restores and repeated tries of kubeadm use it too."""
 
 
 def image(role: Role) -> dict[str, str]:

@@ -181,6 +181,7 @@ def preparation(role: Role) -> tuple[Step, ...]:
     """
     patched = role.release.kubelet_patch
     path = f"{KUBEADM_PATCHES}/kubeletconfiguration+merge.json" if patched else kubelet.path(role)
+    access: dict[str, Any] = {} if patched else {"access": "private"}
     return (
         step("directory", "kubeadm-patches", path=KUBEADM_PATCHES if patched else KUBEADM_FOLDER),
         authority(LINUX.ca),
@@ -191,6 +192,7 @@ def preparation(role: Role) -> tuple[Step, ...]:
             path=path,
             format="json",
             content=kubelet.configuration(role),
+            **access,
         ),
     )
 
@@ -238,7 +240,7 @@ def init(snapshot: str, **conditions: Any) -> Step:
     argv += ["--ignore-preflight-errors", "DirAvailable--var-lib-etcd"]
     again = _again(_OF_CONTROL_PLANE, _CONTROL_PLANE_BUSY)
     crictl = [LINUX.program("crictl"), "--runtime-endpoint", LINUX.containerd_socket]
-    again |= {"data": "/var/lib/etcd/member", "ends": [*crictl, "rmp", "--all", "--force"], "snapshot": snapshot}
+    again |= {"data": f"{etcd.DATA}/member", "ends": [*crictl, "rmp", "--all", "--force"], "snapshot": snapshot}
     return step("kubeadm", "kubeadm-init", argv=argv, **again, **conditions)
 
 

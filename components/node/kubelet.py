@@ -105,12 +105,13 @@ def path(role: Role) -> str:
     return WHOLE_KUBELET_CONFIG if whole else LAYOUTS[role.system].kubelet_config
 
 
-def private_configuration(role: Role) -> Step:
-    """Return the step that closes the kubelet's configuration to others than root: kubeadm writes it with mode 0644.
+def private_configuration(role: Role) -> tuple[Step, ...]:
+    """Return the step that closes kubeadm's configuration file to others than root: kubeadm writes it with mode 0644.
 
-    Required by CIS Kubernetes Benchmark 4.1.9.
+    Required by CIS Kubernetes Benchmark 4.1.9. Empty if Mullion writes the whole file, which is private from the start.
     """
-    return step("access", "kubelet-config-access", path=path(role), access="private")
+    patched = role.release.kubelet_patch
+    return (step("access", "kubelet-config-access", path=path(role), access="private"),) if patched else ()
 
 
 def flags(role: Role) -> list[Any]:

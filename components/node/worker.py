@@ -1,15 +1,15 @@
 """Node plans of workers: Linux joins with kubeadm, Windows with the kubelet's TLS bootstrap."""
 
 from components.node import downloads, joining, kubeadm, kubelet, network, proxy, runtime, system, windows_system
-from components.node.kinds import OnChange, ref, step
+from components.node.kinds import ref, step
 from components.node.layout import LINUX, STATE
 from components.node.plan import Phase, Scope
 from components.node.role import Role
 from components.node.waiting import wait
 from components.spec.choices import Gate
 
-_READY_SECONDS = 840
-"""Longest wait for the Node to be Ready: pulls of flannel's images on a slow link."""
+_READY_SECONDS = 900
+"""Longest wait for the Node to exist and be Ready, in seconds: pulls of flannel's images on a slow link."""
 _HEALTH = "http://127.0.0.1:10248/healthz"
 
 
@@ -40,7 +40,7 @@ def linux(role: Role) -> tuple[Phase, ...]:
                     timeout_seconds=1800,
                 ),
                 kubeadm.join(role, done=f"{STATE}/joined"),
-                kubelet.private_configuration(role),
+                *kubelet.private_configuration(role),
             ),
         ),
         Phase(
@@ -58,15 +58,22 @@ def linux(role: Role) -> tuple[Phase, ...]:
 def _ready(role: Role) -> tuple[Phase, ...]:
     """Return the phase that waits until the Node is Ready; empty unless the pool's gate is `ready`.
 
-    It asks as the node itself. A kubelet is healthy also without a runtime, a pod network or an API.
+    It asks as the node itself. A kubelet is healthy also without a runtime, a pod network or an API. kubeadm does not
+    wait for the Node (from 1.34 on), and a kubelet without a valid certificate joins again first, so the Node, the
+    certificate and the API may all be missing when the step begins.
     """
     if role.gate is not Gate.READY:
         return ()
-    words = ["wait", "--for=condition=Ready", f"--timeout={_READY_SECONDS}s", "node", ref("machine.name")]
-    argv = [LINUX.program("kubectl"), "--kubeconfig", LINUX.kubelet_kubeconfig, *words]
-    said = "the Node is not Ready (see the kubelet's log; without pod network: flannel's pod)"
-    fields = {"argv": argv, "message": said, "timeout_seconds": _READY_SECONDS + 60}
-    return (Phase("ready", Scope.NODE, (step("probe", "node-ready", on_change=OnChange.NEW_NODES, **fields),)),)
+    node = step(
+        "node-object",
+        "node-ready",
+        kubectl=LINUX.program("kubectl"),
+        kubeconfig=LINUX.kubelet_kubeconfig,
+        node=ref("machine.name"),
+        state="ready",
+        timeout_seconds=_READY_SECONDS,
+    )
+    return (Phase("ready", Scope.NODE, (node,)),)
 
 
 def windows(role: Role) -> tuple[Phase, ...]:

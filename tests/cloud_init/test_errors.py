@@ -21,7 +21,6 @@ LINUX_HAS_NO = {
     "drive-small",
     "feature-failed",
     "image-refused",
-    "node-not-ready",
     "pod-range-missing",
     "overlay-missing",
     "adapter-missing",

@@ -33,7 +33,7 @@ from kinds import (
 FIELDS: dict[type, str] = {
     list: "again argv clears command depends ends fallbacks files groups members peers ports resources restarts_on"
     " sources",
-    dict: "condition environment limits schedule",
+    dict: "condition environment labels limits schedule",
     int: "lifetime_hours restart_seconds retries size strip timeout_seconds",
     bool: "delegate executable",
     object: "content input",
@@ -117,6 +117,9 @@ KINDS = {
         "path kubeconfig secret certificate node",
         "requires",
         documents="kubeconfig",
+    ),
+    "node-object": Kind(
+        joining.node_holds, joining.make_node, "node kubeconfig kubectl state", "provider_id kubelet labels", 600
     ),
     "endpoint": Kind(endpoint.endpoint_holds, endpoint.make_endpoint, "host address peers founder joined ca", "", 300),
     "api-version": Kind(endpoint.version_holds, endpoint.make_version, "url ca version", "", 1800),

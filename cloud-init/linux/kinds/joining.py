@@ -1,8 +1,14 @@
-"""The way back into the cluster of a machine whose kubelet's certificate has ended; kubeadm makes the first one."""
+"""A machine's bootstrap kubeconfig and its Node object.
+
+kubeadm makes the kubelet's first certificate; with the bootstrap kubeconfig a machine whose certificate has ended joins
+again.
+"""
 
 import json
+import re
 import time
 from pathlib import Path
+from typing import Any
 
 import announcing
 import x509
@@ -11,6 +17,8 @@ from run import Run, Step
 from writing import write_whole
 
 from kinds.files import MODES, bits_of, plain
+
+POLL_SECONDS = 2
 
 
 def is_valid(path: Path, node: str) -> bool:
@@ -56,3 +64,58 @@ def make_bootstrap(run: Run, step: Step) -> None:
     certificate.unlink(missing_ok=True)  # the kubelet would use one of another node
     write_whole(path, content, MODES["private"])
     run.command("systemctl", "try-restart", "kubelet.service")
+
+
+def missing(run: Run, step: Step) -> str:
+    """Return what the Node object lacks for the step; empty if nothing.
+
+    kubectl fails while the API does not answer, and while the kubelet has no certificate or no Node yet.
+    """
+    argv = [step["kubectl"], "--kubeconfig", step["kubeconfig"], "get", "node", step["node"], "--output=json"]
+    try:
+        ended = run.command(*argv, "--request-timeout=15s", check=False)
+    except Failure as failure:
+        if failure.name != "command-timeout":
+            raise
+        return str(failure)
+    shown = re.search(r"(?s)\{.*\}", ended.stdout)
+    if ended.returncode or not shown:
+        said = run.redact((ended.stdout + " " + ended.stderr).strip())[-500:]  # redact before the cut
+        return f"the API shows no Node {step['node']}: {said}"
+    node = json.loads(shown[0])
+    differences = "; ".join(different(step, node))
+    if differences or step["state"] == "registered":
+        return differences and f"Node {step['node']}: {differences}"
+    conditions = node.get("status", {}).get("conditions", [])
+    ready = next((each for each in conditions if each["type"] == "Ready"), None)
+    if ready is None:
+        return f"Node {step['node']}: no condition Ready"
+    if ready["status"] == "True":
+        return ""
+    return f"Node {step['node']}: Ready is {ready['status']}: {ready.get('message', '')}"
+
+
+def different(step: Step, node: dict[str, Any]) -> list[str]:
+    """Return the differences between the Node object and the step."""
+    labels = node["metadata"].get("labels", {})
+    rows = [
+        ("providerID", step.get("provider_id"), node.get("spec", {}).get("providerID", "")),
+        ("kubeletVersion", step.get("kubelet"), node.get("status", {}).get("nodeInfo", {}).get("kubeletVersion", "")),
+        *((name, value, labels.get(name, "")) for name, value in step.get("labels", {}).items()),
+    ]
+    return [f"{name} is '{found}', not '{wanted}'" for name, wanted, found in rows if wanted and wanted != found]
+
+
+def node_holds(run: Run, step: Step) -> bool:
+    """Return whether the Node object exists as planned and, for state ready, is Ready."""
+    return not missing(run, step)
+
+
+def make_node(run: Run, step: Step) -> None:
+    """Poll until the Node object is in the state. Raise Failure after the step's timeout."""
+    began = time.monotonic()
+    while why := missing(run, step):
+        if run.left() < 0:
+            name = "node-not-ready" if step["state"] == "ready" else "node-unregistered"
+            raise Failure(name, f"{why}, and that did not change within {time.monotonic() - began:.0f} s")
+        time.sleep(POLL_SECONDS)

@@ -1,10 +1,10 @@
-"""Kinds for joining a Windows machine: kubelet credentials, Node object, container images."""
+"""Kinds for joining a machine: kubelet credentials, Node object, container images."""
 
 from components.node.kinds.model import Cut, Field, Kind, OnChange
 from components.node.kinds.values import DOCUMENT, NAME, PATH, TEXT, VARIABLES, one_of
 
 _WINDOWS = ("windows",)
-_KUBECTL = Field(PATH, "Path of kubectl.exe.")
+_KUBECTL = Field(PATH, "Path of kubectl.")
 
 JOINING: dict[str, Kind] = {
     "kubelet-bootstrap": Kind(
@@ -45,10 +45,10 @@ JOINING: dict[str, Kind] = {
             "kubelet": Field(NAME, "Expected status.nodeInfo.kubeletVersion.", required=False),
             "labels": Field(VARIABLES, "Labels that the Node must have; others are ignored.", required=False),
         },
-        compares="The object, by kubectl; without the labels and taints that the control-plane agent reconciles.",
+        compares="The object, by kubectl; without the labels and taints that the control-plane agent reconciles. While"
+        " the API does not answer, or the kubelet has no certificate, the object counts as missing.",
         sets="Asks again every 2 seconds until the time limit (515, 516).",
         cuts=(Cut.BEFORE_SET,),
-        systems=_WINDOWS,
         on_change=OnChange.NEW_NODES,
         image=False,
         seconds=600,

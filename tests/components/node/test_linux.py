@@ -214,3 +214,19 @@ def test_secrets_are_encrypted_and_requests_audited_with_files_the_api_server_mo
     assert arguments["audit-policy-file"] == one(control_plane, "audit-policy").fields["path"]
     for name in ("encryption-provider-config", "audit-policy-file", "audit-log-path"):
         assert arguments[name].startswith(mounted), name
+
+
+@pytest.mark.parametrize("kubernetes", ["1.32.13", "1.24.17"], ids=["patched-by-kubeadm", "whole-file"])
+@pytest.mark.parametrize("os", [None, "ubuntu-22.04"])
+def test_the_kubelets_configuration_is_private_by_one_step(os: str | None, kubernetes: str) -> None:
+    node_plan = plan(os, kubernetes=kubernetes)
+    command = one(node_plan, "kubelet").fields["command"]
+    path = command[command.index("--config") + 1]
+    rights = [each.fields.get("access", "public") for each in node_plan.steps if each.fields.get("path") == path]
+    assert rights == ["private"], "two steps with other rights would both set something in every run"
+
+
+def test_a_worker_with_the_gate_ready_waits_for_its_node_also_while_the_node_is_missing(linux: NodePlan) -> None:
+    ready = linux.steps[-1]
+    assert (ready.kind, ready.fields["state"]) == ("node-object", "ready")
+    assert ready.fields["kubeconfig"] == "/etc/kubernetes/kubelet.conf"

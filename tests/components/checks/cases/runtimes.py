@@ -15,8 +15,12 @@ def _containerd(version: str | None) -> dict[str, object]:
     return dict(web(containerd={"version": version}))
 
 
-def _kubeadm_gate(name: str) -> dict[str, object]:
-    return {"kubeadm": {"config": {"ClusterConfiguration": {"featureGates": {name: True}}}}}
+def _kubeadm_gate(name: str, value: object = True) -> dict[str, object]:
+    return {"kubeadm": {"config": {"ClusterConfiguration": {"featureGates": {name: value}}}}}
+
+
+def _etcd_data(folder: str) -> dict[str, object]:
+    return {"kubeadm": {"config": {"ClusterConfiguration": {"etcd": {"local": {"dataDir": folder}}}}}}
 
 
 def _api_arguments(written: object) -> Change:
@@ -126,7 +130,19 @@ CASES = (
         "kubeadm-gate-unknown",
         _kubeadm_gate("NodeLogQuery"),
         "kubeadm.config.ClusterConfiguration.featureGates.NodeLogQuery",
+        _kubeadm_gate("PublicKeysECDSA"),
+    ),
+    Case(
+        "rootless-control-plane",
         _kubeadm_gate("RootlessControlPlane"),
+        "kubeadm.config.ClusterConfiguration.featureGates.RootlessControlPlane",
+        _kubeadm_gate("RootlessControlPlane", False),
+    ),
+    Case(
+        "etcd-data-folder",
+        _etcd_data("/mnt/etcd"),
+        "kubeadm.config.ClusterConfiguration.etcd.local.dataDir",
+        _etcd_data("/var/lib/etcd"),
     ),
     Case(
         "extra-argument-unknown",
