@@ -6,9 +6,9 @@ from components.node.role import Role
 
 _NAME = "quota-backend-bytes"
 QUOTA = 8 << 30
-"""Bytes of the database above which etcd refuses writes: its suggested maximum (etcd.io, Storage size limit). etcd's
-default is 2 GiB.
-"""
+"""Bytes of the database above which etcd refuses writes: its suggested maximum (etcd.io, Storage size limit)."""
+DEFAULT = 2 << 30
+"""etcd's default (etcd, DefaultQuotaBytes in server/storage/quota.go)."""
 ARGUMENTS = {_NAME: str(QUOTA)}
 DATA = "/var/lib/etcd"
 """Folder of etcd's data, kubeadm's default. Snapshots, restores and repeated tries of kubeadm use it too."""
@@ -20,10 +20,17 @@ def image(role: Role) -> dict[str, str]:
 
 
 def quota(cluster_configuration: dict[str, Any]) -> int:
-    """Return etcd's quota in bytes, by kubeadm's ClusterConfiguration with the user's fields."""
+    """Return etcd's quota in bytes, by kubeadm's ClusterConfiguration with the user's fields; 0 if etcd has none.
+
+    etcd takes 0 for its default, and a negative number for no quota (etcd, server/storage/quota.go).
+    """
     extra: Any = cluster_configuration["etcd"]["local"]["extraArgs"]
     written = extra.get(_NAME) if isinstance(extra, dict) else dict(map(_pair, extra)).get(_NAME)  # type: ignore[reportUnknownMemberType]
-    return int(written) if str(written).isdigit() and int(written) else QUOTA  # type: ignore[reportUnknownArgumentType]
+    try:
+        number = int(str(written))  # type: ignore[reportUnknownArgumentType]
+    except ValueError:
+        return QUOTA  # with this text etcd does not start
+    return max(number, 0) if number else DEFAULT
 
 
 def _pair(argument: dict[str, str]) -> tuple[str, str]:

@@ -65,6 +65,7 @@ class Agent:
         self.silent: dict[str, Silence] = {}
         self.next: dict[str, float] = {}
         self.following = Following(self.run, self.me)
+        self.space = space.Space()
 
     def outdated(self) -> bool:
         """Return whether another bundle than this code's is current."""
@@ -87,7 +88,7 @@ class Agent:
         if held and answers:
             current = "members" not in self.said["errors"]
             self.look_after(Seen(self.run, answers, listed or None, current, self.silent, self.leave))
-        self.paced("space", 60, lambda: self.said.update(etcd=space.reconcile(self.run, self.told)))
+        self.paced("space", 60, lambda: self.said.update(etcd=self.space.reconcile(self.run, self.told)))
         self.paced("keys", 300, self.following.look_at_keys)
         pointer = None if "pointer" in self.said["errors"] else self.read.get("pointer")
         self.said["waits_for"] = self.tried("following", lambda: self.following.step(answers, pointer)) or ""

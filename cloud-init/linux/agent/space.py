@@ -2,10 +2,14 @@
 
 An etcd above its quota refuses every write (alarm NOSPACE), also those of the Lease, so no election decides who acts.
 All agents see the same members: the first one that wastes space is next, the leader last. A member that defragments
-does not answer, and then nobody else begins.
+does not answer, and then nobody else begins. Only under the alarm a member that was silent for SILENT seconds, longer
+than a defragmentation takes, holds up the others no more: a dead machine must not keep the cluster without writes.
 """
 
 import json
+import os
+import time
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -16,14 +20,30 @@ from agent.configuration import Configuration
 from agent.etcd import etcdctl
 
 NOSPACE = 1
-"""Number of the alarm (etcd, AlarmType in api/etcdserverpb/rpc.proto)."""
+ALARMS = {NOSPACE: "NOSPACE", 2: "CORRUPT"}
+"""Names of the alarms by number (etcd, AlarmType in api/etcdserverpb/rpc.proto)."""
 LEAST = 100 << 20
 """Bytes of a database below which free pages do not matter."""
 CROWDED = 0.8
 """Share of the quota that the file takes, above which little free space is worth a defragmentation. etcd compares the
 quota with the file, free pages included (etcd, server/storage/quota.go).
 """
+DISARMED = 0.95
+"""Share of the quota below which the largest file lets the alarm end. Deletions free space under the alarm, but Nodes,
+Leases and a higher quota need writes, so these are allowed again as early as some writes fit.
+"""
 ANSWER, DEFRAGMENT = "--command-timeout=10s", "--command-timeout=280s"
+SILENT = 300.0
+"""Seconds, longer than DEFRAGMENT."""
+COUNTED = 90.0
+"""Most seconds of silence that one pause between two rounds counts; a round a minute."""
+PAUSE = 3600.0
+"""Seconds between two defragmentations of one member that has space left, and after a failed one. The kubelet kills an
+etcd that does not answer its liveness probe for 80 to 120 s (kubeadm, LivenessProbe in util/staticpod/utils.go), so a
+defragmentation that takes longer never ends.
+"""
+UNLIMITED = 8 << 30
+"""Bytes that stand for the quota of a lone member without one: etcd's suggested maximum."""
 
 
 class Member(NamedTuple):
@@ -37,57 +57,130 @@ class Member(NamedTuple):
 
 
 def members(run: Run, told: Configuration) -> tuple[list[Member], int, bool]:
-    """Return the members that answer, the newest revision, and whether all answer and none is a learner."""
+    """Return the members that answer, the newest revision, and whether all answer, with a leader and no learner."""
     ended = etcdctl(run, told, ANSWER, "endpoint", "status", "--cluster", "--write-out", "json", check=False)
     found, revision, whole = list[Member](), 0, not ended.returncode
     for each in json.loads(ended.stdout or "[]"):
-        status, head = each["Status"], each["Status"]["header"]
-        revision, whole = max(revision, head["revision"]), whole and not status.get("isLearner")
-        address = urlsplit(each["Endpoint"]).hostname or ""
-        leader = status["leader"] == head["member_id"]
-        found.append(Member(head["member_id"], address, status["dbSize"], status["dbSizeInUse"], leader))
+        status, head = each["Status"], each["Status"]["header"]  # JSON without the fields that are 0
+        leader = status.get("leader", 0)
+        revision = max(revision, head.get("revision", 0))
+        whole = whole and bool(leader) and not status.get("isLearner")
+        address, sizes = urlsplit(each["Endpoint"]).hostname or "", (status["dbSize"], status.get("dbSizeInUse", 0))
+        found.append(Member(head["member_id"], address, *sizes, leader == head["member_id"]))
     return sorted(found, key=lambda each: (each.leader, each.id)), revision, whole
 
 
 def wastes(member: Member, quota: int, *, full: bool, alone: bool) -> bool:
-    """Return whether to defragment. It stops the member for seconds, so a lone one has to be half full first."""
-    free = member.size - member.used
-    if full or member.size > quota * CROWDED:
-        return free > member.size / 10
-    return free > member.size / 2 and member.size > (max(LEAST, quota / 2) if alone else LEAST)
+    """Return whether to defragment. It stops the member for seconds, so a lone one has to be half full first.
 
-
-def reconcile(run: Run, told: Configuration) -> dict[str, Any]:
-    """Act if this machine is next; return values for the status record. Raise RuntimeError if etcd is full.
-
-    percent: of the quota in use, in steps of 5.
+    quota: bytes; 0 if there is none.
     """
-    quota: int = told["etcd"]["quota"]
-    full = alarmed(run, told)
-    found, revision, whole = members(run, told)
-    mine = next((each for each in found if each.address == run.told["machine"]["address"]), None)
-    if mine and full and mine.leader:
-        # the API server's own compaction needs a write; it keeps the newest version of each object
-        etcdctl(run, told, ANSWER, "compaction", "--physical", f"{revision}", check=False)
-        found, _, whole = members(run, told)
-    if mine and (full or whole):
-        wasteful = [each for each in found if wastes(each, quota, full=full, alone=len(found) == 1)]
-        if wasteful and wasteful[0].id == mine.id:
-            etcdctl(run, told, DEFRAGMENT, "defrag")
+    free = member.size - member.used
+    if full or crowded(member, quota):
+        return free > member.size / 10
+    return free > member.size / 2 and member.size > (max(LEAST, (quota or UNLIMITED) / 2) if alone else LEAST)
+
+
+def crowded(member: Member, quota: int) -> bool:
+    """Return whether the member's file is near the quota."""
+    return bool(quota) and member.size > quota * CROWDED
+
+
+class Space:
+    """The agent's work on its own member. Its memory is the process: a restarted agent counts from 0."""
+
+    def __init__(self) -> None:
+        self.clock = time.monotonic
+        self.began: float | None = None
+        """Moment of this member's last defragmentation."""
+        self.failed = False
+        """It did not end well."""
+        self.answering: tuple[frozenset[int], float, float] = (frozenset(), 0.0, 0.0)
+        """Members that answer, seconds for which others have not, and when they were read."""
+
+    def reconcile(self, run: Run, told: Configuration) -> dict[str, Any]:
+        """Act if this machine is next; return values for the status record.
+
+        percent: of the quota in use, in steps of 5; 0 without a quota. Raise RuntimeError if etcd is nearly full, has
+        another alarm, or cannot be defragmented.
+        """
+        quota: int = told["etcd"]["quota"]
+        raised = alarms(run, told)
+        if others := sorted(raised - {NOSPACE}):
+            names = ", ".join(ALARMS.get(each, str(each)) for each in others)
+            raise RuntimeError(
+                f"etcd has the alarm {names}: see docs/control-plane.md. Its space is left alone till then"
+            )
+        full = bool(raised)
+        found, revision, whole = members(run, told)
+        mine = next((each for each in found if each.address == run.told["machine"]["address"]), None)
+        if mine and full and mine.leader:
+            # the API server's own compaction needs a write; it keeps the newest version of each object
+            etcdctl(run, told, ANSWER, "compaction", "--physical", f"{revision}", check=False)
             found, _, whole = members(run, told)
-            say(f"etcd is defragmented: {wasteful[0].size >> 20} MiB became {largest(found) >> 20} MiB at most")
-        elif full and mine.leader and not wasteful and largest(found) < quota * CROWDED:
+        silence, hindered = self.silence(found, whole), ""
+        wasteful = [each for each in found if wastes(each, quota, full=full, alone=len(found) == 1)]
+        if mine and wasteful and wasteful[0].id == mine.id and (whole or (full and silence > SILENT)):
+            member = wasteful[0]
+            hindered = self.hindrance(member, Path(told["snapshots"]["file"]).parent, run)
+            if not hindered and (full or crowded(member, quota) or self.since() >= PAUSE):
+                found = self.defragment(run, told, member)
+        if mine and full and mine.leader and (not quota or largest(found) < quota * DISARMED):
             etcdctl(run, told, ANSWER, "alarm", "disarm")
             full = False
             say("etcd has space again: the alarm NOSPACE is disarmed")
-    percent = max((each.used * 100 // quota for each in found), default=0)
-    if full or percent >= CROWDED * 100:
-        raise RuntimeError(
-            f"etcd uses {percent} % of its quota of {quota >> 20} MiB"
-            + (" and refuses writes (alarm NOSPACE)" if full else "")
-            + ": delete objects, or raise quota-backend-bytes"
+        return {"percent": judged(found, quota, full, hindered)}
+
+    def silence(self, found: list[Member], whole: bool) -> float:
+        """Return for how many seconds the same members have not answered; 0 if all do."""
+        now, ids = self.clock(), frozenset(each.id for each in found)
+        before, seconds, read = self.answering
+        seconds = seconds + min(now - read, COUNTED) if ids == before and not whole else 0.0
+        self.answering = (ids, seconds, now)
+        return seconds
+
+    def since(self) -> float:
+        """Return the seconds since the last defragmentation began."""
+        return PAUSE if self.began is None else self.clock() - self.began
+
+    def hindrance(self, member: Member, data: Path, run: Run) -> str:
+        """Return why this member must not be defragmented; empty if it may be.
+
+        data: etcd's folder. A defragmentation writes all pages in use into a second file.
+        """
+        if self.failed and self.since() < PAUSE:
+            return "the last defragmentation failed, and the next begins an hour after it"
+        disk = os.statvfs(run.path(str(data)))
+        free, needed = disk.f_bavail * disk.f_frsize, int(member.used * 1.2) + (1 << 30)
+        if free <= needed:
+            return f"a defragmentation needs {needed >> 20} MiB in {data}, and {free >> 20} MiB are free"
+        return ""
+
+    def defragment(self, run: Run, told: Configuration, member: Member) -> list[Member]:
+        """Defragment this machine's member; return the members. Raise Failure if it does not end well."""
+        self.began, self.failed = self.clock(), True
+        etcdctl(run, told, DEFRAGMENT, "defrag")
+        self.failed = False
+        found = members(run, told)[0]
+        say(f"etcd is defragmented: {member.size >> 20} MiB became {largest(found) >> 20} MiB at most")
+        return found
+
+
+def judged(found: list[Member], quota: int, full: bool, hindered: str) -> int:
+    """Return the percentage of the quota in use, in steps of 5. Raise RuntimeError if a person has to act."""
+    percent = max((each.used * 100 // quota for each in found), default=0) if quota else 0
+    used = f"etcd uses {percent} % of its quota of {quota >> 20} MiB" if quota else "etcd has no quota"
+    problem = ""
+    if full:
+        problem = (
+            f"{used} and refuses writes (alarm NOSPACE): 1. delete objects without finalizers, which is allowed; "
+            f"2. wait until the agents end the alarm, below {DISARMED:.0%} of the quota; 3. raise quota-backend-bytes"
         )
-    return {"percent": percent // 5 * 5}
+    elif percent >= CROWDED * 100:
+        problem = f"{used}: delete objects, or raise quota-backend-bytes"
+    if problem or hindered:
+        raise RuntimeError("; ".join(filter(None, (problem, hindered))))
+    return percent // 5 * 5
 
 
 def largest(found: list[Member]) -> int:
@@ -95,7 +188,7 @@ def largest(found: list[Member]) -> int:
     return max((each.size for each in found), default=0)
 
 
-def alarmed(run: Run, told: Configuration) -> bool:
-    """Return whether a member has raised the alarm NOSPACE."""
+def alarms(run: Run, told: Configuration) -> set[int]:
+    """Return the numbers of the alarms that members have raised."""
     said = etcdctl(run, told, ANSWER, "alarm", "list", "--write-out", "json").stdout
-    return any(each["alarm"] == NOSPACE for each in json.loads(said).get("alarms") or ())
+    return {each["alarm"] for each in json.loads(said).get("alarms") or ()}

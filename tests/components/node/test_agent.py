@@ -68,7 +68,11 @@ def test_kubeadm_gets_the_tag_of_etcds_image_where_its_own_is_too_old(minor: str
     assert documents[1]["etcd"]["local"].get("imageTag") == tag
 
 
-@pytest.mark.parametrize(("written", "quota"), [(None, 8 << 30), ("4294967296", 4 << 30), ("much", 8 << 30)])
+@pytest.mark.parametrize(
+    ("written", "quota"),
+    [(None, 8 << 30), ("4294967296", 4 << 30), ("much", 8 << 30), ("0", 2 << 30), ("-1", 0)],
+    ids=["not written", "a number", "no number", "etcd's default", "unlimited"],
+)
 @pytest.mark.parametrize("kubernetes", [PATCHES["1.30"], PATCHES["1.36"]])
 def test_the_agent_knows_the_quota_that_etcd_has(written: str | None, quota: int, kubernetes: str) -> None:
     """kubeadm takes arguments as a map up to 1.30, as a list from 1.31 on."""
