@@ -1,12 +1,13 @@
 """Objects of manifests, and where their pods are."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from components.lint.conditions import Place, items, read
 
+T = TypeVar("T")
 TEMPLATE: Place = ("spec", "template")
 POD_PLACES: dict[str, Place] = {
     "Pod": (),
@@ -35,18 +36,18 @@ class Object:
 
     @property
     def kind(self) -> str:
-        """Return its kind."""
-        return str(self.data.get("kind", ""))
+        """Return its kind; empty if it is no text."""
+        return text(self.data, "kind")
 
     @property
     def name(self) -> str:
-        """Return its name; empty if it has none."""
-        return str(read(self.data, "metadata.name") or read(self.data, "metadata.generateName") or "")
+        """Return its name; empty if it has none, or one that is no text."""
+        return text(self.data, "metadata.name") or text(self.data, "metadata.generateName")
 
     @property
     def namespace(self) -> str:
         """Return its namespace; `default` if it names none."""
-        return str(read(self.data, "metadata.namespace") or "default")
+        return text(self.data, "metadata.namespace") or "default"
 
     @property
     def pod_place(self) -> Place | None:
@@ -67,7 +68,7 @@ class Object:
         found = at(self.data, (*place, "metadata", "labels")) if place is not None else None
         return cast(Mapping[str, Any], found) if isinstance(found, Mapping) else {}
 
-    @property
+    @cached_property
     def ignored(self) -> frozenset[str]:
         """Return the rules that its annotations ignore."""
         places = {(), POD_PLACES.get(self.kind, ())}
@@ -86,6 +87,14 @@ class Manifests:
     """The objects that are judged together."""
 
     objects: tuple[Object, ...]
+    _known: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False, repr=False)
+    """Results of `once`, by function."""
+
+    def once(self, find: Callable[["Manifests"], T]) -> T:
+        """Return what a function finds in these manifests. The function is called for the first caller only."""
+        if find not in self._known:
+            self._known[find] = find(self)
+        return self._known[find]
 
     def of(self, *kinds: str) -> Iterator[Object]:
         """Yield the objects of some kinds."""
@@ -107,12 +116,18 @@ def at(value: Any, place: Place) -> Any:
     return value
 
 
+def text(value: Any, path: str) -> str:
+    """Return the text at a path; empty if it is missing or no text."""
+    found = read(value, path)
+    return found if isinstance(found, str) else ""
+
+
 def dotted(place: Place) -> str:
     """Return a place as people write it: spec.containers[0].image, metadata.labels[app.kubernetes.io/name]."""
-    text = ""
+    path = ""
     for key in place:
         if isinstance(key, int) or "." in key or "/" in key:
-            text += f"[{key}]"
+            path += f"[{key}]"
         else:
-            text += f".{key}" if text else key
-    return text
+            path += f".{key}" if path else key
+    return path

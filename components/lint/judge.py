@@ -1,10 +1,10 @@
 """The linter: what the rules find in manifests."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from components.lint import RULES
-from components.lint.conditions import Place
+from components.lint.conditions import Condition, Place
 from components.lint.documents import Manifests, Object
 from components.lint.rule import Context, Rule, Scope
 from components.lint.targets import UNDECLARED, WINDOWS
@@ -35,24 +35,33 @@ class Verdict:
 
 def lint(manifests: Manifests, context: Context, ignore: Collection[str] = ()) -> Verdict:
     """Return what the rules find, by object and rule. ignore: ids of rules."""
-    found = [each for item in manifests.objects for each in _of(item, manifests, context)]
-    ignored = [each for each in found if each.rule.id in ignore or each.rule.id in each.object.ignored]
-    return Verdict(tuple(each for each in found if each not in ignored), tuple(ignored))
+    rules = [(rule, rule.applies(context)) for rule in RULES]
+    skipped = frozenset(ignore)
+    found: list[Finding] = []
+    ignored: list[Finding] = []
+    for item in manifests.objects:
+        scopes = _scopes(item)
+        for rule, condition in rules:
+            if rule.kinds and item.kind not in rule.kinds:
+                continue
+            if rule.find is not None:
+                places = rule.find(item, manifests, context)
+            else:
+                places = _in_pod(item, condition) if rule.scope in scopes else ()
+            goal = ignored if rule.id in skipped or rule.id in item.ignored else found
+            goal += [Finding(rule, item, place) for place in dict.fromkeys(places)]
+    return Verdict(tuple(found), tuple(ignored))
 
 
-def _of(item: Object, manifests: Manifests, context: Context) -> Iterator[Finding]:
-    for rule in RULES:
-        if rule.kinds and item.kind not in rule.kinds:
-            continue
-        for place in dict.fromkeys(_places(rule, item, manifests, context)):
-            yield Finding(rule, item, place)
+def _scopes(item: Object) -> set[Scope]:
+    """Return the scopes that an object's pod is in; none if it has no pod."""
+    if item.pod is None:
+        return set()
+    conditions = {Scope.WINDOWS: WINDOWS, Scope.UNDECLARED: UNDECLARED}
+    return {scope for scope, condition in conditions.items() if condition.holds(item.pod)}
 
 
-def _places(rule: Rule, item: Object, manifests: Manifests, context: Context) -> Iterator[Place]:
-    if rule.find is not None:
-        yield from rule.find(item, manifests, context)
-    elif (place := item.pod_place) is not None and item.pod is not None:
-        scope = WINDOWS if rule.scope is Scope.WINDOWS else UNDECLARED
-        condition = rule.applies(context)
-        if condition is not None and scope.holds(item.pod):
-            yield from condition.find(item.pod, place)
+def _in_pod(item: Object, condition: Condition | None) -> list[Place]:
+    """Return the places of an object's pod that meet a condition; None of it: the rule does not apply."""
+    place = item.pod_place
+    return [] if condition is None or place is None else condition.find(item.pod, place)

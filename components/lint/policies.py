@@ -23,6 +23,15 @@ _POD = (
     'request.kind.kind == "Pod" ? dyn(object).spec : request.kind.kind == "CronJob" '
     "? dyn(object).spec.jobTemplate.spec.template.spec : dyn(object).spec.template.spec"
 )
+CONTROLLERS = ("cronjob", "daemon-set", "deployment", "job", "replicaset", "replication", "statefulset")
+"""Controllers that create pods, or workloads that create pods, from a template that was judged when it was written.
+Names of their service accounts: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go of 1.37.1."""
+_USERS = [
+    *(f"system:serviceaccount:kube-system:{name}-controller" for name in CONTROLLERS),
+    "system:kube-controller-manager",
+]
+"""Users of these controllers: their service accounts (kubeadm sets --use-service-account-credentials), or one user."""
+_BY_PEOPLE = f"!(request.userInfo.username in {json.dumps(_USERS)})"
 _CHANGED = (
     'request.operation == "CREATE" || (request.kind.kind == "CronJob" '
     "? dyn(object).spec.jobTemplate != dyn(oldObject).spec.jobTemplate "
@@ -64,7 +73,10 @@ def _policy(level: Level, context: Context) -> Manifest:
                     for group, resources in _RESOURCES
                 ]
             },
-            "matchConditions": [{"name": "changed", "expression": _CHANGED}],
+            "matchConditions": [
+                {"name": "by-people", "expression": _BY_PEOPLE},
+                {"name": "changed", "expression": _CHANGED},
+            ],
             "variables": [
                 {"name": "pod", "expression": _POD},
                 {

@@ -22,10 +22,14 @@ RUNS_ALSO = {"windows-2025": "windows-2022"}
 
 
 def _foreign(release: releases.WindowsRelease) -> Condition:
-    """Return a condition about a container: its image is of a build that cannot run on a release."""
+    """Return a condition about a container: its image is of a build that cannot run on a release.
+
+    A tag that also names a release which runs there is of that release: 1903-ltsc2022 is version 1903 of a program.
+    """
     runs = {release.os, RUNS_ALSO.get(release.os, release.os)}
     tags = [of_release(os) for os in releases.WINDOWS if os not in runs]
-    return matches("image", WINDOWS_IMAGE) & any_of([*tags, matches("image", OTHER_TAGS)])
+    fits = any_of([of_release(os) for os in releases.WINDOWS if os in runs])
+    return matches("image", WINDOWS_IMAGE) & ~fits & any_of([*tags, matches("image", OTHER_TAGS)])
 
 
 def _build(context: Context) -> Condition:

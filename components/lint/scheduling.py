@@ -12,6 +12,7 @@ from components.lint.targets import (
     WINDOWS_IMAGE,
     in_containers,
     tolerates_all_of,
+    tolerates_all_with,
 )
 
 TAINTS_PAGE = "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/"
@@ -41,7 +42,7 @@ def _tolerates_all(context: Context) -> Condition | None:
 
 def _daemons(context: Context) -> Condition | None:
     if context.spec is None:
-        return ~LOOKS_WINDOWS & TOLERATES_ALL
+        return ~LOOKS_WINDOWS & tolerates_all_with("NoSchedule")  # the effect of the default taint, os=windows
     reaches = _reaches_windows(context)
     return None if reaches is None else reaches & ~LOOKS_WINDOWS
 

@@ -1,7 +1,7 @@
 """Rules about security contexts and the host's namespaces."""
 
 from components import releases
-from components.lint.conditions import Condition, any_of, equals, has, key_matches, matches, one_of
+from components.lint.conditions import Condition, any_of, equals, exists, has, key_matches, matches, one_of
 from components.lint.rule import NETWORK_PAGE, VALIDATION, WINDOWS_PAGE, Context, Level, Rule
 from components.lint.targets import HOST_PROCESS, in_containers
 from components.spec.choices import Runtime
@@ -126,9 +126,9 @@ RULES = (
     Rule(
         "read-only-root",
         "LIN-03",
-        Level.ERROR,
+        Level.WARNING,
         "Windows has no read-only root file system",
-        "Windows always writes to its registry and account database. Read-only volumes work.",
+        "The kubelet does not pass the field on: the container runs, and can write. Read-only volumes work.",
         "remove readOnlyRootFilesystem; mount volumes with readOnly: true",
         "https://kubernetes.io/docs/concepts/storage/windows-storage/",
         "{containers: [{securityContext: {readOnlyRootFilesystem: false}}]}",
@@ -140,14 +140,15 @@ RULES = (
         "LIN-06",
         Level.ERROR,
         "Windows nodes have no huge pages",
-        "No node offers the resource, so the pod stays Pending.",
-        "remove the resource",
+        "No node offers the resource, so the pod stays Pending; the kubelet cannot mount an emptyDir of them.",
+        "remove the resource, and the medium of the emptyDir",
         WINDOWS_PAGE,
         "{containers: [{resources: {limits: {memory: 1Gi}}}]}",
         "{containers: [{resources: {limits: {memory: 1Gi, hugepages-2Mi: 64Mi}}}]}",
         condition=in_containers(
             key_matches("resources.limits", "^hugepages-") | key_matches("resources.requests", "^hugepages-")
-        ),
+        )
+        | exists("volumes", matches("emptyDir.medium", "^HugePages")),
     ),
     Rule(
         "host-namespaces",

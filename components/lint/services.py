@@ -1,11 +1,12 @@
 """Rules about Services of Windows pods, judged by the pods in the same manifests."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 from components.lint.conditions import Place, read
-from components.lint.documents import Manifests, Object
+from components.lint.documents import Manifests, Object, text
 from components.lint.rule import NETWORK_PAGE, Context, Find, Level, Rule, Scope
-from components.lint.targets import WINDOWS
+from components.lint.targets import windows_workloads
 from components.spec.choices import CloudController
 
 NO_LOOK = "a policy sees one object, not the pods of a Service"
@@ -19,14 +20,34 @@ _SERVICE = "{kind: Service, selector: {app: web}"
 
 def backends(service: Object, manifests: Manifests) -> list[Object]:
     """Return the Windows workloads in the manifests whose pods a Service selects."""
-    selector = read(service.data, "spec.selector")
-    if not isinstance(selector, Mapping) or not selector:
-        return []
-    return [
-        each
-        for each in manifests.workloads()
-        if each.namespace == service.namespace and WINDOWS.holds(each.pod) and selector.items() <= each.labels.items()
-    ]
+    return manifests.once(_backends_by_service).get(id(service), [])
+
+
+def _backends_by_service(manifests: Manifests) -> dict[int, list[Object]]:
+    """Return the Windows workloads behind each Service, by the id of the Service's object."""
+    workloads = manifests.once(_workloads_by_label)
+    found: dict[int, list[Object]] = {}
+    for service in manifests.of("Service"):
+        selector = _texts(read(service.data, "spec.selector"))
+        rows = [workloads.get((service.namespace, *pair), []) for pair in selector.items()]
+        if rows:
+            found[id(service)] = [each for each in min(rows, key=len) if selector.items() <= each.labels.items()]
+    return found
+
+
+def _workloads_by_label(manifests: Manifests) -> dict[tuple[str, str, str], list[Object]]:
+    """Return the Windows workloads by namespace, key and value of a label of their pods."""
+    found: dict[tuple[str, str, str], list[Object]] = {}
+    for workload in manifests.once(windows_workloads):
+        for pair in _texts(workload.labels).items():
+            found.setdefault((workload.namespace, *pair), []).append(workload)
+    return found
+
+
+def _texts(value: Any) -> dict[str, str]:
+    """Return labels or a selector; empty if it is no map, or if a value is no text, which the API server refuses."""
+    pairs = {**cast(Mapping[str, Any], value)} if isinstance(value, Mapping) else dict[str, Any]()
+    return pairs if all(isinstance(each, str) for each in pairs.values()) else {}
 
 
 def _serves_windows(find: Find) -> Find:
@@ -71,14 +92,20 @@ def _backends(service: Object, manifests: Manifests, _context: Context) -> Itera
 def _most_pods(workload: Object, manifests: Manifests) -> int:
     """Return the most pods of a workload: its replicas, or the maximum of a HorizontalPodAutoscaler for it."""
     own = read(workload.data, "spec.replicas")
-    target = {"kind": workload.kind, "name": workload.name}
-    scalers = (
-        read(each.data, "spec.maxReplicas")
-        for each in manifests.of("HorizontalPodAutoscaler")
-        if each.namespace == workload.namespace
-        and {key: read(each.data, f"spec.scaleTargetRef.{key}") for key in target} == target
-    )
-    return max(each for each in (own, *scalers, 1) if isinstance(each, int))
+    scaled = manifests.once(_most_by_autoscaler).get((workload.namespace, workload.kind, workload.name), 1)
+    return max(own, scaled) if isinstance(own, int) else scaled
+
+
+def _most_by_autoscaler(manifests: Manifests) -> dict[tuple[str, str, str], int]:
+    """Return the maximum of the HorizontalPodAutoscalers for a workload, by its namespace, kind and name."""
+    found: dict[tuple[str, str, str], int] = {}
+    for scaler in manifests.of("HorizontalPodAutoscaler"):
+        kind, name = (text(scaler.data, f"spec.scaleTargetRef.{key}") for key in ("kind", "name"))
+        most = read(scaler.data, "spec.maxReplicas")
+        if isinstance(most, int):
+            key = (scaler.namespace, kind, name)
+            found[key] = max(most, found.get(key, 1))
+    return found
 
 
 @_serves_windows

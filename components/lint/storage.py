@@ -5,50 +5,66 @@ from typing import Any
 
 from components import releases
 from components.lint.conditions import Place, items, read
-from components.lint.documents import POD_PLACES, Manifests, Object, at
+from components.lint.documents import POD_PLACES, Manifests, Object, at, text
 from components.lint.rule import STORAGE_PAGE, Context, Level, Rule, Scope
-from components.lint.targets import WINDOWS
+from components.lint.targets import windows_workloads
 
 NO_LOOK = "a policy sees one object, not the pods that use it"
 HYPERV_PAGE = "https://kubernetes.io/docs/concepts/windows/intro/"
 ISOLATION = "experimental.windows.kubernetes.io/isolation-type"
 
 
-def _claims(manifests: Manifests) -> Iterator[tuple[Object, Mapping[str, Any], Place]]:
-    """Yield the claims of Windows pods: the object that has the claim's spec, the spec, and its place."""
-    for workload in manifests.workloads():
-        if not WINDOWS.holds(workload.pod):
-            continue
-        templates = read(workload.data, "spec.volumeClaimTemplates")
-        for index, template in enumerate(items(templates)):
-            yield workload, read(template, "spec") or {}, ("spec", "volumeClaimTemplates", index, "spec")
-        names = {read(each, "persistentVolumeClaim.claimName") for each in items(read(workload.pod, "volumes"))}
-        for claim in manifests.of("PersistentVolumeClaim"):
-            if claim.namespace == workload.namespace and claim.name in names:
-                yield claim, read(claim.data, "spec") or {}, ("spec",)
+def _claims(manifests: Manifests) -> list[tuple[Object, Any, Place]]:
+    """Return the claims of Windows pods: the object that has the claim's spec, the spec, and its place."""
+    by_name: dict[tuple[str, str], list[Object]] = {}
+    for claim in manifests.of("PersistentVolumeClaim"):
+        by_name.setdefault((claim.namespace, claim.name), []).append(claim)
+    found: list[tuple[Object, Any, Place]] = []
+    used: dict[int, Object] = {}
+    for workload in manifests.once(windows_workloads):
+        templates = items(read(workload.data, "spec.volumeClaimTemplates"))
+        for index, template in enumerate(templates):
+            found.append((workload, read(template, "spec"), ("spec", "volumeClaimTemplates", index, "spec")))
+        for volume in items(read(workload.pod, "volumes")):
+            if name := text(volume, "persistentVolumeClaim.claimName"):
+                used |= {id(claim): claim for claim in by_name.get((workload.namespace, name), [])}
+    return found + [(claim, read(claim.data, "spec"), ("spec",)) for claim in used.values()]
+
+
+def _names_of_claims(manifests: Manifests) -> set[tuple[str, str]]:
+    """Return the field and the name by which claims of Windows pods choose a StorageClass or PersistentVolume."""
+    fields = ("storageClassName", "volumeName")
+    return {(field, text(spec, field)) for _, spec, _ in manifests.once(_claims) for field in fields}
+
+
+def _block_places(manifests: Manifests) -> dict[int, Place]:
+    """Return the first place that asks for a block device, by the id of the object that has it."""
+    found: dict[int, Place] = {}
+    for owner, spec, place in manifests.once(_claims):
+        if read(spec, "volumeMode") == "Block":
+            found.setdefault(id(owner), (*place, "volumeMode"))
+    return found
 
 
 def _used(item: Object, manifests: Manifests) -> bool:
     """Return whether a claim of a Windows pod names a StorageClass or PersistentVolume."""
     field = "storageClassName" if item.kind == "StorageClass" else "volumeName"
-    return any(spec.get(field) == item.name for _, spec, _ in _claims(manifests))
+    return bool(item.name) and (field, item.name) in manifests.once(_names_of_claims)
 
 
 def _block_claims(item: Object, manifests: Manifests, _context: Context) -> Iterator[Place]:
-    for owner, spec, place in _claims(manifests):
-        if owner is item and spec.get("volumeMode") == "Block":
-            yield (*place, "volumeMode")
-            return
+    if place := manifests.once(_block_places).get(id(item)):
+        yield place
 
 
 def _nfs(item: Object, manifests: Manifests, _context: Context) -> Iterator[Place]:
     if not _used(item, manifests):
         return
-    if item.kind == "StorageClass" and "nfs" in str(item.data.get("provisioner", "")):
+    if item.kind == "StorageClass" and "nfs" in text(item.data, "provisioner"):
         yield ("provisioner",)
     if read(item.data, "spec.nfs") is not None:
         yield ("spec", "nfs")
-    if "nfs" in str(read(item.data, "spec.csi.driver") or ""):
+    if "nfs" in text(item.data, "spec.csi.driver"):
         yield ("spec", "csi", "driver")
 
 

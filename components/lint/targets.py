@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from components import releases
 from components.lint.conditions import Condition, any_of, equals, every, exists, has, matches, one_of, shared
+from components.lint.documents import Manifests, Object
 
 OS_LABELS = ("kubernetes.io/os", "beta.kubernetes.io/os")
 BUILD_LABEL = "node.kubernetes.io/windows-build"
@@ -17,12 +18,24 @@ LINUX_IMAGE = (
 )
 """Names and tags of Linux distributions."""
 
+_TAG = r"^[^@]*:[^/@]*"
+"""A name and the start of its tag. Digests are never read: their digits name no release."""
+
+
+def _numbers(versions: str) -> str:
+    """Return a pattern: the tag names one of the versions by its bare number, which only some tags mean as Windows."""
+    return (
+        rf"^[^@]*:({versions})(@|$)|{_TAG}(nanoserver|servercore)-({versions})([-@]|$)|"
+        rf"^mcr\.microsoft\.com/windows/[^@]*:({versions})([-@]|$)"
+    )
+
+
 _TAGS = {
-    "windows-2019": ":[^/]*ltsc2019|:([^/]*[^0-9/])?1809([^0-9]|$)",
-    "windows-2022": ":[^/]*ltsc2022",
-    "windows-2025": ":[^/]*ltsc2025",
+    "windows-2019": f"{_TAG}ltsc2019|{_numbers('1809')}",
+    "windows-2022": f"{_TAG}ltsc2022",
+    "windows-2025": f"{_TAG}ltsc2025",
 }
-OTHER_TAGS = ":[^/]*ltsc2016|:([^/]*[^0-9/])?(1709|1803|1903|1909|2004|20[hH]2)([^0-9]|$)"
+OTHER_TAGS = f"{_TAG}ltsc2016|{_numbers('1709|1803|1903|1909|2004|20[hH]2')}"
 """Tags of Windows releases that no pool can have: 2016 and the Semi-Annual Channel."""
 
 
@@ -103,7 +116,22 @@ SELECTS_ANY_RELEASE = (
     has(f"nodeSelector[{BUILD_LABEL}]") | one_of("runtimeClassName", _CLASSES) | every(REQUIRED, _BUILD_TERM)
 )
 
-TOLERATES_ALL = exists("tolerations", equals("operator", "Exists") & ~matches("key", "."))
+
+def windows_workloads(manifests: Manifests) -> tuple[Object, ...]:
+    """Return the objects with a Windows pod."""
+    return tuple(each for each in manifests.workloads() if WINDOWS.holds(each.pod))
+
+
+_ANY_KEY = equals("operator", "Exists") & ~matches("key", ".")
+_ANY_EFFECT = ~matches("effect", ".")
+TOLERATES_ALL = exists("tolerations", _ANY_KEY & _ANY_EFFECT)
+"""Tolerates every taint: a toleration without a key and without an effect (ToleratesTaint in
+k8s.io/api/core/v1/toleration.go of 0.37.1)."""
+
+
+def tolerates_all_with(effect: str) -> Condition:
+    """Return a condition about a pod: it tolerates every taint with an effect."""
+    return exists("tolerations", _ANY_KEY & (_ANY_EFFECT | equals("effect", effect)))
 
 
 def tolerates(taint: str) -> Condition:
@@ -111,8 +139,8 @@ def tolerates(taint: str) -> Condition:
     front, _, effect = taint.rpartition(":")
     key, _, value = front.partition("=")
     fits = equals("operator", "Exists") | (equals("value", value) if value else ~matches("value", "."))
-    effects = ~matches("effect", ".") | equals("effect", effect)
-    return TOLERATES_ALL | exists("tolerations", equals("key", key) & fits & effects)
+    effects = _ANY_EFFECT | equals("effect", effect)
+    return tolerates_all_with(effect) | exists("tolerations", equals("key", key) & fits & effects)
 
 
 def tolerates_all_of(taints: tuple[str, ...]) -> Condition:

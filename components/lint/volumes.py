@@ -150,14 +150,14 @@ RULES = (
     Rule(
         "memory-volume",
         "STO-09",
-        Level.ERROR,
+        Level.WARNING,
         "Windows has no volumes in memory",
-        "emptyDir with medium Memory is a tmpfs, which Linux alone has.",
-        "remove medium, or write the data to a Secret",
+        "The kubelet makes a folder on the node's disk instead (mount_windows.go of k8s.io/mount-utils 0.37.1).",
+        "remove medium; data that must not reach a disk needs another place",
         STORAGE_PAGE,
         "{volumes: [{name: data, emptyDir: {}}]}",
         "{volumes: [{name: data, emptyDir: {medium: Memory}}]}",
-        condition=_volume(matches("emptyDir.medium", "^(Memory|HugePages)")),
+        condition=_volume(equals("emptyDir.medium", "Memory")),
     ),
     Rule(
         "removed-volume",

@@ -8,6 +8,7 @@ from typing import Any
 
 from components.lint.conditions import Place
 from components.lint.documents import Object
+from components.rollout.plain_text import plain
 from operations.console.exits import Exit, Stop
 from operations.manifests.yaml_reader import MOST_BYTES, Document, Unreadable, documents
 
@@ -16,13 +17,13 @@ STDIN = "-"
 
 def objects(name: str) -> list[Object]:
     """Return the objects of a file; `-` is standard input. Raises Stop with file, line and reason."""
-    shown = "standard input" if name == STDIN else name
+    shown = "standard input" if name == STDIN else plain(name)
     text = _text(name, shown)
     try:
         found = [each for document in _documents(text) for each in _objects(document, shown)]
     except Unreadable as error:
         line = f":{error.line}" if error.line else ""
-        raise Stop(Exit.USAGE, f"{shown}{line}: {error}; correct the file") from None
+        raise Stop(Exit.USAGE, f"{shown}{line}: {plain(error)}; correct the file") from None
     if not found:
         raise Stop(Exit.USAGE, f"{shown}: it has no Kubernetes object; give manifests, or the output of helm template")
     return found
@@ -30,7 +31,7 @@ def objects(name: str) -> list[Object]:
 
 def _text(name: str, shown: str) -> str:
     if name != STDIN and Path(name).is_dir():
-        raise Stop(Exit.USAGE, f"{shown}: it is a folder; name its files, for example {name}/*.yaml")
+        raise Stop(Exit.USAGE, f"{shown}: it is a folder; name its files, for example {shown}/*.yaml")
     try:
         content = _content(name)
     except OSError as error:

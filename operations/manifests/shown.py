@@ -56,18 +56,19 @@ def as_sarif(verdict: Verdict, _objects: int) -> str:
 def as_junit(verdict: Verdict, objects: int) -> str:
     """Return JUnit XML: a test case for each finding; errors fail, the rest and ignored findings are skipped."""
     failing = [each for each in verdict.findings if each.rule.level is Level.ERROR]
-    rest = [each for each in (*verdict.findings, *verdict.ignored) if each not in failing]
-    total = len(failing) + len(rest) or 1
-    counts = {"tests": total, "failures": len(failing), "skipped": len(rest)}
+    rest = [each for each in verdict.findings if each.rule.level is not Level.ERROR]
+    total = len(failing) + len(rest) + len(verdict.ignored) or 1
+    counts = {"tests": total, "failures": len(failing), "skipped": len(rest) + len(verdict.ignored)}
     suite = ElementTree.Element(
         "testsuite", {"name": "mullion lint", **{key: str(count) for key, count in counts.items()}}
     )
-    if not failing and not rest:
+    if not failing and not rest and not verdict.ignored:
         ElementTree.SubElement(suite, "testcase", classname="mullion lint", name=f"{objects} objects")
-    for finding in (*failing, *rest):
+    cases = [("failure", each, each.rule.level.value) for each in failing]
+    cases += [("skipped", each, each.rule.level.value) for each in rest]
+    cases += [("skipped", each, "ignored") for each in verdict.ignored]
+    for name, finding, level in cases:
         case = ElementTree.SubElement(suite, "testcase", classname=finding.rule.id, name=plain(_where(finding)))
-        name = "failure" if finding in failing else "skipped"
-        level = "ignored" if finding in verdict.ignored else finding.rule.level.value
         ElementTree.SubElement(case, name, message=f"{level}: {finding.rule.what}; {finding.rule.fix}")
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)

@@ -130,7 +130,8 @@ class _Reader:
                 raise Unreadable(f"the key {name} is there twice", at)
             children[name] = value.at_line(at)
         for node in merged:
-            children = {**node.children, **children}
+            for name, child in node.children.items():
+                children.setdefault(name, child)
         return self._counted(_above({name: each.value for name, each in children.items()}, line, children), 1, depth)
 
     def _counted(self, node: _Node, more: int, depth: int) -> _Node:
@@ -158,7 +159,9 @@ def _to_merge(node: _Node, line: int) -> list[_Node]:
 def _key(key: Any, line: int) -> str:
     if isinstance(key, dict | list):
         raise Unreadable("a key is a map or a list", line)
-    return key if isinstance(key, str) else {True: "true", False: "false", None: "null"}.get(key, str(key))
+    if key is None or isinstance(key, bool):
+        return {None: "null", True: "true", False: "false"}[key]
+    return str(key)
 
 
 def _scalar(event: Any, line: int) -> Any:
@@ -170,9 +173,11 @@ def _scalar(event: Any, line: int) -> Any:
     if kind not in ("bool", "int", "float", "null"):
         raise Unreadable(f"the tag !{kind} is not of Kubernetes' manifests", line)
     try:
-        return _CONSTRUCTOR.construct_object(yaml.ScalarNode(tag, event.value), deep=True)
+        value = _CONSTRUCTOR.construct_object(yaml.ScalarNode(tag, event.value), deep=True)
     except (ValueError, yaml.YAMLError):
         return event.value
+    # Python prints no integer of more than 4300 digits; Kubernetes has none of more than 64 bits
+    return event.value if isinstance(value, int) and value.bit_length() > 64 else value
 
 
 def _collect(node: _Node, place: Place, lines: dict[Place, int]) -> None:

@@ -31,9 +31,9 @@ def azure(kubernetes: str) -> str:
     return f"{{cloud: azure, kubernetes: {kubernetes}, pools: {{web: {{os: windows-2022}}}}}}"
 
 
-def image(tag: str, runtime_class: str = "null") -> str:
-    """Return a pod with Microsoft's base image of a tag."""
-    container = f"{{image: 'mcr.microsoft.com/windows/nanoserver:{tag}'}}"
+def image(tag: str, runtime_class: str = "null", name: str = "mcr.microsoft.com/windows/nanoserver") -> str:
+    """Return a pod with an image of a tag; by default Microsoft's base image."""
+    container = f"{{image: '{name}:{tag}'}}"
     return f"{{runtimeClassName: {runtime_class}, containers: [{container}]}}"
 
 
@@ -105,6 +105,8 @@ CASES = [
     ("{volumes: [{name: a, projected: {defaultMode: 420}}]}", set()),
     ("{volumes: [{name: a, hostPath: {path: //./pipe/docker_engine}}]}", {"runtime-pipe"}),
     ("{volumes: [{name: a, hostPath: {path: //./pipe/other}}]}", set()),
+    ("{volumes: [{name: a, emptyDir: {medium: Memory}}]}", {"memory-volume"}),
+    ("{volumes: [{name: a, emptyDir: {medium: HugePages-2Mi}}]}", {"huge-pages"}),
 ]  # fmt: skip
 
 
@@ -145,6 +147,13 @@ def test_each_way_to_select_windows_makes_a_windows_pod(windows: str) -> None:
     (f"{{{DAEMONS}, tolerations: null}}", WINDOWS_2022, set()),
     (f"{{{DAEMONS}}}", WINDOWS_2022, {"daemonset-on-windows"}),
     (f"{{{DAEMONS}, tolerations: [{{effect: NoSchedule, operator: Exists}}]}}", "", {"daemonset-on-windows"}),
+    # a toleration with an effect tolerates the taints of that effect only
+    (f"{{{DAEMONS}, tolerations: [{{effect: NoSchedule, operator: Exists}}]}}", WINDOWS_2022, {"daemonset-on-windows"}),
+    (f"{{{DAEMONS}, tolerations: [{{effect: NoExecute, operator: Exists}}]}}", WINDOWS_2022, set()),
+    (f"{{{DAEMONS}, tolerations: [{{effect: NoExecute, operator: Exists}}]}}", "", set()),
+    ("{tolerations: [{effect: NoExecute, operator: Exists}]}", WINDOWS_2022, {"no-toleration"}),
+    ("{tolerations: [{effect: NoSchedule, operator: Exists}]}", WINDOWS_2022, set()),
+    ("{nodeSelector: null, tolerations: [{effect: NoSchedule, operator: Exists}]}", WINDOWS_2022, {"no-os"}),
     ("{nodeSelector: null, nodeName: web-0, tolerations: [{operator: Exists}]}", "", set()),
     ("{tolerations: [{key: os, operator: Exists}]}", WINDOWS_2022, set()),
     ("{tolerations: [{key: os, value: other}]}", WINDOWS_2022, {"no-toleration"}),
@@ -155,6 +164,13 @@ def test_each_way_to_select_windows_makes_a_windows_pod(windows: str) -> None:
     (image("1809", "windows-2019"), "", set()),
     (image("1809", "windows-2022"), "", {"image-build"}),
     (image("20H2", "windows-2019"), "", {"image-build"}),
+    # digits of a digest or of a program's version are no release
+    (image("ltsc2022@sha256:aa1809ffaa", "windows-2022"), "", set()),
+    (image("1903-ltsc2022", "windows-2022", "shop"), "", set()),
+    (image("1.2004", "windows-2022", "example.com/windows/app"), "", set()),
+    (image("1809-amd64", "windows-2022"), "", {"image-build"}),
+    (image("8.0-nanoserver-1809", "windows-2022", "mcr.microsoft.com/dotnet/runtime"), "", {"image-build"}),
+    (image("2004", "windows-2022", "example.com/windows/app"), "", {"image-build"}),
     # with one release in the pools, a pod need not name it
     (image("ltsc2019"), WINDOWS_2022, {"image-build"}),
     (image("ltsc2019"), "", set()),

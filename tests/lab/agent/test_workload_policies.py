@@ -58,10 +58,10 @@ class Judge:
         file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests}))
         self.served.kubectl("apply", "--server-side", "--force-conflicts", "--filename", str(file))
 
-    def create(self, item: Any) -> httpx.Response:
-        """Return the answer to the creation of an object, which is not kept."""
+    def create(self, item: Any, headers: dict[str, str] | None = None) -> httpx.Response:
+        """Return the answer to the creation of an object, which is not kept. headers: for example another user."""
         path = PATHS[item["kind"]].format(item["metadata"].get("namespace", "default"))
-        return self.client.post(path, params={"dryRun": "All"}, json=item)
+        return self.client.post(path, params={"dryRun": "All"}, json=item, headers=headers)
 
     def verdict(self, item: Any) -> set[str]:
         """Return the rules that the policies name for an object."""
@@ -209,6 +209,11 @@ def test_enforced_rules_refuse_errors_and_warn_of_the_rest(judge: Judge) -> None
     path, kind = f"{PATHS['Deployment'].format(NAMESPACE)}/example", {"Content-Type": "application/merge-patch+json"}
     scaled = judge.client.patch(path, headers=kind, json={"spec": {"replicas": 1}})
     assert scaled.status_code == 200, "a workload from before can be scaled"
+    for user, copy in (("replicaset", pod("{hostNetwork: true}")), ("cronjob", workload("Job", "{hostNetwork: true}"))):
+        as_controller = {"Impersonate-User": f"system:serviceaccount:kube-system:{user}-controller"}
+        assert judge.create(copy).status_code == 422, "a person's object is judged"
+        answer = judge.create(copy, as_controller)
+        assert answer.status_code == 201, f"{user}: what a controller copies from a template is not judged again"
     changed = {"spec": {"template": {"metadata": {"labels": {"b": "c"}}}}}
     assert judge.client.patch(path, headers=kind, json=changed).status_code == 422, "a new template is judged"
 

@@ -200,6 +200,32 @@ def test_scalars_are_those_of_kubernetes_yaml(text: str, value: Any) -> None:
     assert document.data == {"a": value}
 
 
+def test_integers_beyond_64_bits_and_keys_of_other_types_stay_text() -> None:
+    digits = "0x" + "f" * 5000
+    (document,) = yaml_reader.documents(f"a: {digits}\nb: {2**64 - 1}\n? {digits}\n: 1\n1: c\ntrue: d\n~: e\n")
+    assert document.data == {"a": digits, "b": 2**64 - 1, digits: 1, "1": "c", "true": "d", "null": "e"}
+
+
+@pytest.mark.parametrize("text", [
+    'a: 1\n"\\e[2J": 1\n"\\e[2J": 2\n', "a: !%1b%5b31m x\n", "a: 1\n? *\u202e\n: 1\n", "a: &\u202e [*\u202e]\n",
+])  # fmt: skip
+def test_errors_print_no_terminal_escapes(mullion: Mullion, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "\x1b[31mred.yaml"
+    path.write_text(text)
+    result = mullion("lint", str(path))
+    assert result.exit_code == 2, result.output
+    assert result.stderr.rstrip("\n").isprintable()
+
+
+def test_merging_many_maps_copies_none_of_them() -> None:
+    """The first map wins. Copying 20,000 keys for each of 20,000 merges would take minutes."""
+    keys = ", ".join(f"k{n}: 1" for n in range(20_000))
+    text = f"a: &a {{x: 1}}\nb: &b {{x: 2, y: 2}}\nc: {{{keys}, {'<<: *a, ' * 20_000}<<: *b}}\n"
+    (document,) = yaml_reader.documents(text)
+    assert len(document.data["c"]) == 20_002
+    assert (document.data["c"]["x"], document.data["c"]["y"]) == (1, 2)
+
+
 def test_merge_keys_and_aliases_keep_their_values_and_lines() -> None:
     text = "a: &a\n  x: 1\n  y: 2\nb:\n  <<: *a\n  y: 3\nc: *a\n"
     (document,) = yaml_reader.documents(text)
