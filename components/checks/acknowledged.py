@@ -6,10 +6,13 @@ from components.checks.check import Check, Finding, Subject, at, error
 from components.spec.report import Severity
 from components.spec.wording import nearest
 
+ACCOUNT = "account-limits"
+"""Acknowledges what `up` finds in the account before it builds: short limits, and services that are not enabled."""
+
 
 def acknowledged_checks(rows: Sequence[Check]) -> tuple[Check, ...]:
     """Return the checks of `acknowledge`. rows: all other checks."""
-    severities = {row.id: row.severity for row in rows}
+    severities = {**{row.id: row.severity for row in rows}, ACCOUNT: Severity.WARNING}
     warnings = [slug for slug, severity in severities.items() if severity is Severity.WARNING]
 
     def unknown(subject: Subject) -> Iterator[Finding]:

@@ -20,6 +20,9 @@ mullion:cluster:
   acknowledge:
     kubernetes-end-of-life: we move next month
 ```
+
+`up` also asks the account, before a cluster's first resource, and refuses limits that do not suffice and services that
+are not enabled. The id `account-limits` makes these warnings, for example if a request for more is under way.
 """
 
 COLUMNS = ("id", "severity", "what is wrong", "what to do", "requirements")

@@ -7,7 +7,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from components.catalogue.account_limits import ADDRESSES, REQUEST, SSD, VCPUS
 from components.plan import ClusterPlan
 from components.spec.models import Cloud
 from operations.clouds.account_limits import account_limits
+from operations.clouds.identity import Identity
 
 SECONDS = 30
 """Time limit of one command."""
@@ -30,7 +31,7 @@ class Quota:
 
 @dataclass(frozen=True)
 class _Question:
-    """A command that prints JSON, and what to take of it. {region} and {project} are filled in."""
+    """A command that prints JSON, and what to take of it. {region} is filled in, the identity's options are added."""
 
     command: tuple[str, ...]
     read: Callable[[Any], Mapping[str, Quota]]
@@ -95,7 +96,7 @@ def _questions(plan: ClusterPlan) -> tuple[_Question, ...]:
                 _Question(("az", "network", "list-usages", *here, *text), addresses),
             )
         case Cloud.GCP:
-            command = ("gcloud", "compute", "regions", "describe", "{region}", "--project", "{project}")
+            command = ("gcloud", "compute", "regions", "describe", "{region}")
             return (_Question((*command, "--format=json"), _gcp(plan)),)
 
 
@@ -106,6 +107,8 @@ class _Services:
     needed: tuple[str, ...]
     command: tuple[str, ...]
     enable: str
+    same: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Other names under which accounts may have a service."""
 
 
 SERVICES: Mapping[str, _Services] = {
@@ -116,18 +119,20 @@ SERVICES: Mapping[str, _Services] = {
     ),
     "gcp": _Services(
         tuple(f"{name}.googleapis.com" for name in ("compute", "dns", "iam", "secretmanager", "storage")),
-        ("gcloud", "services", "list", "--enabled", "--project", "{project}", "--format=json(config.name)"),
+        ("gcloud", "services", "list", "--enabled", "--format=json(config.name)"),
         "gcloud services enable {}",
+        # Cloud Storage JSON API: projects from before storage.googleapis.com have this alone
+        {"storage.googleapis.com": "storage-api.googleapis.com"},
     ),
 }
 """By cloud; an account of AWS has all services. The pages of the clouds list the same."""
 
 
-def quotas(plan: ClusterPlan, region: str, project: str = "") -> dict[str, Quota]:
+def quotas(plan: ClusterPlan, region: str, identity: Identity) -> dict[str, Quota]:
     """Return the limits that the cloud's command line prints, by what is limited; empty if it prints none."""
     found: dict[str, Quota] = {}
     for question in _questions(plan):
-        answer = _asked(question.command, region, project)
+        answer = _asked(question.command, region, identity)
         try:
             found |= question.read(answer) if answer is not None else {}
         except (KeyError, TypeError, ValueError, AttributeError):  # another version prints another form
@@ -135,14 +140,15 @@ def quotas(plan: ClusterPlan, region: str, project: str = "") -> dict[str, Quota
     return found
 
 
-def disabled(cloud: str, project: str = "") -> list[str]:
+def disabled(cloud: str, identity: Identity) -> list[str]:
     """Return a command for each needed service that is not enabled; empty if the command line does not answer."""
     services = SERVICES.get(cloud)
-    answer = _asked(services.command, "", project) if services else None
+    answer = _asked(services.command, "", identity) if services else None
     if services is None or not isinstance(answer, list) or not answer:
         return []
     names = {str(each["config"]["name"] if isinstance(each, dict) else each).lower() for each in answer}
-    return [services.enable.format(name) for name in services.needed if name.lower() not in names]
+    missing = [name for name in services.needed if not names & {name.lower(), services.same.get(name, name).lower()}]
+    return [" ".join((services.enable.format(name), *identity.options)) for name in missing]
 
 
 def in_sandbox(path: Path, cloud: str, region: str) -> dict[str, Quota]:
@@ -178,11 +184,11 @@ def compared(plan: ClusterPlan, found: Mapping[str, Quota], *, built: bool) -> l
     return lines
 
 
-def _asked(command: tuple[str, ...], region: str, project: str) -> Any:
+def _asked(command: tuple[str, ...], region: str, identity: Identity) -> Any:
     """Return the JSON that a command prints; None if it fails, or if the program is missing."""
     program = shutil.which(command[0])
-    words = [word.format(region=region, project=project) for word in command[1:]]
-    if not program or ("{project}" in command and not project):
+    words = [*(word.format(region=region) for word in command[1:]), *identity.options]
+    if not program or (command[0] == "gcloud" and not identity.account):
         return None
     try:
         done = subprocess.run(

@@ -1,40 +1,72 @@
 """What the account allows, asked before the first resource of a cluster: limits and enabled services."""
 
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from components.checks.acknowledged import ACCOUNT
 from components.clouds import CLOUDS
 from components.plan import ClusterPlan
-from components.stack_files.stack import PROJECT
-from operations.clouds import account_state
+from operations.clouds import account_state, identity
 from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files, target
 
 
-def findings(name: str, planned: ClusterPlan, region: str, *, sandbox: bool, built: bool) -> Iterator[tuple[str, str]]:
-    """Yield a line and a fault, empty if there is none, for each limit and service that could be asked for."""
-    cloud = planned.spec.cloud.value
+@dataclass(frozen=True)
+class AccountFinding:
+    """One limit or service. fault: what to do, or empty. note: a warning, whose line says what to do."""
+
+    line: str
+    fault: str = ""
+    note: bool = False
+
+
+def findings(name: str, planned: ClusterPlan, region: str, *, sandbox: bool, built: bool) -> Iterator[AccountFinding]:
+    """Yield each limit and service that could be asked for.
+
+    A fault is a warning if the stack file acknowledges it, or if the account asked may not be the cluster's.
+    """
+    cloud, accepted = planned.spec.cloud.value, planned.spec.acknowledge.get(ACCOUNT, "").strip()
+    used = identity.Identity() if sandbox else identity.of_stack(cloud, stack_files.config(name))
     if sandbox:
-        found = account_state.in_sandbox(target.cloud_state_file(name), cloud, region)
-        yield from account_state.compared(planned, found, built=built)
-        return
-    project = str(stack_files.config(name).get(PROJECT) or "")
-    found = account_state.quotas(planned, region, project)
-    yield from account_state.compared(planned, found, built=built)
-    if not found:
+        limits = account_state.in_sandbox(target.cloud_state_file(name), cloud, region)
+    else:
+        limits = account_state.quotas(planned, region, used)
+    rows = account_state.compared(planned, limits, built=built)
+    services = [] if sandbox else account_state.disabled(cloud, used)
+    rows += [("a service that the cluster needs is not enabled", f"run: {command}") for command in services]
+    for line, fault in rows:
+        if fault and accepted:
+            yield AccountFinding(f"{line}; acknowledged: {accepted}", note=True)
+        elif fault and not used.certain:
+            where = "by the account of the command line, which may not be that of the stack's own credentials"
+            yield AccountFinding(f"{line}, {where}: {fault}", note=True)
+        else:
+            yield AccountFinding(line, fault)
+    if not limits and not sandbox:
         title = CLOUDS[cloud].title
-        yield f"limits of the account: not known, because the command line of {title} does not print them here", ""
-    for command in account_state.disabled(cloud, project):
-        yield "a service that the cluster needs is not enabled", f"run: {command}"
+        yield AccountFinding(
+            f"limits of the account: not known, because the command line of {title} does not print them here"
+        )
 
 
 def refuse_short(name: str, planned: ClusterPlan, region: str, *, sandbox: bool, built: bool) -> None:
-    """Raise Stop if the account's limits do not suffice for a new cluster, or if it lacks a service.
+    """Raise Stop if the account's limits do not suffice for a new cluster, or if it lacks a service. Print warnings.
 
     built: the cluster exists already, so nothing is asked.
     """
     if built:
         return
-    wrong = [each for each in findings(name, planned, region, sandbox=sandbox, built=False) if each[1]]
+    wrong = list[AccountFinding]()
+    for found in findings(name, planned, region, sandbox=sandbox, built=False):
+        if found.note:
+            print(f"warning: {found.line}", file=sys.stderr)
+        elif found.fault:
+            wrong.append(found)
     if wrong:
-        listed = "".join(f"\n  {line}\n    {fault}" for line, fault in wrong)
-        raise Stop(Exit.REFUSED, f"the account does not allow cluster {name}; nothing was changed:{listed}")
+        listed = "".join(f"\n  {each.line}\n    {each.fault}" for each in wrong)
+        raise Stop(
+            Exit.REFUSED,
+            f"the account does not allow cluster {name}; nothing was changed:{listed}\n"
+            f"  To build it nevertheless, write in the stack file: acknowledge: {{{ACCOUNT}: WHY}}",
+        )

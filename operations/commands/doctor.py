@@ -145,8 +145,8 @@ def _account(name: str, planned: ClusterPlan, region: str) -> Iterator[Finding]:
     sandbox = place is not None and place.name == target.SANDBOX
     if not sandbox:
         yield from (Finding(lack, note=True) for lack in readiness.lacks(planned.spec.cloud.value))
-    for line, fault in account_check.findings(name, planned, region, sandbox=sandbox, built=place is not None):
-        yield Finding(line, fault)
+    for found in account_check.findings(name, planned, region, sandbox=sandbox, built=place is not None):
+        yield Finding(found.line, found.fault, found.note)
 
 
 def _run(name: str) -> Iterator[Finding]:

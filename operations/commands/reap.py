@@ -12,6 +12,7 @@ from typing import Any
 from components.rollout.plain_text import plain
 from components.spec import expiry
 from operations.clouds import cloud_tables
+from operations.clouds.identity import of_provider
 from operations.commands import ls, removal
 from operations.commands.ls import Inventory
 from operations.console.exits import Exit, Stop, ending
@@ -142,7 +143,12 @@ def _still(facts: ClusterFacts) -> Callable[[dict[str, Any]], None]:
         resources = deployment.get("resources") or []
         cloud = cloud_tables.of(resources)
         accounts = cloud.accounts(resources)
-        if facts.place != SANDBOX and accounts and (here := account.account(cloud)) not in accounts:
+        if facts.place == SANDBOX or not accounts:
+            return
+        used = of_provider(cloud.name, _provider(cloud.name, resources))
+        if not used.certain:
+            print(f"warning: {facts.name} has credentials of its own, so its account is not compared", file=sys.stderr)
+        elif (here := account.account(cloud, used)) not in accounts:
             raise Stop(
                 Exit.REFUSED,
                 f"{facts.name} is in account {', '.join(sorted(accounts))}, and this environment leads to "
@@ -150,6 +156,12 @@ def _still(facts: ClusterFacts) -> Callable[[dict[str, Any]], None]:
             )
 
     return refuse
+
+
+def _provider(package: str, resources: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the settings of the provider in a state, which the engine deletes with; empty if it has none."""
+    found = [each for each in resources if each["type"] == f"pulumi:providers:{package}"]
+    return found[0].get("inputs") or {} if found else {}
 
 
 def _forget_unbuilt(found: Inventory, now: datetime) -> None:

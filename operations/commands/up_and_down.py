@@ -14,6 +14,7 @@ from components.plan import ClusterPlan, plan_cluster
 from components.spec.report import SpecError
 from components.stack_files.stack import EXAMPLES, Stack, refuse_unready
 from operations.clouds import cloud_tables
+from operations.clouds.identity import Identity, of_stack
 from operations.commands import account_check, plan_against, readiness, removal, report
 from operations.commands.plan import document
 from operations.console.exits import Exit, Stop
@@ -49,7 +50,7 @@ def up(
     refuse_unready(stack, UNREADY if sandbox else UNREADY | EXAMPLES)
     planned = plan_cluster(name, stack.spec)
     _print_warnings(stack)
-    destination = _destination(sandbox, stack.spec.cloud.value, stack.region)
+    destination = _destination(name, stack.spec.cloud.value, stack.region, sandbox=sandbox)
     target.check(name, destination)
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
         if not sandbox:
@@ -130,7 +131,7 @@ def _print_built(name: str, planned: ClusterPlan, outputs: dict[str, Any], after
 def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
     """Remove a stack's cluster; the snapshots of a cluster that does not expire are kept."""
     cloud, region, protect = _known(name)
-    destination = _destination(sandbox, cloud, region)
+    destination = _destination(name, cloud, region, sandbox=sandbox)
     target.check(name, destination)
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
         run, exported = recovery.ready(name, workspace, removal.lookup_of(name, sandbox=sandbox))
@@ -189,8 +190,18 @@ class _Work:
         return {key: value.value for key, value in result.outputs.items()}, after
 
 
-def _destination(sandbox: bool, cloud: str, region: str) -> Target:
-    return Target(SANDBOX) if sandbox else Target(cloud, identity.account(cloud_tables.CLOUDS[cloud]), region)
+def _destination(name: str, cloud: str, region: str, *, sandbox: bool) -> Target:
+    if sandbox:
+        return Target(SANDBOX)
+    return Target(cloud, identity.account(cloud_tables.CLOUDS[cloud], _used(name, cloud)), region)
+
+
+def _used(name: str, cloud: str) -> Identity:
+    """Return the identity that a stack file chooses; the default one if the file is invalid, so that `down` works."""
+    try:
+        return of_stack(cloud, stack_files.config(name))
+    except SpecError:
+        return Identity()
 
 
 def _known(name: str) -> tuple[str, str, bool]:
@@ -218,15 +229,16 @@ def _registered(name: str, *, sandbox: bool) -> int:
     return sum(each.custom for each in recording.resources.values())
 
 
-def _where(destination: Target) -> str:
-    cloud = cloud_tables.CLOUDS[destination.name]
-    account = destination.account or cloud.unknown
-    return f"account {account} by {identity.chosen(cloud)}, region {destination.region or 'unknown'}"
+def _where(name: str, destination: Target) -> str:
+    cloud, used = cloud_tables.CLOUDS[destination.name], _used(name, destination.name)
+    unknown = cloud.unknown if used.certain else "unknown (the stack has credentials of its own)"
+    account, profile = destination.account or unknown, "" if used.account else " ".join(used.options)
+    return f"account {account} by {profile or identity.chosen(cloud)}, region {destination.region or 'unknown'}"
 
 
 def _ask_up(planned: ClusterPlan, stack: Stack, destination: Target, work: _Work, *, yes: bool) -> None:
     """Show the account, the region and the number of changes, and ask for confirmation."""
-    print(f"{stack.name}: {len(planned.machines)} machines on {destination.name}, {_where(destination)}")
+    print(f"{stack.name}: {len(planned.machines)} machines on {destination.name}, {_where(stack.name, destination)}")
     for lack in readiness.lacks(destination.name):
         print(f"warning: {lack}", file=sys.stderr)
     if yes:
@@ -257,7 +269,9 @@ def _ask_down(
     """Show what is deleted, and ask for confirmation: for a protected cluster its name, also with --yes."""
     if not sandbox:
         machines, count = len(state.instances(before)), state.counted(before)
-        print(f"{name}: delete {machines} machines, {count} resources on {destination.name}, {_where(destination)}")
+        print(
+            f"{name}: delete {machines} machines, {count} resources on {destination.name}, {_where(name, destination)}"
+        )
     if protect and confirmed is not None and confirmed != name:
         raise Stop(Exit.REFUSED, f"--confirm {confirmed} does not name the cluster {name}; nothing was changed")
     if protect and confirmed is None:

@@ -9,18 +9,19 @@ from functools import reduce
 from operator import getitem
 
 from operations.clouds.cloud_tables import Cloud
+from operations.clouds.identity import Identity
 from operations.console.exits import Exit, Stop
 
 
-def account(cloud: Cloud) -> str:
-    """Return the account that the cloud's command line reports; empty if it reports none."""
+def account(cloud: Cloud, identity: Identity) -> str:
+    """Return the account of a provider, by its settings or by the cloud's command line; empty if neither knows it."""
     command, path = cloud.account
     program = shutil.which(command[0])
-    if not program:
-        return ""
+    if identity.account or not identity.certain or not program:
+        return identity.account
     try:
         done = subprocess.run(
-            [program, *command[1:]],
+            [program, *command[1:], *identity.options],
             check=False,
             stdin=subprocess.DEVNULL,
             capture_output=True,

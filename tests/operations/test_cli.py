@@ -85,6 +85,13 @@ def test_values_of_examples_stop_up_in_an_account_but_not_in_the_sandbox(
     assert no_engine == ["find"]
 
 
+def test_down_in_an_account_needs_no_valid_stack_file(clone: Path, mullion: Run, no_engine: list[str]) -> None:
+    target.remember("small", Target("aws", "111122223333", "eu-west-1"))
+    (clone / "stacks" / "Pulumi.small.yaml").write_text("config: [")
+    result = mullion("down", "small", "--yes")
+    assert no_engine == ["find"], result.stderr
+
+
 @pytest.mark.parametrize(
     ("built_in", "words"),
     [

@@ -3,18 +3,20 @@
 import json
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from components.catalogue.account_limits import ADDRESSES, SSD, VCPUS
-from operations.clouds import account_state
+from operations.clouds import account_state, cloud_tables
 from operations.clouds.account_limits import account_limits
 from operations.clouds.account_state import Quota
+from operations.clouds.identity import Identity, of_stack
 from operations.commands import account_check
 from operations.console.exits import Exit, Stop
-from operations.stacks import target
+from operations.stacks import account, stack_files, target
 from sandbox.cloud_state import CloudState
 from tests.components.recorded_wiring import plan
 
@@ -47,6 +49,9 @@ ANSWERS: dict[str, Any] = {
 }
 """By words of the command: what it prints."""
 
+PROJECT = Identity(("--project", "our-project"), "our-project")
+ANOTHER = "22222222-0000-4000-8000-000000000000"
+
 FOUND = {
     "aws": {VCPUS: Quota(32, None), ADDRESSES: Quota(5, None)},
     "azure": {VCPUS: Quota(20, 4), ADDRESSES: Quota(20, 1)},
@@ -71,7 +76,10 @@ def answer(patch: pytest.MonkeyPatch, answers: Mapping[str, Any]) -> list[str]:
 @pytest.mark.parametrize("cloud", FOUND)
 def test_limits_are_read_as_the_command_line_prints_them(cloud: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = answer(monkeypatch, ANSWERS)
-    assert account_state.quotas(plan(f"{cloud}-prod"), REGIONS[cloud], "our-project") == FOUND[cloud]
+    assert (
+        account_state.quotas(plan(f"{cloud}-prod"), REGIONS[cloud], PROJECT if cloud == "gcp" else Identity())
+        == FOUND[cloud]
+    )
     assert all(REGIONS[cloud] in command for command in asked)
 
 
@@ -80,17 +88,91 @@ def test_a_command_line_that_fails_or_prints_another_form_gives_no_limit(
     cloud: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer(monkeypatch, {})
-    assert account_state.quotas(plan(f"{cloud}-prod"), REGIONS[cloud], "our-project") == {}
+    assert account_state.quotas(plan(f"{cloud}-prod"), REGIONS[cloud], PROJECT if cloud == "gcp" else Identity()) == {}
     answer(monkeypatch, {words: {"message": "denied"} for words in ANSWERS})
-    assert account_state.quotas(plan(f"{cloud}-prod"), REGIONS[cloud], "our-project") == {}
-    assert account_state.disabled(cloud, "our-project") == []
+    assert account_state.quotas(plan(f"{cloud}-prod"), REGIONS[cloud], PROJECT if cloud == "gcp" else Identity()) == {}
+    assert account_state.disabled(cloud, PROJECT) == []
 
 
 def test_a_service_that_is_not_enabled_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     answer(monkeypatch, ANSWERS)
-    assert account_state.disabled("azure") == ["az provider register --namespace Microsoft.KeyVault"]
-    assert account_state.disabled("gcp", "our-project") == ["gcloud services enable secretmanager.googleapis.com"]
-    assert account_state.disabled("aws") == []
+    azure = "az provider register --namespace Microsoft.KeyVault"
+    assert account_state.disabled("azure", Identity()) == [azure]
+    chosen = of_stack("azure", {"azure-native:subscriptionId": ANOTHER})
+    assert account_state.disabled("azure", chosen) == [f"{azure} --subscription {ANOTHER}"]
+    gcp = "gcloud services enable secretmanager.googleapis.com --project our-project"
+    assert account_state.disabled("gcp", PROJECT) == [gcp]
+    assert account_state.disabled("aws", Identity()) == []
+
+
+def test_an_older_project_has_cloud_storage_under_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [*account_state.SERVICES["gcp"].needed[:-1], "storage-api.googleapis.com"]
+    answer(monkeypatch, {"services list": [{"config": {"name": name}} for name in names]})
+    assert account_state.disabled("gcp", PROJECT) == []
+
+
+@pytest.mark.parametrize(
+    ("cloud", "config", "options"),
+    [
+        ("aws", {"aws:profile": "team"}, "--profile team"),
+        ("azure", {"azure-native:subscriptionId": ANOTHER}, f"--subscription {ANOTHER}"),
+        ("gcp", {"gcp:project": "our-project"}, "--project our-project"),
+    ],
+)
+def test_the_account_that_the_stack_file_names_is_asked(
+    cloud: str, config: dict[str, str], options: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = answer(monkeypatch, ANSWERS)
+    account_state.quotas(plan(f"{cloud}-prod"), REGIONS[cloud], of_stack(cloud, config))
+    assert asked and all(options in command for command in asked)
+
+
+def test_the_subscription_of_the_environment_is_asked_unless_the_stack_file_names_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ARM_SUBSCRIPTION_ID", ANOTHER)
+    assert of_stack("azure", {}) == Identity(("--subscription", ANOTHER), ANOTHER)
+    assert of_stack("azure", {"azure-native:subscriptionId": "11-22"}).account == "11-22"
+
+
+def test_the_account_shown_is_that_of_the_stack_file_and_none_if_it_may_be_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answer(monkeypatch, {"account show": {"id": "default"}, "get-caller-identity": {"Account": "111122223333"}})
+    chosen = of_stack("azure", {"azure-native:subscriptionId": ANOTHER})
+    assert account.account(cloud_tables.AZURE, chosen) == ANOTHER
+    assert account.account(cloud_tables.AZURE, Identity()) == "default"
+    assert account.account(cloud_tables.AWS, Identity()) == "111122223333"
+    assert account.account(cloud_tables.AWS, of_stack("aws", {"aws:assumeRoles": [{"roleArn": "x"}]})) == ""
+
+
+@pytest.mark.parametrize(
+    ("config", "acknowledge", "refused"),
+    [
+        ({}, {}, True),
+        ({}, {"account-limits": "more are on their way"}, False),
+        ({"aws:assumeRoles": [{"roleArn": "arn:aws:iam::111122223333:role/build"}]}, {}, False),
+        ({"aws:accessKey": {"secure": "v1:xx"}}, {}, False),
+    ],
+    ids=["plain", "acknowledged", "role", "key"],
+)
+def test_short_limits_are_a_warning_if_acknowledged_or_of_an_account_that_may_be_another(
+    config: dict[str, Any],
+    acknowledge: dict[str, str],
+    refused: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answer(monkeypatch, {"L-1216C47A": {"Quota": {"Value": 1.0}}})
+    monkeypatch.setattr(stack_files, "config", lambda _: config)
+    planned = plan("aws-prod")
+    planned = replace(planned, spec=planned.spec.model_copy(update={"acknowledge": acknowledge}))
+    if refused:
+        with pytest.raises(Stop, match=r"acknowledge: \{account-limits: WHY\}"):
+            account_check.refuse_short("mine", planned, "eu-west-1", sandbox=False, built=False)
+        return
+    account_check.refuse_short("mine", planned, "eu-west-1", sandbox=False, built=False)
+    assert "warning: vCPU: the cluster takes" in capsys.readouterr().err
 
 
 def test_a_limit_counts_what_others_use_until_the_cluster_is_built() -> None:

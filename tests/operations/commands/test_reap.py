@@ -1,10 +1,12 @@
 """`mullion reap`: which clusters are kept and removed."""
 
 import json
+import subprocess
 from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -153,12 +155,40 @@ def test_reap_leaves_a_cluster_of_another_account(
         return "2 deleted in 1.0 s"
 
     monkeypatch.setattr(removal, "by_state", by_state)
-    monkeypatch.setattr(account, "account", lambda cloud: here)
+    monkeypatch.setattr(account, "account", lambda *_: here)
     result = mullion("reap", "--yes")
     assert ("2 deleted" in result.stdout, result.exit_code == Exit.OK) == (gone, gone)
     if not gone:
         assert "team is in account 111122223333, and this environment leads to" in result.stdout
     assert "aws resourcegroupstaggingapi get-resources --tag-filters Key=mullion:cluster" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("settings", "gone"),
+    [({"profile": "team"}, True), ({"profile": "other"}, False), ({"assumeRoles": '[{"roleArn": "r"}]'}, True)],
+)
+def test_reap_compares_the_account_of_the_profile_that_the_state_names(
+    settings: dict[str, str], gone: bool, backend: dict[str, str], mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = deployment(expires="1h")
+    state["resources"].append({"type": "pulumi:providers:aws", "urn": "urn:pulumi:ci::mullion::p", "inputs": settings})
+    backend["team"] = json.dumps({"deployment": state})
+    accounts = {"team": "111122223333"}
+
+    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        profile = command[command.index("--profile") + 1] if "--profile" in command else ""
+        return subprocess.CompletedProcess(command, 0, json.dumps({"Account": accounts.get(profile, "444455556666")}))
+
+    def by_state(name: str, place: Target, refuse: Callable[[dict[str, Any]], None]) -> str:
+        refuse(state)
+        return "2 deleted in 1.0 s"
+
+    monkeypatch.setattr(removal, "by_state", by_state)
+    monkeypatch.setattr(account.shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(account, "subprocess", SimpleNamespace(run=run, DEVNULL=0, SubprocessError=OSError))
+    result = mullion("reap", "--yes")
+    assert ("2 deleted" in result.stdout) == gone
+    assert ("its account is not compared" in result.stderr) == ("assumeRoles" in settings)
 
 
 def test_a_stack_file_of_a_run_that_built_nothing_goes_after_its_expiry(

@@ -28,6 +28,12 @@ CASES = (
     Case("not-built-spot", web(spot=True), "pools.web.spot", web(spot=False)),
     Case(
         "acknowledge-unknown",
+        {"acknowledge": {"account-limit": "x"}},
+        "acknowledge.account-limit",
+        {"acknowledge": {"account-limits": "x"}},
+    ),
+    Case(
+        "acknowledge-unknown",
         {"acknowledge": {"no-linux-workers": "x"}},
         "acknowledge.no-linux-workers",
         {"acknowledge": {"no-linux-worker": "x"}},

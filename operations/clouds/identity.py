@@ -1,0 +1,56 @@
+"""Which account a stack's provider uses, for questions to the cloud's command line."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The account and credentials of a provider, as far as its settings name them."""
+
+    options: tuple[str, ...] = ()
+    """Options that lead the command line to the provider's account."""
+    account: str = ""
+    """Subscription or project that the settings name; empty if only the command line knows."""
+    certain: bool = True
+    """False if the provider may use other credentials, and so another account, than the command line."""
+
+
+_OWN_CREDENTIALS = {
+    "aws": ("accessKey", "assumeRole", "sharedConfigFiles", "sharedCredentialsFiles", "endpoints"),
+    "azure-native": ("clientId", "useMsi", "useOidc", "useDefaultAzureCredential"),
+}
+"""First letters of settings that choose credentials which the command line does not use (the providers' schemas)."""
+
+_OWN_VARIABLES = ("ARM_CLIENT_ID", "ARM_USE_MSI", "ARM_USE_OIDC")
+"""Variables that do the same for azure-native."""
+
+
+def of_provider(package: str, settings: Mapping[str, Any]) -> Identity:
+    """Return the identity of a provider: aws, azure-native or gcp. settings: by names such as profile."""
+    own = any(key.startswith(_OWN_CREDENTIALS.get(package, ())) for key, value in settings.items() if value)
+    if package == "aws":
+        profile = _text(settings, "profile")
+        return Identity(("--profile", profile) if profile else (), "", certain=not own)
+    if package == "gcp":
+        project = _text(settings, "project")
+        return Identity(("--project", project) if project else (), project)
+    subscription = (_text(settings, "subscriptionId") or os.environ.get("ARM_SUBSCRIPTION_ID", "")).lower()
+    if subscription:
+        return Identity(("--subscription", subscription), subscription)
+    return Identity(certain=not own and not any(os.environ.get(name) for name in _OWN_VARIABLES))
+
+
+def of_stack(cloud: str, config: Mapping[str, Any]) -> Identity:
+    """Return the identity that a stack's configuration chooses. config: by full key, such as aws:profile."""
+    package = "azure-native" if cloud == "azure" else cloud
+    settings = {key.partition(":")[2]: value for key, value in config.items() if key.startswith(f"{package}:")}
+    return of_provider(package, settings)
+
+
+def _text(settings: Mapping[str, Any], name: str) -> str:
+    """Return a setting; empty if it is missing or encrypted."""
+    value = settings.get(name)
+    return value if isinstance(value, str) else ""
