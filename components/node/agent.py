@@ -93,6 +93,7 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
             "find": [*_CRICTL, "ps", "--quiet", "--state", "Running", "--name", "^etcd$"],
             "etcdctl": [*_CRICTL, "exec", "CONTAINER", *_ETCD],
             "quota": etcd.quota(kubeadm.cluster_configuration(role)),
+            "least": etcd.least(role),
         },
         "snapshots": {**SNAPSHOTS, "file": _SNAPSHOT},
         "certificates": {

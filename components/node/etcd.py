@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from components import releases
 from components.node.role import Role
 
 _NAME = "quota-backend-bytes"
@@ -12,6 +13,16 @@ DEFAULT = 2 << 30
 ARGUMENTS = {_NAME: str(QUOTA)}
 DATA = "/var/lib/etcd"
 """Folder of etcd's data, kubeadm's default. Snapshots, restores and repeated tries of kubeadm use it too."""
+
+LEAST = "3.5.26"
+"""Oldest etcd whose members may become 3.6, which kubeadm brings from 1.34 on. Older ones can keep removed members in
+the file that 3.6 reads (https://etcd.io/blog/2025/zombie_members_upgrade).
+"""
+
+
+def least(role: Role) -> str:
+    """Return the oldest version that members have to have before the upgrade to this Kubernetes; "" for any."""
+    return LEAST if releases.within(role.release.minor, "1.34", "") else ""
 
 
 def image(role: Role) -> dict[str, str]:

@@ -23,6 +23,8 @@ tolerationSeconds of node.kubernetes.io/unreachable, plugin DefaultTolerationSec
 """
 WATCHED_SECONDS = 60.0
 """Time for which the status must stay Unknown while this drain watches, because clocks of machines may differ."""
+MARGIN_SECONDS = 10.0
+"""Time beyond WATCHED_SECONDS that a shorter drain gets for a node that has been Unknown for DEAD_SECONDS."""
 DONE = ("Succeeded", "Failed")
 """Phases of completed pods."""
 MIRROR = "kubernetes.io/config.mirror"
@@ -51,9 +53,10 @@ async def drain(api: KubernetesApi, node: str, seconds: float, *, patient: bool 
             left = f"the API does not list them ({error})"
         if not left:
             return f"{len(evicted)} pods were evicted"
-        if time.monotonic() >= begin + seconds:
-            raise Undrained(f"pods remain on node {node} after {seconds:.0f} s: {left}")
-        await asyncio.sleep(min(POLL_SECONDS, max(0.0, begin + seconds - time.monotonic())))
+        end = max(begin + seconds, unknown.watched)
+        if time.monotonic() >= end:
+            raise Undrained(f"pods remain on node {node} after {end - begin:.0f} s: {left}")
+        await asyncio.sleep(min(POLL_SECONDS, max(0.0, end - time.monotonic())))
 
 
 async def drain_or_stop(api: KubernetesApi, node: str, seconds: float, *, patient: bool = False) -> str:
@@ -96,6 +99,8 @@ class _Unknown:
     def __init__(self, api: KubernetesApi, node: str) -> None:
         self._api, self._node = api, node
         self._since: float | None = None
+        self.watched = 0.0
+        """Moment (monotonic) until which a drain has to watch to tell that the kubelet is away; 0 if it is not."""
 
     async def long(self) -> bool:
         """Read the Node and return whether its pods need not be waited for."""
@@ -105,12 +110,14 @@ class _Unknown:
             each["lastTransitionTime"] for each in conditions if each["type"] == "Ready" and each["status"] == "Unknown"
         ]
         if not changed:
-            self._since = None
+            self._since, self.watched = None, 0.0
             return False
         now = time.monotonic()
         self._since = now if self._since is None else self._since
         age = datetime.now(timezone.utc) - datetime.fromisoformat(changed[0].replace("Z", "+00:00"))
-        return age.total_seconds() >= DEAD_SECONDS and now - self._since >= WATCHED_SECONDS
+        old = age.total_seconds() >= DEAD_SECONDS
+        self.watched = self._since + WATCHED_SECONDS + MARGIN_SECONDS if old else 0.0
+        return old and now - self._since >= WATCHED_SECONDS
 
 
 async def _evicted(api: KubernetesApi, node: str, evicted: set[str]) -> str:

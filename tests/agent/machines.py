@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from components.node import agent, kubeadm
+from components.node.etcd import LEAST
 from components.rollout import signed_documents
 from tests.agent.cluster import Cluster
 from tests.agent.conftest import KEY
@@ -65,6 +66,8 @@ class ControlPlanes:
         """Service-account keys, newest first."""
         self.broken = ""
         """Digest of a configuration with which the executor fails."""
+        self.etcd = dict.fromkeys(self.told_as, LEAST)
+        """Version of each member of etcd."""
         facts = template.told["facts"]
         self.machines = {name: Machine(self, name, folder / name, facts) for name in self.told_as}
         self.first = bundle("1.36.3", "first")
@@ -204,6 +207,7 @@ class Machine:
         planned = json.loads((self.root / "opt/mullion/current/plan.json").read_text())
         rings = {name: {**CONFIG[name], "secret": "pki"} for name in ("encryption", "service_account")}
         told = {**CONFIG, "digest": planned["digest"], **rings}
+        told["etcd"] = {**CONFIG["etcd"], "least": LEAST}
         self.file(agent.CONFIG).write_text(json.dumps(told))
         failed = planned["digest"] == self.planes.broken or self.planes.cluster is None  # kubeadm calls the API
         self.starts += 1
@@ -229,6 +233,9 @@ class Machine:
         elif "snapshot save" in words:
             self.file("/var/lib/etcd/mullion.snapshot").write_bytes(WHOLE)
             self.planes.did(f"{self.name} snapshot")
+        elif "endpoint status" in words:
+            members = self.planes.etcd.items()
+            said = json.dumps([{"Endpoint": name, "Status": {"version": version}} for name, version in members])
         elif "kubeadm upgrade" in words:
             self.serve_version()
             if "apply" in argv:

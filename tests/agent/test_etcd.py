@@ -10,7 +10,7 @@ import pytest
 from components.node import agent
 from tests.agent.cluster import Cluster
 from tests.cloud_init.linux import Programs
-from tools.golden.samples import content, plan
+from tools.golden.samples import PATCHES, content, plan
 
 GONE = 0xBF9071F4639C75CC
 CRICTL = "/usr/local/bin/crictl --runtime-endpoint unix:///run/containerd/containerd.sock"
@@ -131,3 +131,34 @@ def test_the_plans_etcdctl_uses_tls_with_a_client_certificate() -> None:
     assert words[words.index("--endpoints") + 1] == "https://127.0.0.1:2379"
     assert words[words.index("--cert") + 1].endswith("healthcheck-client.crt")
     assert agent.CONFIG == "/etc/mullion/agent.json"
+
+
+@pytest.mark.parametrize(
+    ("versions", "code", "why"),
+    [
+        (("3.5.27", "3.5.26"), 0, ""),
+        (("3.6.5", "3.5.27"), 0, ""),
+        (("3.5.27", "3.5.24"), 0, "etcd has to be 3.5.26 or newer on every machine (https://b:2379 has 3.5.24)"),
+        (("3.5.27",), 1, "a member of etcd does not answer"),
+    ],
+    ids=["new enough", "one is upgraded", "one is older", "one does not answer"],
+)
+def test_kubeadm_brings_etcd_3_6_only_to_members_that_repair_their_list(
+    module: Callable[[str], ModuleType],
+    run: Any,
+    programs: Programs,
+    versions: tuple[str, ...],
+    code: int,
+    why: str,
+) -> None:
+    """An older etcd keeps removed members in the file, and 3.6 takes them for members."""
+    shown = [
+        {"Endpoint": f"https://{name}:2379", "Status": {"version": version}}
+        for name, version in zip("ab", versions, strict=False)
+    ]
+    programs.answers |= {f"{CRICTL} ps": (0, "c0ffee\n"), f"{CRICTL} exec": (code, json.dumps(shown))}
+    told = content(plan(None, kubernetes=PATCHES["1.34"]), "agent-config")
+    assert module("etcd").outdated(run, told).startswith(why)
+    assert bool(module("etcd").outdated(run, told)) == bool(why)
+    before = content(plan(None, kubernetes=PATCHES["1.33"]), "agent-config")
+    assert module("etcd").outdated(run, before) == ""

@@ -30,6 +30,14 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "certificates, and kubeadm is at work": ({"holder": "a", "turn": NOTE, "renewal": True}, "watch"),
     "certificates that end within days, and no API": ({"urgent": True, "holder": "?", "unhealthy": "no API"}, "renew"),
     "ended certificates, and kubeadm is at work": ({"holder": "a", "turn": NOTE, "urgent": True}, "watch"),
+    "ended certificates, and kubeadm fails": (
+        {"holder": "a", "turn": NOTE, "urgent": True, "ended": True, "trouble": "kubeadm-upgrade"},
+        "renew",
+    ),
+    "certificates that end within days, and kubeadm fails": (
+        {"holder": "a", "turn": NOTE, "urgent": True, "trouble": "kubeadm-upgrade"},
+        "watch",
+    ),
     "a newer key, in its turn": ({"holder": "a", "turn": NOTE | {"started": False}, "rekey": True}, "rekey"),
     "not started": ({"holder": "a", "turn": NOTE | {"started": False}}, "start"),
     "under way": ({"holder": "a", "turn": NOTE}, "watch"),
@@ -121,6 +129,14 @@ def test_a_failure_on_one_machine_stops_the_others_until_a_newer_pointer(planes:
     digest = planes.point(3, "1.36.3", "third")
     planes.rounds()
     assert planes.reached(digest, "third")
+
+
+def test_kubeadm_does_not_begin_while_a_member_of_etcd_is_too_old(planes: ControlPlanes) -> None:
+    planes.etcd["control-plane-1"] = "3.5.24"
+    planes.point(2, "1.37.1", "second")
+    with pytest.raises(Exception, match=r"control-plane-1 has 3\.5\.24"):
+        planes.rounds()
+    assert planes.log == ["control-plane-0 snapshot", "control-plane-0 runs"]
 
 
 def test_no_machine_begins_while_another_is_not_ready(planes: ControlPlanes) -> None:

@@ -39,6 +39,12 @@ def urgent(run: Run, configuration: Configuration, me: str) -> bool:
     return any(each and soon(*each, URGENT_SHARE, days) for each in found)
 
 
+def ended(run: Run, configuration: Configuration) -> bool:
+    """Return whether one of this machine's certificates has ended."""
+    found = [dates(run, str(run.path(each))) for each in configuration["certificates"]["files"]]
+    return any(each and each[1] <= time.time() for each in found)
+
+
 def soon(begin: float, end: float, share: float, days: float) -> bool:
     """Return whether it is in the last part of its validity, with less than so many days left."""
     return end - time.time() < min((end - begin) / share, days * DAY)

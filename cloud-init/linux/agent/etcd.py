@@ -40,6 +40,32 @@ def leave(run: Run, told: Configuration, name: str) -> None:
         say(f"etcd member {each['ID']:x} of {name} is removed: its machine is deleted")
 
 
+def outdated(run: Run, told: Configuration) -> str:
+    """Return why etcd cannot go on to the planned Kubernetes' version; empty if it can.
+
+    Every member must answer and have at least the plan's oldest version.
+    """
+    least: str = told["etcd"]["least"]
+    if not least:
+        return ""
+    ended = etcdctl(run, told, "endpoint", "status", "--cluster", "--write-out", "json", check=False)
+    if ended.returncode:
+        return "a member of etcd does not answer, and all have to before etcd's next minor version"
+    old = {each["Endpoint"]: each["Status"]["version"] for each in json.loads(ended.stdout)}
+    behind = [f"{where} has {have}" for where, have in sorted(old.items()) if numbers(have) < numbers(least)]
+    if not behind:
+        return ""
+    return (
+        f"etcd has to be {least} or newer on every machine ({', '.join(behind)}), else removed members come back: "
+        "write the Kubernetes version that the cluster has, run `mullion up`, then go on to the next one"
+    )
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return a version of etcd as numbers, without a suffix such as -rc.0."""
+    return tuple(map(int, version.partition("-")[0].split(".")))
+
+
 def reconcile(seen: Seen) -> None:
     """Remove members whose machines the cloud has deleted, before their successors join.
 

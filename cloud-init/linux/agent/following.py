@@ -36,8 +36,8 @@ class Following:
         self.told: Configuration = {}
         self.controllers: dict[str, str] = {}
         """Addresses of control-plane members by name."""
-        self.renewal: tuple[bool, bool, float] = (False, False, 0.0)
-        """Whether certificates are due, and urgently so, and until when this result is valid."""
+        self.renewal: tuple[tuple[bool, bool, bool], float] = ((False, False, False), 0.0)
+        """Whether certificates are due, urgently so, and have ended, and until when this result is valid."""
         self.held: dict[str, keys.Held] = {}
         """This machine's keys by ring; empty before they were read."""
         self.home = run.path(str(loader.HOME))
@@ -71,7 +71,7 @@ class Following:
             turn = None
         changed = self.pointer is not None and self.pointer["sha256"] != current
         applied = stamp(self.run) in ("", self.told["digest"])
-        (renewal, urgent), rekey = self.expiring(), bool(self.keys_due())
+        (renewal, urgent, over), rekey = self.expiring(), bool(self.keys_due())
         ended = result.get("bundle") == current and (turn or {}).get("before") != result.get("started")
         failed = ended and result.get("state") == "failed"
         trouble = f"{result.get('step')}: {result.get('message')}" if failed else ""
@@ -82,6 +82,7 @@ class Following:
             applied=applied,
             renewal=renewal,
             urgent=urgent,
+            ended=over,
             rekey=rekey,
             holder=holder,
             turn=turn,
@@ -126,12 +127,13 @@ class Following:
         have = self.run.remember().get("kubernetes")
         return hop(have, self.pointer["kubernetes"]) if have else ""
 
-    def expiring(self) -> tuple[bool, bool]:
-        """Return whether this machine's certificates are due, and urgently so; checked once an hour."""
-        if time.monotonic() >= self.renewal[2]:
-            found = certificates.due(self.run, self.told), certificates.urgent(self.run, self.told, self.me)
-            self.renewal = (*found, time.monotonic() + 3600)
-        return self.renewal[:2]
+    def expiring(self) -> tuple[bool, bool, bool]:
+        """Return whether this machine's certificates are due, urgently so, and have ended; checked once an hour."""
+        if time.monotonic() >= self.renewal[1]:
+            due, over = certificates.due(self.run, self.told), certificates.ended(self.run, self.told)
+            found = due, certificates.urgent(self.run, self.told, self.me), over
+            self.renewal = (found, time.monotonic() + 3600)
+        return self.renewal[0]
 
     def look_at_keys(self) -> None:
         """Read this machine's keys."""
@@ -186,7 +188,7 @@ class Following:
     def renew(self) -> None:
         """Renew the certificates; the executor then runs and finds nothing to set."""
         certificates.renew(self.run, self.told)
-        self.renewal = (False, False, 0.0)
+        self.renewal = ((False, False, False), 0.0)
 
     def rekey(self) -> None:
         """Change the API server's keys; the executor then runs and finds nothing to set."""
@@ -200,6 +202,6 @@ class Following:
 
     def give(self) -> None:
         """End the turn."""
-        self.renewal = (False, False, 0.0)  # checked again in the next round
+        self.renewal = ((False, False, False), 0.0)  # checked again in the next round
         if self.memory and self.memory.write(turn=""):
             self.run.path(TURN).unlink()

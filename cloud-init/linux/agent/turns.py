@@ -19,6 +19,8 @@ class Sight(NamedTuple):
     """A certificate ends soon."""
     urgent: bool = False
     """A certificate ends within days, or has ended."""
+    ended: bool = False
+    """A certificate has ended."""
     rekey: bool = False
     """The API server needs other keys, or the same keys in another order."""
     holder: str = ""
@@ -37,9 +39,10 @@ def decide(sight: Sight) -> tuple[Action, str]:
     """Return the next action and the reason.
 
     An urgent renewal waits for no turn: another machine that is down for months gives none, and without certificates
-    etcd and API servers of all machines stop.
+    etcd and API servers of all machines stop. kubeadm renews them in an upgrade, but once they have ended it fails, as
+    on a machine that was switched off in the middle of its turn.
     """
-    if sight.urgent and not (sight.turn or {}).get("started"):
+    if sight.urgent and (not (sight.turn or {}).get("started") or (sight.ended and sight.trouble)):
         return "renew", ""
     if sight.holder == sight.me:
         return in_turn(sight)

@@ -13,7 +13,7 @@ from report import say
 from run import Run
 from writing import write_whole
 
-from agent import configuration, signing
+from agent import configuration, etcd, signing
 from agent.api import Api, Refused, Unreachable, from_kubeconfig
 from agent.memory import Memory, keep
 
@@ -68,6 +68,8 @@ def upgrade(run: Run) -> str:
     chosen = commands(told["digest"], stamp(run), memory.values.get("applied", ""))
     if chosen is None:
         return "nothing"
+    if chosen == "apply" and (why := etcd.outdated(run, told)):
+        raise Failure("command-failed", why)
     for argv in told["upgrade"][chosen]:
         run.command(*argv)
     # kubeadm has restarted the API server, renewed the administrator's certificate, and bound automatic approvals again

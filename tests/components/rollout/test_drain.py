@@ -185,6 +185,12 @@ def test_drain_does_not_wait_for_pods_of_a_node_whose_kubelet_is_away(refused: i
     assert ("evict", "a") in api.asked
 
 
+def test_a_drain_shorter_than_the_watch_also_ends_for_a_node_whose_kubelet_is_away() -> None:
+    api = Api(pod("a"))
+    api.pods, api.ready = Stubborn(api.pods), "Unknown"
+    assert "its kubelet is away" in run(api, 0.001)
+
+
 @pytest.mark.parametrize(("ready", "minutes"), [("Unknown", 1), ("False", 6)])
 def test_drain_waits_for_pods_of_a_node_that_is_away_for_a_minute_or_has_a_kubelet(ready: str, minutes: int) -> None:
     api = Api(pod("a"))
