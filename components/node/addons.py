@@ -116,11 +116,6 @@ def pod_security(role: Role) -> list[Manifest]:
     return manifests
 
 
-def coredns(role: Role) -> list[Manifest]:
-    """Return the disruption budget of CoreDNS; empty before Kubernetes 1.21, which has no policy/v1."""
-    return _manifests("coredns.yaml") if releases.within(role.release.minor, "1.21", "") else []
-
-
 def metrics_server(role: Role) -> list[Manifest]:
     """Return metrics-server in the version for the minor; empty unless the spec has addons.metrics_server."""
     if not role.spec.addons.metrics_server:
@@ -141,7 +136,6 @@ ADDONS: dict[str, Callable[[Role], list[Manifest]]] = {
     "runtime-classes": runtime_classes,
     "pod-security": pod_security,
     "sign-in": sign_in.bindings,
-    "coredns": coredns,
     "metrics-server": metrics_server,
 }
 

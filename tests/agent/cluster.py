@@ -12,6 +12,7 @@ KINDS = {
     "/api/v1/namespaces/kube-system/configmaps": ("v1", "ConfigMap"),
     "/api/v1/namespaces/kube-system/pods": ("v1", "Pod"),
     "/apis/apps/v1/namespaces/kube-system/deployments": ("apps/v1", "Deployment"),
+    "/apis/policy/v1/namespaces/kube-system/poddisruptionbudgets": ("policy/v1", "PodDisruptionBudget"),
     "/api/v1/secrets": ("v1", "Secret"),
     "/api/v1/namespaces/default/secrets": ("v1", "Secret"),
     "/api/v1/namespaces/kube-system/secrets": ("v1", "Secret"),

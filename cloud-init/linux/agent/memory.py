@@ -5,6 +5,8 @@ pointer, members   serials of the last accepted documents; older ones are refuse
 turn               name of the machine whose turn it is; empty if none
 applied            digest of the ClusterConfiguration that kubeadm applied last
 key.*, signer.*, rewritten   keys of API servers: agent/keys.py
+dns.replicas       number of replicas of CoreDNS that the agent set last
+dns.moved          moment (seconds since 1970) of the deletion of a pod of CoreDNS, until pods run on two Nodes
 left.*             by Node name: providerID of the machine whose member was removed from etcd last
 
 mullion-machines: agent/machines.py. mullion-revoked: agent/revocations.py.
