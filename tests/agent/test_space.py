@@ -190,6 +190,18 @@ def test_a_member_with_space_is_defragmented_once_an_hour_at_most(rounds: Rounds
     assert etcd.calls == ["c defrag"] * 2
 
 
+def test_a_machine_whose_etcd_starts_reports_no_error(
+    module: Callable[[str], ModuleType], run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = module("space")
+
+    def etcdctl(*_: Any, **__: Any) -> Any:
+        raise space.Failure("command-failed", "no container of etcd runs on this machine")
+
+    monkeypatch.setattr(space, "etcdctl", etcdctl)
+    assert space.Space().reconcile(run, {"etcd": {"quota": QUOTA}}) == {}
+
+
 def test_another_alarm_is_reported_and_never_disarmed(rounds: Rounds) -> None:
     """`etcdctl alarm disarm` ends all alarms, and a corrupt member would serve wrong objects."""
     etcd = Etcd(c=(400, 1))

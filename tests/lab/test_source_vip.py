@@ -6,7 +6,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from sandbox.boot.windows.winpwsh import new_machine
+from lab.hns.service import BUILDS, Service
+from sandbox.boot.windows.winpwsh import networking, new_machine
 from tests.cloud_init.cloud import serving
 from tests.conformance import on_windows
 from tests.conformance.case import read
@@ -77,9 +78,10 @@ def test_ops_04_srv_11_the_reservations_of_the_real_host_local_over_runs_boots_a
         place.symlink_to(program("host-local", "windows"))
         driver = Driver(machine)
         failures: dict[str, list[str]] = {}
-        for number, (name, (runs, kept)) in enumerate(LIVES.items()):
-            plan = _plan(HERE, _pod(HERE))
-            case = read(name, {"systems": ["windows"], "plan": plan, "runs": runs, "end": {"only": kept}})
-            failures[name] = on_windows.play(case, driver, downloads, cloud, number)
-        driver.kill()
+        with networking(machine, Service(BUILDS["windows-2019"], {"Ethernet": "10.20.1.4"})):
+            for number, (name, (runs, kept)) in enumerate(LIVES.items()):
+                plan = _plan(HERE, _pod(HERE))
+                case = read(name, {"systems": ["windows"], "plan": plan, "runs": runs, "end": {"only": kept}})
+                failures[name] = on_windows.play(case, driver, downloads, cloud, number)
+            driver.kill()
     assert {name: problems for name, problems in failures.items() if problems} == {}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from failure import Failure
 from report import say
 from run import Run
 
@@ -101,11 +102,14 @@ class Space:
     def reconcile(self, run: Run, told: Configuration) -> dict[str, Any]:
         """Act if this machine is next; return values for the status record.
 
-        percent: of the quota in use, in steps of 5; 0 without a quota. Raise RuntimeError if etcd is nearly full, has
-        another alarm, or cannot be defragmented.
+        percent: of the quota in use, in steps of 5; 0 without a quota. Empty while etcd does not answer. Raise
+        RuntimeError if etcd is nearly full, has another alarm, or cannot be defragmented.
         """
         quota: int = told["etcd"]["quota"]
-        raised = alarms(run, told)
+        try:
+            raised = alarms(run, told)
+        except Failure:
+            return {}  # it starts, or is dead: then this machine's API server is not ready and says so
         if others := sorted(raised - {NOSPACE}):
             names = ", ".join(ALARMS.get(each, str(each)) for each in others)
             raise RuntimeError(
