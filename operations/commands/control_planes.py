@@ -44,13 +44,19 @@ def replace(name: str, machine: str, *, sandbox: bool, yes: bool) -> None:
             f"{machine} is the whole control plane of {name}; "
             f"`{target.command('restore', name)}` replaces it from a snapshot",
         )
-    reports = wait.watch(name, 0, control_plane=True)
-    others = [report for report in reports if report.expected.name != machine]
-    if missing := wait.problems(others):
-        head = "the rest of the control plane must be ready, else etcd would lose its quorum:"
-        raise Stop(Exit.REFUSED, "\n".join([head, *missing]))
+    _refuse_unready([each for each in wait.watch(name, 0, control_plane=True) if each.expected.name != machine])
     up_and_down.up(name, sandbox=sandbox, yes=yes, replaced=lambda resources: _urns(resources, name, [machine]))
     _wait(name)
+
+
+def _refuse_unready(others: list[wait.MachineReport]) -> None:
+    """Raise Stop unless all these machines are ready. Errors of their agents are printed: a lost machine makes some."""
+    agents = [each for each in others if each.problem.startswith(wait.OF_AGENT)]
+    for line in wait.problems(agents):
+        print(f"warning: {line}", file=sys.stderr)
+    if missing := wait.problems(each for each in others if each not in agents):
+        head = "the rest of the control plane must be ready, else etcd would lose its quorum:"
+        raise Stop(Exit.REFUSED, "\n".join([head, *missing]))
 
 
 @dataclass(frozen=True)

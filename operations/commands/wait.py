@@ -30,6 +30,8 @@ from operations.stacks import boot_site, stack_files, target
 
 POLL_SECONDS = 10.0
 """Seconds between two looks."""
+OF_AGENT = "its agent reports"
+"""Beginning of the problem of a machine that is ready, but whose agent has errors."""
 
 Record = Mapping[str, Any]
 """A machine's status record."""
@@ -185,12 +187,12 @@ def judge(machine: ExpectedMachine, record: Record, nodes: Nodes) -> MachineRepo
         problem = f"{found}" + (f", {message}" if message else "")
     elif record.get("kubernetes") not in (None, machine.kubernetes):
         problem = f"it runs Kubernetes {plain(record['kubernetes'])}, not {machine.kubernetes}"
-    elif record.get("agent_errors"):
-        problem = f"its agent reports {plain(record['agent_errors'])}"
     elif nodes is not None and node is None:
         problem = "the cluster has no Node of this name"
     elif node is False and "registered" not in machine.enough:
         problem = "its Node is not Ready"
+    elif record.get("agent_errors"):
+        problem = f"{OF_AGENT} {plain(record['agent_errors'])}"
     return MachineReport(machine, record, node, problem)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from operations.commands import control_planes
 from operations.commands.control_planes import SnapshotStore, age
+from operations.commands.wait import ExpectedMachine, MachineReport, judge
 from operations.console.exits import Exit, Stop
 
 NOW = datetime(2026, 11, 21, 12, 30, tzinfo=timezone.utc)
@@ -54,3 +55,16 @@ def test_restore_refuses_a_bucket_without_snapshot_or_founding_record(stored: Sn
     with pytest.raises(Stop, match=says) as stop:
         control_planes._chosen("prod", stored, None)
     assert stop.value.code is Exit.FAILED
+
+
+def test_errors_of_agents_do_not_prevent_the_replacement_of_a_lost_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    def report(name: str, **record: Any) -> MachineReport:
+        machine = ExpectedMachine(name, "i-1", ("ready",), "1.36.4", control_plane=True)
+        return judge(machine, {"state": "ready", "kubernetes": "1.36.4", **record}, {name: True})
+
+    agents = [report("control-plane-0"), report("control-plane-2", agent_errors="etcd: a member does not answer")]
+    control_planes._refuse_unready(agents)
+    assert "warning: control-plane-2: its agent reports etcd: a member does not answer" in capsys.readouterr().err
+    with pytest.raises(Stop, match="lose its quorum:\ncontrol-plane-1: failed") as stop:
+        control_planes._refuse_unready([*agents, report("control-plane-1", state="failed")])
+    assert stop.value.code is Exit.REFUSED

@@ -30,6 +30,7 @@ CASES: list[tuple[str, ExpectedMachine, dict[str, Any], dict[str, bool] | None, 
     ("an older version", WORKER, {**READY, "kubernetes": "1.35.8"}, None, "it runs Kubernetes 1.35.8, not 1.36.4"),
     ("failed, with its number", WORKER, FAILED, None, "failed, E511 runtime-down: no"),
     ("an agent's error", WORKER, {**READY, "agent_errors": "space: full"}, None, "its agent reports space: full"),
+    ("its Node before its agent", WORKER, {**READY, "agent_errors": "x"}, {"web-0": False}, "its Node is not Ready"),
     ("no record", WORKER, {"state": "absent", "message": NO_RECORD}, None, f"absent, {NONE_YET}"),
     ("no access", WORKER, {"state": "absent", "message": "AccessDenied"}, None, "absent, AccessDenied"),
 ]
