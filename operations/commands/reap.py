@@ -51,9 +51,8 @@ def reap(*, sandbox: bool, yes: bool, most: int, form: str) -> None:
         )
     with _alone() if yes else nullcontext():
         found, now = ls.of_sandboxes() if sandbox else ls.of_backend(), expiry.now()
-        verdicts = judged(found.clusters, now, None if yes else most)
+        verdicts = _limited(judged(found.clusters, now), most, _removed if yes else None)
         if yes:
-            verdicts = _carried_out(verdicts, most)
             _forget_unbuilt(found, now)
     print(report(verdicts, found, form, now, dry=not yes, sandbox=sandbox))
     for line in found.unread:
@@ -74,33 +73,30 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def judged(found: list[ClusterFacts], now: datetime, most: int | None) -> list[Verdict]:
-    """Return a verdict for each cluster, the longest expired first; more than `most` are for a later run."""
+def judged(found: list[ClusterFacts], now: datetime) -> list[Verdict]:
+    """Return a verdict for each cluster, KEPT or EXPIRED, the longest expired first."""
     verdicts = [Verdict(each, KEPT if (why := kept(each, now)) else EXPIRED, why) for each in found]
     order = sorted((each for each in verdicts if each.result == EXPIRED), key=lambda each: each.facts.expires or now)
     late = [
         replace(each, why=f"expired {span(now - each.facts.expires)} ago" if each.facts.expires else "")
         for each in order
     ]
-    count = len(late) if most is None else most
-    over = [_later(each, count) for each in late[count:]]
-    return late[:count] + over + [each for each in verdicts if each.result == KEPT]
+    return late + [each for each in verdicts if each.result == KEPT]
 
 
-def _later(verdict: Verdict, most: int) -> Verdict:
-    return replace(verdict, result=LATER, why=f"{verdict.why}; --max {most} is reached")
+def _limited(verdicts: list[Verdict], most: int, remove: Callable[[Verdict], Verdict] | None) -> list[Verdict]:
+    """Remove the expired clusters until `most` are removed: one that cannot be removed takes no other's place.
 
-
-def _carried_out(verdicts: list[Verdict], most: int) -> list[Verdict]:
-    """Remove the expired clusters until `most` are removed: one that cannot be removed takes no other's place."""
+    remove: removes a cluster and returns the verdict; None in a dry run, in which each removal counts as done.
+    """
     done = list[Verdict]()
     for each in verdicts:
         if each.result != EXPIRED:
             done.append(each)
-        elif sum(one.result == REMOVED for one in done) >= most:
-            done.append(_later(each, most))
+        elif sum(one.result in (EXPIRED, REMOVED) for one in done) >= most:
+            done.append(replace(each, result=LATER, why=f"{each.why}; --max {most} is reached"))
         else:
-            done.append(_removed(each))
+            done.append(remove(each) if remove else each)
     return done
 
 

@@ -62,7 +62,7 @@ def _unlink_salt(path: Path) -> None:
         written = yaml.safe_load(path.read_text("utf-8"))
     except (OSError, yaml.YAMLError):
         return
-    if isinstance(written, dict) and written.keys() <= {"encryptionsalt", "encryptedkey", "secretsprovider"}:
+    if isinstance(written, dict) and written.keys() <= {*stack_files.ENCRYPTION}:
         path.unlink(missing_ok=True)
 
 

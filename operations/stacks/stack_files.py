@@ -12,7 +12,9 @@ from operations.console.exits import Exit, Stop
 from operations.stacks import boot_overlay, target
 from operations.stacks.paths import REPOSITORY
 
-_OF_ONE_STACK = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
+ENCRYPTION = ("encryptionsalt", "encryptedkey", "secretsprovider")
+"""Keys of a stack file that the engine writes: how this stack's values are encrypted."""
+_OF_ONE_STACK = re.compile(rf"^({'|'.join(ENCRYPTION)}):.*\n?", re.MULTILINE)
 """Lines by which the engine decrypts the secrets of one stack."""
 
 _FILE = re.compile(r"Pulumi\.(.+)\.yaml")
