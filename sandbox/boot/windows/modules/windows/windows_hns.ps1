@@ -6,7 +6,8 @@ $Hns = "$env:SystemRoot\hns.json"
 $NoHns = @{ cards = @{}; adapters = @(); made = 0 }
 $HnsCache = @{ text = ''; state = $NoHns }
 
-# What the host has of HNS: its own adapters (cards: name and address), those of HNS, and how many networks were made.
+# Return what HNS shows the host. cards: address of each adapter of the machine, by name; adapters: those that HNS made;
+# made: how many networks were made so far.
 function Get-HnsState {
     if (-not [IO.File]::Exists($Hns)) { return $NoHns }
     $text = [IO.File]::ReadAllText($Hns)
@@ -20,7 +21,7 @@ function Get-HnsState {
 # Adapters of endpoints that the host has: with an id, an address, and a gateway where it gives a default route.
 function Get-HostEndpoint { (Get-HnsState).adapters | Where-Object { $_.id } }
 
-# The machine's own adapter, which has the address of its packets.
+# Return the name of the machine's adapter whose address its packets have.
 function Get-CardName {
     $cards = (Get-HnsState).cards
     $own = Get-SourceAddress
@@ -28,7 +29,7 @@ function Get-CardName {
     if ($name) { $name } else { 'Ethernet' }
 }
 
-# The adapters of the machine: its own, and those of HNS; or a book.
+# Return the names of the machine's adapters: its own, and those that HNS made. A test names others in adapters.json.
 function Get-AdapterName {
     $kept = Get-Kept 'adapters'
     if ($kept.names) { return $kept.names }
