@@ -16,7 +16,7 @@ COMPILE = .venv/bin/uv pip compile --quiet --universal --python-version 3.10 --g
 	--custom-compile-command "make lock" $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv engine compiled machines up down demo stop test lab soak lint format bench generate lock clean
+.PHONY: help venv engine compiled machines up down demo stop test lab soak lint audit format bench generate lock clean
 
 help: ## List the targets
 	@awk -F ":.*## " '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -61,10 +61,14 @@ soak: engine ## Test every cut, chaos and the programs of all SOAK_VERSIONS; tak
 	-@for what in build join cluster before; do .venv/bin/python -m lab $$what $(SOAK_VERSIONS); done
 	MULLION_LAB_VERSIONS="$(SOAK_VERSIONS)" .venv/bin/python -m pytest -n $(JOBS) -m "soak or lab" $(ARGS)
 
-lint: venv ## Check format, style and types
+lint: venv ## Check format, style, types and security rules
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
+	.venv/bin/bandit --quiet --configfile pyproject.toml -r __main__.py cloud-init components lab operations policies sandbox tools
 	.venv/bin/pyright --pythonpath .venv/bin/python
+
+audit: venv ## Look up published advisories about packages and the engine (needs network access)
+	.venv/bin/python -m tools.audit
 
 format: venv ## Fix format and style as far as possible
 	.venv/bin/ruff format .
@@ -77,10 +81,11 @@ bench: engine ## Measure speed; one process at a time
 generate: venv ## Write generated files (schemas, pages, argument types, goldens)
 	.venv/bin/python tools/generate.py
 
-lock: venv ## Resolve requirements.lock, components/requirements.txt and tools/go.lock again (needs network access)
+lock: venv ## Resolve requirements.lock, components/requirements.txt, tools/go.lock and tools/audit.lock (needs network access)
 	$(COMPILE) pyproject.toml --group dev -o requirements.lock
 	$(COMPILE) components/requirements.in -c requirements.lock -o components/requirements.txt
 	$(COMPILE) --group pyproject.toml:go -o tools/go.lock
+	$(COMPILE) --group pyproject.toml:audit -c requirements.lock -o tools/audit.lock
 
 clean: ## Remove .venv and caches of this clone; clusters, their state and the engine stay
 	@for memory in .mullion/*/world.json; do test ! -e "$$memory" || { stack=$$(basename "$$(dirname "$$memory")"); \

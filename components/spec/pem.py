@@ -36,7 +36,7 @@ def read(text: str) -> tuple[Certificate, ...]:
     return tuple(
         Certificate(
             certificate.subject.rfc4514_string(),
-            certificate.fingerprint(SHA1()).hex(),  # noqa: S303 - it names the certificate and proves nothing
+            certificate.fingerprint(SHA1()).hex(),  # noqa: S303 # nosec B303 # it names the certificate and proves nothing
             certificate.public_bytes(Encoding.PEM).decode(),
             certificate.public_bytes(Encoding.DER),
             is_authority(certificate),

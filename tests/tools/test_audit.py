@@ -1,0 +1,89 @@
+"""tools/audit.py: its verdicts on what pip-audit 2.10.1 and govulncheck 1.9.0 print."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tools import audit
+
+PACKAGE = {"name": "pyyaml", "version": "6.0.3", "vulns": []}
+ADVISORY = {"id": "PYSEC-2026-1", "fix_versions": ["99.0"], "aliases": [], "description": "y"}
+UNREACHABLE = "requests.exceptions.ConnectionError: Failed to resolve 'api.osv.dev'"
+IN_ENGINE = """=== Symbol Results ===
+
+Vulnerability #1: GO-2026-9999
+    Example
+  More info: https://pkg.go.dev/vuln/GO-2026-9999
+  Module: github.com/pulumi/pulumi/pkg/v3
+
+Your code is affected by 1 vulnerability from 1 module.
+"""
+
+
+def python(code: int, packages: list[dict] | None, log: str = "") -> audit.Verdict:
+    out = "" if packages is None else json.dumps({"dependencies": packages, "fixes": []})
+    return audit.of_pip_audit("requirements.lock", code, out, log)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "line"),
+    [
+        (python(0, [PACKAGE]), "requirements.lock: no advisory"),
+        (
+            python(1, [{**PACKAGE, "vulns": [ADVISORY]}]),
+            "requirements.lock: pyyaml 6.0.3: PYSEC-2026-1, mended in 99.0",
+        ),
+        (
+            python(1, [{**PACKAGE, "vulns": [{**ADVISORY, "fix_versions": []}]}]),
+            "requirements.lock: pyyaml 6.0.3: PYSEC-2026-1, mended in no version yet",
+        ),
+        (
+            python(1, None, f"Traceback\n{UNREACHABLE}\n"),
+            (
+                "requirements.lock: not audited: https://api.osv.dev/v1/query gave no answer "
+                f"(pip-audit, exit code 1: {UNREACHABLE})"
+            ),
+        ),
+        # pip-audit ends with 0 and "No known vulnerabilities found" for packages that a database does not know
+        (
+            python(0, [{"name": "pyyaml", "skip_reason": "Dependency not found on PyPI"}]),
+            "requirements.lock: not audited: https://api.osv.dev/v1/query has no answer about pyyaml",
+        ),
+        (audit.of_govulncheck(0, "No vulnerabilities found.\n", ""), "tools/go.mod: no advisory"),
+        (audit.of_govulncheck(3, IN_ENGINE, ""), "tools/go.mod: GO-2026-9999"),
+        (
+            audit.of_govulncheck(1, "", "govulncheck: fetching vulnerabilities: no such host\n"),
+            (
+                "tools/go.mod: not audited: https://vuln.go.dev gave no answer "
+                "(govulncheck, exit code 1: govulncheck: fetching vulnerabilities: no such host)"
+            ),
+        ),
+    ],
+)
+def test_verdict_names_the_advisory_or_why_nothing_can_be_said(verdict: audit.Verdict, line: str) -> None:
+    assert list(verdict.lines()) == [line]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        ([audit.Verdict("a")], 0),
+        ([audit.Verdict("a"), audit.Verdict("b", silent="no answer")], 2),
+        ([audit.Verdict("a", ("X-1",)), audit.Verdict("b", silent="no answer")], 1),
+    ],
+)
+def test_main_returns_the_exit_code_of_the_worst_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verdicts: list[audit.Verdict], code: int
+) -> None:
+    monkeypatch.setattr(audit, "_python", lambda _: verdicts[:-1])
+    monkeypatch.setattr(audit, "_engine", lambda _: verdicts[-1])
+    assert audit.main() == code
+    assert len(capsys.readouterr().out.splitlines()) == len(verdicts)
+
+
+def test_every_lock_of_the_clone_is_audited() -> None:
+    compiled = re.findall(r" -o (\S+)", (audit.ROOT / "Makefile").read_text("utf-8"))
+    assert set(compiled) == set(audit.LOCKS)
+    assert all((audit.ROOT / Path(each)).is_file() for each in audit.LOCKS)

@@ -1,0 +1,144 @@
+"""`make audit`: look up published advisories about what a clone installs and builds. Needs the network.
+
+pip-audit (of tools/audit.lock) asks OSV about each package of the locks; govulncheck (of tools/govulncheck) asks Go's
+database about the code that the Pulumi engine of tools/go.mod calls. Exit code 1: there is an advisory. 2: a database
+did not answer for every package, so that nothing can be said.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.go_toolchain import TOOLS, GoError, find_go, run
+from operations.engine.build import MODULE
+
+ROOT = TOOLS.parent
+LOCKS = ("requirements.lock", "components/requirements.txt", "tools/go.lock", "tools/audit.lock")
+"""Files of packages with hashes that this clone, the component package and this program install."""
+OSV, GO = "https://api.osv.dev/v1/query", "https://vuln.go.dev"
+"""Databases of advisories: of Python's packages, and of Go's modules."""
+FOUND, INCOMPLETE = 1, 2
+"""Exit codes of `make audit`."""
+GO_FOUND = 3
+"""Exit code of govulncheck with an advisory (golang.org/x/vuln v1.9.0, internal/scan/errors.go)."""
+MINUTES = 20
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one program says about one lock: advisories, or why it could not look."""
+
+    subject: str
+    found: tuple[str, ...] = ()
+    silent: str = ""
+    """Why the database gave no whole answer; empty if it did."""
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to print."""
+        if self.silent:
+            yield f"{self.subject}: not audited: {self.silent}"
+        elif not self.found:
+            yield f"{self.subject}: no advisory"
+        for each in self.found:
+            yield f"{self.subject}: {each}"
+
+
+def of_pip_audit(lock: str, code: int, out: str, log: str) -> Verdict:
+    """Return the verdict of pip-audit's exit code, JSON on standard output, and standard error."""
+    try:
+        packages = json.loads(out)["dependencies"]
+    except (ValueError, KeyError, TypeError):
+        return Verdict(lock, silent=f"{OSV} gave no answer (pip-audit, exit code {code}: {_last(log)})")
+    skipped = [each["name"] for each in packages if "skip_reason" in each]
+    if skipped:
+        return Verdict(lock, silent=f"{OSV} has no answer about {', '.join(skipped)}")
+    return Verdict(lock, tuple(_advisory(each, one) for each in packages for one in each["vulns"]))
+
+
+def of_govulncheck(code: int, out: str, log: str) -> Verdict:
+    """Return the verdict of govulncheck's exit code, text on standard output, and standard error."""
+    if code == GO_FOUND:
+        named = (line for line in out.splitlines() if line.startswith("Vulnerability #"))
+        return Verdict("tools/go.mod", tuple(line.partition(": ")[2] for line in named))
+    why = f"{GO} gave no answer (govulncheck, exit code {code}: {_last(log)})" if code else ""
+    return Verdict("tools/go.mod", silent=why)
+
+
+def main() -> int:
+    """Print the verdict about each lock; return the exit code."""
+    with tempfile.TemporaryDirectory(prefix="mullion-audit-") as scratch:
+        try:
+            verdicts = [*_python(Path(scratch)), _engine(Path(scratch))]
+        except (GoError, OSError, subprocess.SubprocessError) as error:
+            print(f"make audit: {_last(str(error))}", file=sys.stderr)
+            return INCOMPLETE
+    for line in (line for each in verdicts for line in each.lines()):
+        print(line)
+    if any(each.found for each in verdicts):
+        return FOUND
+    return INCOMPLETE if any(each.silent for each in verdicts) else 0
+
+
+def _python(scratch: Path) -> Iterator[Verdict]:
+    """Install pip-audit by hash into a scratch folder; yield its verdict about each lock."""
+    programs = scratch / "pip-audit"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    _announce("make audit: installing pip-audit from tools/audit.lock")
+    run([*pip, "--require-hashes", "--target", programs, "-r", TOOLS / "audit.lock"], ROOT, scratch / "log", _announce)
+    options = ["--vulnerability-service", "osv", "--osv-url", OSV, "--strict", "--require-hashes", "--disable-pip"]
+    for lock in LOCKS:
+        argv = [
+            sys.executable,
+            "-m",
+            "pip_audit",
+            *options,
+            "--format",
+            "json",
+            "--progress-spinner",
+            "off",
+            "-r",
+            lock,
+        ]
+        done = _ask(argv, {**os.environ, "PYTHONPATH": str(programs)})
+        yield of_pip_audit(lock, done.returncode, done.stdout, done.stderr)
+
+
+def _engine(scratch: Path) -> Verdict:
+    """Build govulncheck from tools/govulncheck, and return its verdict about the engine."""
+    go, program = find_go(scratch, _announce), scratch / "govulncheck"
+    _announce("make audit: building govulncheck, then reading the engine's code; a few minutes")
+    command = [go, "build", "-mod=readonly", "-o", program, "golang.org/x/vuln/cmd/govulncheck"]
+    run(command, TOOLS / "govulncheck", scratch / "log", _announce)
+    path = f"{go.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    done = _ask(
+        [str(program), "-db", GO, "-C", str(TOOLS), f"{MODULE}/pkg/v3/cmd/pulumi"], {**os.environ, "PATH": path}
+    )
+    return of_govulncheck(done.returncode, done.stdout, done.stderr)
+
+
+def _ask(argv: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        argv, cwd=ROOT, env=environment, check=False, capture_output=True, text=True, timeout=60 * MINUTES
+    )
+
+
+def _advisory(package: dict[str, str], advisory: dict[str, list[str]]) -> str:
+    fixed = ", ".join(advisory["fix_versions"]) or "no version yet"
+    return f"{package['name']} {package['version']}: {advisory['id']}, mended in {fixed}"
+
+
+def _announce(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _last(text: str) -> str:
+    return (text.strip().splitlines() or ["no message"])[-1][-300:]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
