@@ -22,6 +22,7 @@ from components.plan import ClusterPlan, Machine, MachineGroup
 from components.rollout import simulation
 from components.rollout.downgrades import refuse_older
 from components.rollout.drain import drain_or_stop
+from components.rollout.failed_runs import FailedRuns
 from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, ready_nodes
 from components.spec.choices import Gate
 from components.spec.options import Rollout as Options
@@ -86,6 +87,7 @@ class Rollout:
         self._locks: Mapping[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._replacing: dict[str, set[str]] = defaultdict(set)
         self._ready: dict[str, float] = {}
+        self._failed = FailedRuns()
         self._done: dict[str, list[str]] = defaultdict(list)
         self._silent_until, self._silence, self._warned = 0.0, "", False
         self.hooks = self._bind()
@@ -193,13 +195,16 @@ class Rollout:
         record = await self._machines.record(self._facts.identity_of(pool.name, machine.name), instance)
         if record["state"] in ENOUGH[self._options[pool.name].gate]:
             self._ready[instance] = time.monotonic()
+            self._failed.forget(instance)
             return None
         if record["state"] == "absent":
             why = f"{instance} has no status record ({record['message']})"
         else:
             step = "/".join(str(record[key]) for key in ("phase", "step") if record.get(key))
             why = f"{instance} reports {record['state']} {step} {record.get('message') or ''}".strip()
-        return Missing(machine.name, why, record["state"] != "failed" and await self._hopeful(pool, instance))
+        booting = await self._hopeful(pool, instance)
+        recovers = self._failed.may_recover(instance, record, booting=booting) and not self._simulated
+        return Missing(machine.name, why, recovers)
 
     async def _hopeful(self, pool: MachineGroup, instance: str) -> bool:
         if self._simulated:

@@ -19,6 +19,7 @@ NOW = datetime.now(timezone.utc)
 READY: dict[str, Any] = {"state": "ready"}
 RUNNING: dict[str, Any] = {"state": "running", "phase": "downloads", "step": "kubelet"}
 FAILED: dict[str, Any] = {"state": "failed", "phase": "kubelet", "step": "kubelet-runs", "message": "it stopped"}
+FINAL: dict[str, Any] = {**FAILED, "name": "build-refused"}
 ABSENT: dict[str, Any] = {"state": "absent", "message": "404"}
 
 
@@ -247,7 +248,7 @@ def test_waiting_ends_at_once_for_a_failed_node_plan() -> None:
     machines = Machines(plan(), age=timedelta(0))
     rollout = rolling(machines, "web-0", simulated=False)
     leave(rollout, "web-0")
-    machines.records = {"web-0": FAILED}
+    machines.records = {"web-0": FINAL}
     with pytest.raises(RuntimeError, match="No other machine of pool web is replaced in this run"):
         arrive(rollout, "web-0")
 
