@@ -1,15 +1,20 @@
 """`mullion extend`: move the expiry of a temporary cluster."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
+from components.plan import plan_cluster
 from components.spec import expiry
 from components.spec.quantities import duration_seconds
-from operations.commands import stack_change
+from components.stack_files.stack import Stack
+from operations.commands import plan_against, stack_change
 from operations.commands.kubeconfig import built
+from operations.commands.plan import document
 from operations.console.exits import Exit, Stop
 from operations.engine import clusters
 from operations.recovery import recovery
-from operations.stacks import stack_files
+from operations.stacks import stack_files, target
 
 MOST_SECONDS = 366 * 86400
 """Longest duration, a year: a longer one is a mistake of the unit."""
@@ -18,17 +23,38 @@ MOST_SECONDS = 366 * 86400
 def extend(name: str, duration: str, *, sandbox: bool, yes: bool) -> None:
     """Move the expiry by a duration (30m, 2h), from now if it has passed: in the stack file, then by `up`.
 
-    Raises Stop if the cluster has no expiry, or one that cannot be read.
+    Raises Stop if the cluster has no expiry, or one that cannot be read, or if `up` would change anything else.
     """
     later = timedelta(seconds=seconds("the duration", duration))
-    stack_files.load(name)
+    stack = stack_files.load(name)
     with built(name) as run:
-        facts = clusters.read(name, "", recovery.export(run)["deployment"])
+        deployment = recovery.export(run)["deployment"]
+    facts = clusters.read(name, "", deployment)
     if facts is None or facts.unreadable:
         raise Stop(Exit.REFUSED, f"{name}: {facts.unreadable if facts else 'it has no resources'}; nothing was changed")
     if facts.expires is None:
         raise Stop(Exit.REFUSED, f"{name} does not expire, so there is nothing to extend; nothing was changed")
+    if others := list(_others(stack, deployment.get("resources") or [])):
+        lines = [f"{name}: `up` would change more than the expiry, so nothing was changed:", *others]
+        fix = f"make these changes first (`{target.command('up', name)}`), or take them out of the stack file"
+        raise Stop(Exit.REFUSED, "\n  ".join(lines) + f"\n{fix}")
     expire(name, max(facts.expires, expiry.now()) + later, sandbox=sandbox, yes=yes)
+
+
+def _others(stack: Stack, resources: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield what `up` would change beside the expiry: options, machines, the control plane's bundle."""
+    earlier = plan_against.from_state(resources, f"state of {stack.name}")
+    difference = plan_against.compare(document(stack, plan_cluster(stack.name, stack.spec)), earlier)
+    if difference["options"] is None:
+        yield "the options that were built are unknown: another version of Mullion wrote the state"
+    for option in difference["options"] or ():
+        if option["path"] != "expires":
+            yield f"{option['path']}: {option.get('built', 'none')} -> {option.get('now', 'none')}"
+    for kind in ("added", "removed", "replaced"):
+        if difference[kind]:
+            yield f"machines {kind}: {', '.join(difference[kind])}"
+    if difference["control_plane"]:
+        yield "the control plane gets another bundle"
 
 
 def expire(name: str, at: datetime, *, sandbox: bool, yes: bool) -> None:
