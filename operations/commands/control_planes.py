@@ -51,7 +51,7 @@ def replace(name: str, machine: str, *, sandbox: bool, yes: bool) -> None:
 
 def _refuse_unready(others: list[wait.MachineReport]) -> None:
     """Raise Stop unless all these machines are ready. Errors of their agents are printed: a lost machine makes some."""
-    agents = [each for each in others if each.problem.startswith(wait.OF_AGENT)]
+    agents = [each for each in others if each.only_agent]
     for line in wait.problems(agents):
         print(f"warning: {line}", file=sys.stderr)
     if missing := wait.problems(each for each in others if each not in agents):

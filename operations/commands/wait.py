@@ -30,8 +30,6 @@ from operations.stacks import boot_site, stack_files, target
 
 POLL_SECONDS = 10.0
 """Seconds between two looks."""
-OF_AGENT = "its agent reports"
-"""Beginning of the problem of a machine that is ready, but whose agent has errors."""
 
 Record = Mapping[str, Any]
 """A machine's status record."""
@@ -54,13 +52,15 @@ class ExpectedMachine:
 class MachineReport:
     """A machine's status record, whether its Node is Ready (None: no such Node, or unknown), and its problem, if any.
 
-    gone: the cloud has no such instance any more.
+    only_agent: the machine is ready, and the problem is that its agent has errors. gone: the cloud has no such instance
+    any more.
     """
 
     expected: ExpectedMachine
     record: Record
     node: bool | None
     problem: str
+    only_agent: bool = False
     gone: bool = False
 
     @property
@@ -180,7 +180,7 @@ def judge(machine: ExpectedMachine, record: Record, nodes: Nodes) -> MachineRepo
     if found == "absent" and record.get("message") == NO_RECORD:
         record = {**record, "message": "it has written no status record yet"}
     node = None if nodes is None else nodes.get(machine.name)
-    problem = ""
+    problem, only_agent = "", False
     if found not in machine.enough:
         code = f"E{plain(record['code'])} {plain(record.get('name'))}: " if record.get("code") else ""
         message = f"{code}{plain(record.get('message'))}".strip()
@@ -192,17 +192,19 @@ def judge(machine: ExpectedMachine, record: Record, nodes: Nodes) -> MachineRepo
     elif node is False and "registered" not in machine.enough:
         problem = "its Node is not Ready"
     elif record.get("agent_errors"):
-        problem = f"{OF_AGENT} {plain(record['agent_errors'])}"
-    return MachineReport(machine, record, node, problem)
+        problem, only_agent = f"its agent reports {plain(record['agent_errors'])}", True
+    return MachineReport(machine, record, node, problem, only_agent)
 
 
 def without_instance(report: MachineReport, fault: str, up: str) -> MachineReport:
     """Return the report with the fault of its instance: GONE, STOPPED or empty. up: the command that repairs."""
     instance = report.expected.instance
     if fault == cloud_tables.GONE:
-        return replace(report, problem=f"the cloud has no instance {instance} any more; {up}", gone=True)
+        return replace(
+            report, problem=f"the cloud has no instance {instance} any more; {up}", only_agent=False, gone=True
+        )
     if fault == cloud_tables.STOPPED:
-        return replace(report, problem=f"its instance {instance} is stopped")
+        return replace(report, problem=f"its instance {instance} is stopped", only_agent=False)
     return report
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from operations.commands import control_planes
 from operations.commands.control_planes import SnapshotStore, age
-from operations.commands.wait import ExpectedMachine, MachineReport, judge
+from operations.commands.wait import ExpectedMachine, MachineReport, judge, without_instance
 from operations.console.exits import Exit, Stop
 
 NOW = datetime(2026, 11, 21, 12, 30, tzinfo=timezone.utc)
@@ -68,3 +68,15 @@ def test_errors_of_agents_do_not_prevent_the_replacement_of_a_lost_machine(capsy
     with pytest.raises(Stop, match="lose its quorum:\ncontrol-plane-1: failed") as stop:
         control_planes._refuse_unready([*agents, report("control-plane-1", state="failed")])
     assert stop.value.code is Exit.REFUSED
+
+
+def test_only_a_ready_machine_has_errors_of_its_agent_alone() -> None:
+    """A machine writes any text as its state; a stopped instance is no error of its agent."""
+    machine = ExpectedMachine("control-plane-0", "i-1", ("ready",), "1.36.4", control_plane=True)
+    hostile = judge(machine, {"state": "its agent reports nothing", "kubernetes": "1.36.4"}, {"control-plane-0": True})
+    agent = judge(machine, {"state": "ready", "agent_errors": "etcd: silent"}, {"control-plane-0": True})
+    stopped = without_instance(agent, "stopped", "mullion up prod")
+    for report in (hostile, stopped):
+        with pytest.raises(Stop, match="lose its quorum:\ncontrol-plane-0: its"):
+            control_planes._refuse_unready([report])
+    control_planes._refuse_unready([agent])
