@@ -9,6 +9,7 @@ from typing import Any
 
 from pulumi.automation import CommandError
 
+from components.rollout.plain_text import plain
 from components.spec import expiry
 from operations.clouds import cloud_tables
 from operations.console.exits import Stop
@@ -61,8 +62,9 @@ def without_state(found: Sequence[Stateless]) -> list[str]:
     """Return a text for each sandbox with resources that no state has: what they are, and what removes them."""
     return [
         f"Without a state, in the sandbox {each.sandbox}: {_counted(len(each.things))} of cluster "
-        f"{each.cluster or '(no tag)'}, owner {each.owner or '(no tag)'}, expires {each.expires or '(no tag)'}."
-        + "".join(f"\n  {command}" for command in ("To remove them:", *each.commands))
+        f"{plain(each.cluster) or '(no tag)'}, owner {plain(each.owner) or '(no tag)'}, "
+        f"expires {plain(each.expires) or '(no tag)'}."
+        + "".join(f"\n  {plain(command)}" for command in ("To remove them:", *each.commands))
         for each in found
     ]
 

@@ -16,10 +16,11 @@ from components.spec import expiry
 from operations.commands import removal
 from operations.console.exits import Exit, Stop
 from operations.engine import clusters, workspace
-from operations.recovery import recovery
+from operations.recovery import recovery, stateless
+from operations.recovery.stateless import Stateless
 from operations.stacks import account, ephemeral, stack_files, target
 from operations.stacks.target import Target
-from tests.operations.states import NOW, deployment
+from tests.operations.states import NOW, deployment, put
 
 Run = Callable[..., Result]
 
@@ -57,6 +58,22 @@ def test_reap_removes_at_most_so_many_and_leaves_the_rest_for_later(removed: lis
     lines = result.stdout.splitlines()
     assert lines[1] == "|---|---|---|---|---|---|"
     assert "| ci-past |  | 2026-11-23T18:00:00Z | 1 | later | expired 1h 00m ago; --max 1 is reached |" in lines
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+@pytest.mark.parametrize("yes", [(), ("--yes",)], ids=["dry", "yes"])
+def test_an_owner_cannot_control_the_terminal(
+    form: str, yes: tuple[str, ...], removed: list[str], clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The owner comes from a state or from a resource's tags: erase the screen, go up, write from right to left."""
+    hostile = "qa\x1b[2J\x1b[1A\r\u202e\x9b2J"
+    put("ci-long-past", deployment(expires="1h", owner=hostile))
+    orphan = Stateless("ci-long-past", hostile, hostile, hostile, (("aws:ec2/vpc:Vpc", "vpc-1"),), (f"rm {hostile}",))
+    monkeypatch.setattr(stateless, "in_sandbox", lambda name, deployment: orphan if name == "ci-long-past" else None)
+    for words in (("reap", "--sandbox", "--format", form, *yes), ("ls", "--sandbox")):
+        result = mullion(*words)
+        assert "qa" in result.stdout
+        assert not [each for each in result.stdout + result.stderr if not each.isprintable() and each != "\n"]
 
 
 def test_reap_reads_the_state_again_before_it_removes(removed: list[str], clone: Path, mullion: Run) -> None:
