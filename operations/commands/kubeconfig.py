@@ -17,7 +17,7 @@ from components.spec.models import Oidc
 from operations.commands import report
 from operations.console.exits import Exit, Stop
 from operations.engine import failures, locate, state
-from operations.engine.workspace import backend, existing, opened
+from operations.engine.workspace import existing, has_backend, opened
 from operations.stacks import boot_site, stack_files, target
 
 STALE = timedelta(days=5)
@@ -144,16 +144,24 @@ def _authority(name: str, run: auto.Stack) -> pki.KeyPair:
     )
 
 
+def refuse_unbuilt(name: str) -> None:
+    """Raise Stop with 2 if no run of this clone has built a stack, and no backend could have its state."""
+    if target.recall(name) is None and not has_backend():
+        raise Stop(Exit.USAGE, _not_built(name))
+
+
+def _not_built(name: str) -> str:
+    return f"stack {name} is not built; `{target.command('up', name)}` builds it"
+
+
 @contextmanager
 def built(name: str) -> Iterator[auto.Stack]:
     """Give a built stack, in the sandbox or its account. Raises Stop with 2 if it is not built."""
     stack_files.file(name)
     program = locate.find()
-    not_built = f"stack {name} is not built; `{target.command('up', name)}` builds it"
-    if target.recall(name) is None and not (backend() or os.environ.get("PULUMI_ACCESS_TOKEN")):
-        raise Stop(Exit.USAGE, not_built)
+    refuse_unbuilt(name)
     with opened(name, program, sandbox=target.in_sandbox(name)) as workspace, failures.reported(name):
         run = existing(name, workspace)
         if run is None:
-            raise Stop(Exit.USAGE, not_built)
+            raise Stop(Exit.USAGE, _not_built(name))
         yield run

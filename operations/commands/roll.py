@@ -25,6 +25,8 @@ def roll(name: str, pool: str, machine: str | None, *, sandbox: bool, yes: bool)
     pools = stack_files.load(name).spec.pools
     if pool not in pools:
         raise Stop(Exit.USAGE, f"stack {name} has no pool {pool!r}; its pools: {', '.join(pools) or 'none'}")
+    if not sandbox:
+        kubeconfig.refuse_unbuilt(name)
     flag = " --sandbox" if sandbox else ""
     remaining = _Remaining(name, f"{pool}/{machine}" if machine else pool)
     chosen: list[str] = []

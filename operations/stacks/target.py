@@ -10,10 +10,13 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from components.spec.choices import Cloud
 from operations.console.exits import Exit, Stop
 from operations.stacks.paths import REPOSITORY
 
 SANDBOX = "sandbox"
+WORLDS = (SANDBOX, *(each.value for each in Cloud))
+"""Names of targets."""
 
 STACK_NAME = re.compile(r"(?!(?:sandbox|runs)\Z)[a-z][a-z0-9-]{0,25}")
 """Matches the names of stacks. Each has a folder in `root()`, beside `sandbox` and `runs`, the folders of all sandboxes
@@ -68,15 +71,25 @@ def recall(stack: str) -> Target | None:
     path = folder(stack) / "world.json"
     try:
         record = json.loads(path.read_text("utf-8"))
-        return Target(record["world"], record.get("account", ""), record.get("region", ""))
+        found = Target(record["world"], record.get("account", ""), record.get("region", ""))
+        if found.name not in WORLDS or not isinstance(found.account, str) or not isinstance(found.region, str):
+            raise ValueError(f"world is one of {', '.join(WORLDS)}; account and region are texts")
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise Stop(
             Exit.REFUSED,
             f'{path} cannot be read ({error}); write {{"world": "sandbox"}}, or the cloud in which the stack is built: '
             '{"world": "aws"}',
         ) from error
+    return found
+
+
+def _record(destination: Target) -> str:
+    """Return a target as the file has it; what is unknown is left out and matches any."""
+    return json.dumps(
+        {("world" if key == "name" else key): value for key, value in asdict(destination).items() if value}
+    )
 
 
 def in_sandbox(stack: str) -> bool:
@@ -103,7 +116,9 @@ def check(stack: str, wanted: Target) -> None:
         raise Stop(
             Exit.REFUSED,
             f"stack {stack} is built in {built_in}, not in {wanted}. {there}. "
-            f"To build it here, remove it there first (mullion down {stack}{flag}), or use a stack of another name",
+            f"To build it here, remove it there first (mullion down {stack}{flag}), or use a stack of another name. "
+            f"If the record is wrong, because the stack is not built there, correct {folder(stack) / 'world.json'}: "
+            f"{_record(wanted)}",
         )
 
 
@@ -124,9 +139,7 @@ def remember(stack: str, destination: Target) -> None:
     """Record where a stack is built, unless that is recorded, and that a run begins now."""
     path = folder(stack) / "world.json"
     if recall(stack) is None:
-        record = {key: value for key, value in asdict(destination).items() if value}
-        record["world"] = record.pop("name")
-        write(path, json.dumps(record) + "\n")
+        write(path, _record(destination) + "\n")
     path.touch()
 
 

@@ -124,14 +124,23 @@ def test_kubeconfig_refuses_a_path_that_cannot_be_written(
     assert not (clone / "new").exists()
 
 
-@pytest.mark.parametrize("command", ["kubeconfig", "outputs", "wait", "logs", "plan"])
+@pytest.mark.parametrize(
+    "command", ["kubeconfig", "outputs", "wait", "logs", "plan", "roll", "replace-control-plane", "restore"]
+)
 def test_a_stack_that_was_never_built_is_refused_without_asking_an_account(
     command: str, clone: Path, mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PULUMI_ACCESS_TOKEN", raising=False)
-    monkeypatch.setattr(kubeconfig, "backend", lambda: "")
+    monkeypatch.setattr(kubeconfig, "has_backend", lambda: False)
     monkeypatch.setattr(kubeconfig.locate, "find", lambda: None)
-    words = {"logs": ["web-0"], "plan": ["--against"]}.get(command, [])
+    file = clone / "stacks" / "Pulumi.small.yaml"
+    file.write_text(file.read_text() + "    control_plane: {count: 3}\n")
+    words = {
+        "logs": ["web-0"],
+        "plan": ["--against"],
+        "roll": ["web", "--yes"],
+        "replace-control-plane": ["control-plane-0"],
+    }.get(command, [])
     result = mullion(command, "small", *words)
     assert result.exit_code == 2
     assert "stack small is not built; `mullion up small` builds it" in result.stderr

@@ -46,6 +46,11 @@ def test_a_stack_built_elsewhere_is_refused_with_what_to_do(
     if SANDBOX in (first, then):
         words = "add --sandbox" if first == SANDBOX else "leave out --sandbox"
         assert f"To use it there, {words}. To build it here, remove it there first" in str(stop.value)
+    # somebody who corrects a wrong record as the message says can go on
+    path, _, record = str(stop.value).rpartition("correct ")[2].partition(": ")
+    Path(path).write_text(record)
+    target.check("small", then)
+    assert target.recall("small") == then
 
 
 def test_after_forget_a_stack_can_be_built_elsewhere(clone: Path) -> None:
@@ -76,10 +81,12 @@ def test_a_built_stack_is_found_after_its_file_is_deleted(clone: Path) -> None:
         stack_files.load("lost")
 
 
-def test_an_unreadable_record_is_refused(clone: Path) -> None:
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"world": "awss"}', '{"world": "aws", "account": 111122223333}'])
+def test_an_unreadable_record_is_refused_with_what_to_write(text: str, clone: Path) -> None:
     target.remember("small", SANDBOX)
-    (target.folder("small") / "world.json").write_text("{")
-    with pytest.raises(Stop, match="cannot be read"):
+    path = target.folder("small") / "world.json"
+    path.write_text(text)
+    with pytest.raises(Stop, match=f"{path} cannot be read .*; write "):
         target.recall("small")
 
 
