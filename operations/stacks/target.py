@@ -9,6 +9,7 @@ import re
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from components.spec.choices import Cloud
 from operations.console.exits import Exit, Stop
@@ -70,10 +71,7 @@ def recall(stack: str) -> Target | None:
     """Return where a stack is built, or None if it is not built. Raises Stop if the file cannot be read."""
     path = folder(stack) / "world.json"
     try:
-        record = json.loads(path.read_text("utf-8"))
-        found = Target(record["world"], record.get("account", ""), record.get("region", ""))
-        if found.name not in WORLDS or not isinstance(found.account, str) or not isinstance(found.region, str):
-            raise ValueError(f"world is one of {', '.join(WORLDS)}; account and region are texts")
+        return _read(json.loads(path.read_text("utf-8")))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -82,6 +80,13 @@ def recall(stack: str) -> Target | None:
             f'{path} cannot be read ({error}); write {{"world": "sandbox"}}, or the cloud in which the stack is built: '
             '{"world": "aws"}',
         ) from error
+
+
+def _read(record: Any) -> Target:
+    """Return a target of the file. Raises ValueError and its like if the record is malformed."""
+    found = Target(record["world"], record.get("account", ""), record.get("region", ""))
+    if found.name not in WORLDS or not isinstance(found.account, str) or not isinstance(found.region, str):
+        raise ValueError(f"world is one of {', '.join(WORLDS)}; account and region are texts")
     return found
 
 
