@@ -41,6 +41,9 @@ def run(
     artifacts: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for reports and logs. Default: .mullion/runs/NAME.")
     ] = None,
+    collect: Annotated[
+        bool, typer.Option("--collect-always", help="Collect logs and events after a success too.")
+    ] = False,
     verify: Annotated[
         str, typer.Option(metavar="CHECKS", help="Checks before the command: all, none, or SMK-02,SMK-07.")
     ] = "all",
@@ -63,6 +66,7 @@ def run(
         timeout,
         sandbox,
         yes,
+        collect,
     )
     raise typer.Exit(running.run(wanted))
 

@@ -1,6 +1,5 @@
 """`mullion run`: a cluster for one command. It is built from a template, tested, used and removed."""
 
-import json
 import sys
 import time
 from collections.abc import Iterator
@@ -10,15 +9,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from components.checks.lifecycle import SHORTEST_LIFE
-from components.rollout.kubernetes_api import Refused, Unreachable
 from components.spec import expiry
 from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, read_stack
-from operations.commands import extend, logs, run_command, up_and_down, verify, wait
+from operations.commands import extend, run_artifacts, run_command, up_and_down, verify, wait
 from operations.commands.run_report import RunReport, explained
-from operations.console import faults
 from operations.console.exits import EngineError, Exit, Stop
-from operations.engine import failures, locate, workspace
+from operations.engine import engine_log, failures, locate, workspace
 from operations.stacks import boot_site, ephemeral, stack_files, target
 from operations.verification.verdicts import TITLES
 
@@ -44,6 +41,8 @@ class Wanted:
     timeout: str = "45m"
     sandbox: bool = False
     yes: bool = False
+    collect: bool = False
+    """Collect logs and events after a success too."""
 
 
 def run(wanted: Wanted) -> int:
@@ -53,21 +52,24 @@ def run(wanted: Wanted) -> int:
     """
     with failures.interruptible(), redirect_stdout(sys.stderr):
         job = _begun(wanted)
-        error = job.failure()
-        code, message = explained(error) if error else (0, "")
-        if message:
-            print(f"mullion: {message}", file=sys.stderr, flush=True)
-        with failures.holding("the cluster is being removed; press again to leave it to `mullion reap`"):
-            failed = code not in (Exit.OK, Exit.INTERRUPTED)
-            if failed:
-                job.collect()
-            left = "" if failed and wanted.keep and job.kept(wanted.keep) else job.removed()
-    target.write(job.artifacts / "junit.xml", job.report.junit())
+        with engine_log.logged(job.folder.path / run_artifacts.ENGINE):
+            error = job.failure()
+            code, message = explained(error) if error else (0, "")
+            job.report.code = code
+            if message:
+                print(f"mullion: {message}", file=sys.stderr, flush=True)
+            with failures.holding("the cluster is being removed; press again to leave it to `mullion reap`"):
+                failed = code not in (Exit.OK, Exit.INTERRUPTED)
+                if code or wanted.collect:
+                    job.folder.collect(job.name, interrupted=code == Exit.INTERRUPTED)
+                left = "" if failed and wanted.keep and job.kept(wanted.keep) else job.removed()
+        job.report.left, job.report.code = left, code or (Exit.FAILED if left else Exit.OK)
+        job.folder.write()
     if left or error:
-        print(f"mullion: what is known of this run is in {job.artifacts}", file=sys.stderr)
+        print(f"mullion: what is known of this run is in {job.folder.path}", file=sys.stderr)
     if left:
         print(f"mullion: {left}", file=sys.stderr)
-    return code or (Exit.FAILED if left else Exit.OK)
+    return job.report.code
 
 
 def _begun(wanted: Wanted) -> "_Job":
@@ -89,13 +91,11 @@ def _begun(wanted: Wanted) -> "_Job":
         print(f"warning: {name}: the API is private: only hosts in its network reach it", file=sys.stderr)
     if (ends - expiry.now()).total_seconds() < SHORTEST_LIFE - 60 and not wanted.sandbox:
         print("warning: --ttl is short: Windows nodes take about 15 minutes to become Ready", file=sys.stderr)
-    folder = wanted.artifacts or target.root() / "runs" / name
-    if folder.exists() and not folder.is_dir():
-        raise Stop(Exit.USAGE, f"--artifacts {folder} is a file; name a folder")
-    folder.mkdir(parents=True, exist_ok=True)
+    report = RunReport(name, wanted.template)
+    folder = run_artifacts.RunFolder.begun(wanted.artifacts or target.root() / "runs" / name, report)
     ephemeral.write(name, wanted.template, whole)
     print(f"mullion: cluster {name} from {wanted.template}, expires at {expiry.written(ends)}", file=sys.stderr)
-    return _Job(wanted, name, ends, checks, folder, RunReport(name))
+    return _Job(wanted, name, ends, checks, folder, report)
 
 
 def _ttl(template: str) -> str:
@@ -134,7 +134,7 @@ class _Job:
     name: str
     ends: datetime
     checks: frozenset[str] | None
-    artifacts: Path
+    folder: run_artifacts.RunFolder
     report: RunReport
     built: bool = field(default=False)
     owned: bool = field(default=False)
@@ -184,38 +184,11 @@ class _Job:
                 image=None,
                 timeout="10m",
                 as_json_text=False,
-                junit=self.artifacts / "verify.xml",
+                junit=self.folder.path / run_artifacts.VERIFY,
                 suite=None,
                 reboot=False,
                 checks=self.checks or frozenset(),
             )
-
-    def collect(self) -> None:
-        """Write the logs of all machines and the events of Kubernetes; a part that fails is named and left out."""
-        if target.recall(self.name) is None:
-            return  # nothing was begun
-        for part in (self._logs, self._events):
-            try:
-                for problem in part():
-                    print(f"mullion: {problem}", file=sys.stderr)
-            except (Exception, KeyboardInterrupt) as error:
-                print(f"mullion: {explained(error)[1]}", file=sys.stderr)
-
-    def _logs(self) -> list[str]:
-        return logs.fetch_all(self.name, self.artifacts / "machines")
-
-    def _events(self) -> list[str]:
-        if target.in_sandbox(self.name) and not boot_site.api(self.name):
-            return []
-        kubeconfig = target.folder(self.name) / "kubeconfig"
-        if not kubeconfig.exists():
-            return ["no events: the cluster has no kubeconfig yet"]
-        try:
-            events = wait.api(kubeconfig.read_text("utf-8")).ask("GET", "/api/v1/events")
-        except (Unreachable, Refused) as error:
-            return [f"no events: the API failed: {error}"]
-        target.write(self.artifacts / "events.json", faults.redacted(json.dumps(events, indent=1)) + "\n")
-        return []
 
     def kept(self, duration: str) -> bool:
         """Keep the cluster for a duration from now, and print how to get in; False if that cannot be."""
@@ -228,6 +201,7 @@ class _Job:
         except (Exception, KeyboardInterrupt) as error:
             print(f"mullion: not kept: {explained(error)[1]}", file=sys.stderr)
             return False
+        self.report.kept_until = expiry.written(until)
         lines = [
             f"\nmullion: cluster {self.name} is kept until {expiry.written(until)}. To get in:",
             f"  export KUBECONFIG={target.folder(self.name) / 'kubeconfig'}",

@@ -16,6 +16,7 @@ from pulumi import automation as auto
 from pulumi.automation.errors import create_command_error
 from semver import VersionInfo
 
+from operations.engine import engine_log
 from operations.engine.locate import Engine
 
 Hear = Callable[[str], Any]
@@ -58,8 +59,8 @@ class EngineCommand(auto.PulumiCommand):
         ):
             _running.append(process.pid)
             try:
-                output = readers.submit(_read, process.stdout, on_output)
-                errors = readers.submit(_read, process.stderr, on_error)
+                output = readers.submit(_read, process.stdout, engine_log.recorder(args, on_output))
+                errors = readers.submit(_read, process.stderr, engine_log.recorder(args, on_error))
                 if process.stdin:
                     with suppress(BrokenPipeError), process.stdin:
                         process.stdin.write(given or "")

@@ -74,6 +74,10 @@ def test_a_command_that_fails_has_its_exit_code_and_its_cluster_is_removed(clone
     artifacts = clone.folder / ".mullion" / "runs" / NAME
     assert {path.stem for path in (artifacts / "machines").iterdir()} >= {"control-plane-0", "windows-0"}
     assert '<failure message="sh ended with 7">' in (artifacts / "junit.xml").read_text()
+    result = json.loads((artifacts / "result.json").read_text())
+    assert (result["exit_code"], result["artifacts"]["machines/windows-0.zip"]) == (7, "written")
+    log = (artifacts / "engine.log").read_text()
+    assert all(words in log for words in (" up: ", " destroy: ", "Resources:"))
 
 
 def test_a_run_that_is_terminated_while_it_builds_leaves_nothing(clone: Clone) -> None:
@@ -81,6 +85,8 @@ def test_a_run_that_is_terminated_while_it_builds_leaves_nothing(clone: Clone) -
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=120)
     assert process.returncode == 130, errors
+    result = json.loads((clone.folder / ".mullion" / "runs" / NAME / "result.json").read_text())
+    assert (result["exit_code"], result["phases"][0]["message"]) == (130, "interrupted")
     assert "Left in the sandbox: nothing" in errors
     assert nothing_left(clone)
 

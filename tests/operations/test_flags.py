@@ -193,6 +193,7 @@ ELSEWHERE = {
     "chaos --length": "chaos/test_run.py",
     **dict.fromkeys(("run --name", "run --artifacts", "run --sandbox"), "commands/conftest.py"),
     **dict.fromkeys(("run --set", "run --ttl", "run --verify", "run --yes"), "commands/test_run.py"),
+    "run --collect-always": "commands/test_run_artifacts.py",
     **dict.fromkeys(("run --keep-on-failure", "run --timeout"), "commands/test_run_refusals.py"),
 }
 """Flags without a stack, or of commands that copy the whole clone: the file with their test."""
