@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import report
+import tidying
 from failure import Failure, of_file
 from kinds import KINDS, Kind
 from kinds.restart import Reboot
@@ -45,6 +46,7 @@ def execute(root: Path, folder: Path, told: dict[str, Any], check: bool = False)
         if not check:
             # only after the whole plan: until then the machine has the previous version
             run.remember(reboots=0, kubernetes=run.plan.get("kubernetes"))
+            tidying.tidy(run)
     except Reboot:
         result |= {"state": "reboot", **place}
     except Exception as error:

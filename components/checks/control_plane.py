@@ -3,6 +3,11 @@
 from collections.abc import Iterator
 
 from components.checks.check import Finding, Subject, at, error, warning
+from components.checks.machines import known
+
+VCPU_BY_NODES = ((500, 32), (250, 16), (100, 8), (10, 4))
+"""More nodes than the first number need this many vCPU: what Kubernetes' own scripts gave a control plane
+(kubernetes, cluster/gce/config-common.sh, get-master-size)."""
 
 
 def _count(subject: Subject) -> Iterator[Finding]:
@@ -35,6 +40,13 @@ def _no_workers(subject: Subject) -> Iterator[Finding]:
 def _single_protected(subject: Subject) -> Iterator[Finding]:
     if subject.spec.protect and subject.spec.control_plane.count == 1:
         yield at("control_plane", "count")
+
+
+def _size_for_nodes(subject: Subject) -> Iterator[Finding]:
+    size, nodes = known(subject, subject.groups[0]), sum(group.count for group in subject.workers)
+    least = next((vcpu for most, vcpu in VCPU_BY_NODES if nodes > most), 0)
+    if size and size.vcpu < least:
+        yield at("control_plane", "size", value=size.name, vcpu=size.vcpu, nodes=nodes, least=least)
 
 
 def _preflight(subject: Subject) -> Iterator[Finding]:
@@ -84,6 +96,14 @@ CHECKS = (
         _single_protected,
         "the cluster is protected, but if its only control-plane machine is lost, the API stops until it is restored",
         "write count: 3",
+    ),
+    warning(
+        "control-plane-small-for-nodes",
+        "control_plane.size pools.*.count cloud",
+        _size_for_nodes,
+        "{value} has {vcpu} vCPU for {nodes} workers; Kubernetes' own scripts gave such a control plane {least}, and"
+        " with too few etcd loses its leader when many pods start at once",
+        "choose a type with {least} vCPU",
     ),
     error(
         "preflight-all",

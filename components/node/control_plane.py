@@ -50,6 +50,9 @@ _LOG: dict[str, Any] = {"store": ref("facts.snapshot_store"), "log": LOG, "clust
 _CONTINUED = {"token": _TOKEN, "encryption": _KEYS, "service_account": _SIGNERS, "founding": _LOG}
 """Fields of the steps that make bootstrap tokens and keys and read the log, also for the agent's configuration."""
 
+_READS = ["get", "list", "watch"]
+_CONTROLLERS = ["system:apiserver", "system:kube-controller-manager", "system:kube-scheduler", "system:kube-proxy"]
+
 AUDIT_POLICY: dict[str, Any] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -58,10 +61,17 @@ AUDIT_POLICY: dict[str, Any] = {
         {"level": "None", "nonResourceURLs": ["/healthz*", "/livez*", "/readyz*", "/version"]},
         {"level": "None", "resources": [{"group": "", "resources": ["events"]}]},
         {"level": "None", "verbs": ["get", "update"], "resources": [{"group": "coordination.k8s.io"}]},
+        {"level": "Metadata", "resources": [{"group": "", "resources": ["secrets", "serviceaccounts/token"]}]},
+        {"level": "None", "verbs": _READS, "users": _CONTROLLERS},
+        {"level": "None", "verbs": _READS, "userGroups": ["system:nodes", "system:serviceaccounts:kube-system"]},
         {"level": "Metadata"},
     ],
 }
-"""Audit policy: records who did what to which object; never request bodies, which contain Secrets."""
+"""Audit policy: records who did what to which object; never request bodies, which contain Secrets.
+
+Reads of Kubernetes' own programs, which no person asked for, would fill the log within hours; their reads of Secrets
+stay. The first rule that matches decides.
+"""
 
 
 def phases(role: Role) -> tuple[Phase, ...]:
@@ -116,6 +126,7 @@ def _prepared(role: Role) -> tuple[Step, ...]:
         step("directory", "state", path=STATE, access="private"),
         step("file", "init-config", path=kubeadm.INIT_CONFIG, format="documents", content=documents),
         *agent.upgrade(role, FOUNDER, _CONTINUED),
+        *downloads.kubelet(role),
         kubeadm.service(role),
         kubeadm.rejoin(DONE),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from components import releases
@@ -46,6 +46,17 @@ def phase(role: Role) -> Phase:
     )
 
 
+def kubelet(role: Role) -> tuple[Step, ...]:
+    """Return the step that unpacks the kubelet of a control plane, which comes after `kubeadm upgrade`.
+
+    A newer kubelet than the API server may refuse the flags in its unit, so after a restart in between no static pod
+    would run, and `kubeadm upgrade` would have no API.
+    """
+    (download,) = (each for each in wanted(role) if each.name == "kubernetes-node")
+    artifact = role.catalogue.find(download.name, download.version, role.system)
+    return (_unpacked(replace(download, name="kubelet"), _archive(download, artifact), (_KUBERNETES + "kubelet",)),)
+
+
 def wanted(role: Role) -> tuple[Download, ...]:
     """Return the downloads of a machine in order."""
     layout = LAYOUTS[role.system]
@@ -80,7 +91,8 @@ def _linux(role: Role, layout: Layout) -> Iterator[Download]:
     yield Download("runc", containerd.runc, "/usr/local/sbin", program="runc")
     yield Download("cni-plugins", releases.CNI_PLUGINS, layout.cni_programs)
     yield Download("crictl", role.release.crictl[role.system], programs)
-    members = tuple(_KUBERNETES + each for each in ("kubelet", "kubeadm", "kubectl"))
+    names = ("kubeadm", "kubectl") if role.is_control_plane else ("kubelet", "kubeadm", "kubectl")
+    members = tuple(_KUBERNETES + each for each in names)
     yield Download("kubernetes-node", role.spec.kubernetes, programs, strip=3, members=members)
     yield from _providers(role)
 
@@ -130,12 +142,21 @@ def _steps(download: Download, role: Role, layout: Layout) -> Iterator[Step]:
         path = layout.program(download.program, download.target)
         yield step("artifact", f"download-{download.name}", path=path, executable=True, **source)
         return
-    # the name includes the version, because publishers' file names do not always
-    path = layout.path(layout.downloads, f"{download.name}-{download.version}{_ending(artifact.file_name)}")
+    path = _archive(download, artifact)
     yield step("artifact", f"download-{download.name}", path=path, **source)
-    limits: dict[str, Any] = {"strip": download.strip, "members": list(download.members)}
+    yield _unpacked(download, path, download.members)
+
+
+def _archive(download: Download, artifact: Artifact) -> str:
+    """Return the path of an archive; it includes the version, because publishers' file names do not always."""
+    layout = LAYOUTS[artifact.os]
+    return layout.path(layout.downloads, f"{download.name}-{download.version}{_ending(artifact.file_name)}")
+
+
+def _unpacked(download: Download, path: str, members: tuple[str, ...]) -> Step:
+    limits: dict[str, Any] = {"strip": download.strip, "members": list(members)}
     used = {key: value for key, value in limits.items() if value}
-    yield step("archive", f"unpack-{download.name}", source=path, target=download.target, **used)
+    return step("archive", f"unpack-{download.name}", source=path, target=download.target, **used)
 
 
 def _ending(file_name: str) -> str:

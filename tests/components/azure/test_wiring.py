@@ -74,6 +74,8 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
         assert inputs["zones"] == [str(machine.zone + 1)]
         assert inputs["hardwareProfile"]["vmSize"] == group.size
         assert inputs["storageProfile"]["osDisk"]["diskSizeGB"] == group.disk_gb
+        cached = "ReadOnly" if group.is_control_plane else "ReadWrite"
+        assert inputs["storageProfile"]["osDisk"]["caching"] == cached, "etcd writes through the host's cache"
         assert inputs["securityProfile"]["securityType"] == "TrustedLaunch"
         [identity] = inputs["identity"]["userAssignedIdentities"]
         own = "control-plane" if group.is_control_plane else machine.name

@@ -39,6 +39,18 @@ CASES = (
     Case("size-arm64", web(size="t4g.xlarge"), "pools.web.size", web(size="t3.xlarge")),
     Case("control-plane-too-small", plane(size="t3.micro"), "control_plane.size", plane(size="t3.small")),
     Case("control-plane-too-small", plane(size="m7a.medium"), "control_plane.size", plane(size="m7a.large")),
+    Case(
+        "control-plane-small-for-nodes",
+        {**linux(count=11), **plane(size="m6i.large")},
+        "control_plane.size",
+        {**linux(count=11), **plane(size="m6i.xlarge")},
+    ),
+    Case(
+        "control-plane-small-for-nodes",
+        {**linux(count=150), **plane(size="m6i.xlarge")},
+        "control_plane.size",
+        {**linux(count=150), **plane(size="m6i.2xlarge")},
+    ),
     Case("windows-too-small", web(size="t3.small"), "pools.web.size", web(size="t3.medium")),
     Case("windows-too-small", web(size="r7a.medium"), "pools.web.size", linux(size="r7a.medium")),
     Case(
