@@ -83,8 +83,8 @@ class FakeApi:
         self.system_phase, self.system_node = "Running", ""
         self.never_ready: set[str] = set()
         self.lacks: set[str] = set()
-        """Kinds without an end state; and summary, exec, port-forward, quota, restarts, preStop, metrics, and probes
-        (http probe)."""
+        """Kinds without an end state; and summary, exec, port-forward, quota, restarts, preStop, metrics, node metrics
+        (only the first node's), metrics answers, and probes (http probe)."""
 
     def ask(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
         """One call."""
@@ -105,6 +105,11 @@ class FakeApi:
         if bare.startswith("/apis/metrics.k8s.io/"):
             if "metrics" in self.lacks:
                 raise Refused(404, "the server could not find the requested resource")
+            if bare.endswith("/nodes"):
+                measured = self.nodes[:1] if "node metrics" in self.lacks else self.nodes
+                return {"items": [{"metadata": {"name": each["metadata"]["name"]}} for each in measured]}
+            if "metrics answers" in self.lacks:
+                raise Refused(503, "the server is currently unable to handle the request")
             return {"items": [{}]}
         if bare.endswith("/proxy/stats/summary"):
             figures = {"memory": {"workingSetBytes": 1 << 28}, "cpu": {"usageCoreNanoSeconds": 7}}

@@ -184,14 +184,6 @@ def test_smk_13_cron_jobs_use_batch_v1beta1_if_the_cluster_has_no_batch_v1() -> 
     assert {each["apiVersion"] for each in api.made if each["kind"] == "CronJob"} == {"batch/v1beta1"}
 
 
-def test_smk_14_without_a_metrics_server_metrics_are_not_covered() -> None:
-    api = FakeApi(MIXED, good)
-    api.lacks = {"metrics"}
-    rows = verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
-    assert [row.verdict for row in rows if "metrics" in row.what] == [Verdict.NOT_COVERED]
-    assert failed(rows) == []
-
-
 def test_smk_01_each_windows_build_has_its_own_deployment_and_image() -> None:
     nodes = [*MIXED[:3], {**MIXED[3], "metadata": _build(MIXED[3]["metadata"])}]
     api = FakeApi(nodes, good)
