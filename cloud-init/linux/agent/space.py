@@ -43,6 +43,10 @@ PAUSE = 3600.0
 etcd that does not answer its liveness probe for 80 to 120 s (kubeadm, LivenessProbe in util/staticpod/utils.go), so a
 defragmentation that takes longer never ends.
 """
+DOUBTFUL = 600.0
+"""Seconds between two defragmentations of a member that seems full of objects, under the alarm. etcd counts pages that
+a compaction freed as used until a later write (storage/backend, begin), and the alarm refuses writes.
+"""
 UNLIMITED = 8 << 30
 """Bytes that stand for the quota of a lone member without one: etcd's suggested maximum."""
 
@@ -87,6 +91,19 @@ def crowded(member: Member, quota: int) -> bool:
     return bool(quota) and member.size > quota * CROWDED
 
 
+def next_member(found: list[Member], quota: int, *, full: bool) -> tuple[Member | None, float]:
+    """Return the member to defragment next, if any, and the least seconds since its last defragmentation.
+
+    quota: bytes; 0 if there is none.
+    """
+    for member in found:
+        if wastes(member, quota, full=full, alone=len(found) == 1):
+            return member, 0 if full or crowded(member, quota) else PAUSE
+    if full and quota:
+        return next((member for member in found if member.size >= quota * DISARMED), None), DOUBTFUL
+    return None, PAUSE
+
+
 class Space:
     """The agent's work on its own member. Its memory is the process: a restarted agent counts from 0."""
 
@@ -119,14 +136,14 @@ class Space:
         found, revision, whole = members(run, told)
         mine = next((each for each in found if each.address == run.told["machine"]["address"]), None)
         if mine and full and mine.leader:
-            compact(run, told, revision)
+            # the API server's own compaction needs a write; it keeps the newest version of each object
+            etcdctl(run, told, ANSWER, "compaction", "--physical", f"{revision}", check=False)
             found, _, whole = members(run, told)
         silence, hindered = self.silence(found, whole), ""
-        wasteful = [each for each in found if wastes(each, quota, full=full, alone=len(found) == 1)]
-        if mine and wasteful and wasteful[0].id == mine.id and (whole or (full and silence > SILENT)):
-            member = wasteful[0]
+        member, pause = next_member(found, quota, full=full)
+        if mine and member and member.id == mine.id and (whole or (full and silence > SILENT)):
             hindered = self.hindrance(member, Path(told["snapshots"]["file"]).parent, run)
-            if not hindered and (full or crowded(member, quota) or self.since() >= PAUSE):
+            if not hindered and self.since() >= pause:
                 found = self.defragment(run, told, member)
         if mine and full and mine.leader and (not quota or largest(found) < quota * DISARMED):
             etcdctl(run, told, ANSWER, "alarm", "disarm")
@@ -167,18 +184,6 @@ class Space:
         found = members(run, told)[0]
         say(f"etcd is defragmented: {member.size >> 20} MiB became {largest(found) >> 20} MiB at most")
         return found
-
-
-def compact(run: Run, told: Configuration, revision: int) -> None:
-    """Compact all members up to the newest revision but one, or in the next round, when that is done, up to it.
-
-    The API server's own compaction needs a write; this one keeps the newest version of each object. etcd counts pages
-    that a compaction frees as used until the member's next commit (storage/backend, FreePageN of bbolt), which without
-    writes only a second compaction brings.
-    """
-    before = etcdctl(run, told, ANSWER, "compaction", "--physical", f"{revision - 1}", check=False)
-    if before.returncode:
-        etcdctl(run, told, ANSWER, "compaction", "--physical", f"{revision}", check=False)
 
 
 def judged(found: list[Member], quota: int, full: bool, hindered: str) -> int:
