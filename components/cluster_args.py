@@ -14,6 +14,7 @@ from components.option_args import (
     OidcArgs,
     PodSecurityArgs,
     RolloutArgs,
+    SnapshotsArgs,
 )
 from components.spec.models import (
     ApiAccess,
@@ -179,6 +180,8 @@ class ClusterArgs(TypedDict):
     """Admission policies for workloads, by the rules of `mullion lint`. Kubernetes 1.30 and newer."""
     addons: NotRequired[AddonsArgs]
     """Optional add-ons."""
+    snapshots: NotRequired[SnapshotsArgs]
+    """Snapshots of etcd, from which `mullion restore` rebuilds a control plane."""
     images: NotRequired[dict[str, str]]
     """Ids of machine images, by operating system. Default: looked up at the first `up`, then kept."""
     owner: NotRequired[str]

@@ -153,6 +153,15 @@ class AddonsArgs(TypedDict):
     """Install metrics-server, which `kubectl top` and autoscalers read."""
 
 
+class SnapshotsArgs(TypedDict):
+    """Snapshots of etcd, which the control plane takes and stores."""
+
+    every_minutes: NotRequired[int]
+    """Minutes from one snapshot to the next; every change of the control plane takes one more."""
+    keep_days: NotRequired[int]
+    """Days after which a snapshot is deleted; the newest 24 always stay."""
+
+
 class ArtifactEntryArgs(TypedDict):
     """One file that machines download, always for amd64."""
 

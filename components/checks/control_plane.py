@@ -9,6 +9,10 @@ VCPU_BY_NODES = ((500, 32), (250, 16), (100, 8), (10, 4))
 """More nodes than the first number need this many vCPU: what Kubernetes' own scripts gave a control plane
 (kubernetes, cluster/gce/config-common.sh, get-master-size)."""
 
+SNAPSHOTS_MOST = 900
+"""Snapshots that the agent's one request lists: S3 and Google Cloud Storage answer with at most 1,000 objects, and each
+change of the control plane adds one."""
+
 
 def _count(subject: Subject) -> Iterator[Finding]:
     count = subject.spec.control_plane.count
@@ -53,6 +57,13 @@ def _preflight(subject: Subject) -> Iterator[Finding]:
     for index, name in enumerate(subject.spec.kubeadm.ignore_preflight):
         if name.lower() == "all":
             yield at("kubeadm", "ignore_preflight", index)
+
+
+def _many_snapshots(subject: Subject) -> Iterator[Finding]:
+    chosen = subject.spec.snapshots
+    count = chosen.keep_days * 1440 // chosen.every_minutes
+    if count > SNAPSHOTS_MOST:
+        yield at("snapshots", count=count, most=SNAPSHOTS_MOST)
 
 
 CHECKS = (
@@ -104,6 +115,13 @@ CHECKS = (
         "{value} has {vcpu} vCPU for {nodes} workers; Kubernetes' own scripts gave such a control plane {least}, and"
         " with too few etcd loses its leader when many pods start at once",
         "choose a type with {least} vCPU",
+    ),
+    error(
+        "snapshots-too-many",
+        "snapshots",
+        _many_snapshots,
+        "{count} snapshots of etcd would be kept, but the agent lists at most {most}",
+        "raise every_minutes, or lower keep_days",
     ),
     error(
         "preflight-all",

@@ -102,6 +102,12 @@ def _never_looked_up(subject: Subject) -> Iterator[Finding]:
         yield at("rotation", "images")
 
 
+def _newest_image(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.protect and not subject.spec.cloud.facts.images_looked_up:
+        for os in dict.fromkeys(group.os for group in subject.groups if group.os not in subject.spec.images):
+            yield at("images", value=os.value)
+
+
 def _image_unused(subject: Subject) -> Iterator[Finding]:
     used = {group.os for group in subject.groups}
     for os in subject.spec.images:
@@ -227,6 +233,13 @@ CHECKS = (
         _never_looked_up,
         "on Azure this has no effect: Mullion looks up no image, and each new machine gets the newest",
         "remove it; pin a version in images, or roll the pool",
+    ),
+    warning(
+        "image-newest",
+        "images cloud protect control_plane.os pools.*.os",
+        _newest_image,
+        "no image is pinned for {value}, so on Azure each replaced machine gets the newest, tried by nobody before",
+        "pin a version in images, and try a newer one in a stack of its own first",
     ),
     error(
         "image-shared",

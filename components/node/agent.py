@@ -30,8 +30,8 @@ _ETCD = [
 
 _STATIC_PODS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
-SNAPSHOTS = {"every_minutes": 60, "keep": 24, "days": 7}
-"""One snapshot an hour; snapshots older than 7 days are deleted, except the newest 24."""
+KEPT_SNAPSHOTS = 24
+"""The newest snapshots, which are never deleted for their age: after a pause of weeks they are all there is."""
 
 RENEWAL_DAYS = 90
 """Days before expiry at which certificates are renewed. kubeadm's are valid for a year, so a quarter of it remains to
@@ -95,7 +95,12 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
             "quota": etcd.quota(kubeadm.cluster_configuration(role)),
             "least": etcd.least(role),
         },
-        "snapshots": {**SNAPSHOTS, "file": _SNAPSHOT},
+        "snapshots": {
+            "every_minutes": role.spec.snapshots.every_minutes,
+            "keep": KEPT_SNAPSHOTS,
+            "days": role.spec.snapshots.keep_days,
+            "file": _SNAPSHOT,
+        },
         "certificates": {
             "files": [f"{PKI}/{name}.crt" for name in kubeadm.CERTIFICATES],
             "days": RENEWAL_DAYS,

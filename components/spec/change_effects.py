@@ -74,6 +74,7 @@ EFFECTS: dict[str, Effect] = {
     "kubeadm.ignore_preflight": Effect.REPLACED,
     "kubeadm.config": Effect.IN_PLACE,
     "pod_security": Effect.IN_PLACE,
+    "snapshots": Effect.IN_PLACE,
     "admission": Effect.IN_PLACE,
     "addons": Effect.IN_PLACE,
     "images": Effect.REPLACED,

@@ -112,5 +112,7 @@ EXAMPLES: dict[str, str] = {
     "Rotation.encryption": "1",
     "Rotation.images": "1",
     "Rotation.service_account": "1",
+    "Snapshots.every_minutes": "30",
+    "Snapshots.keep_days": "14",
 }
 """By MODEL.OPTION (models.py, options.py). Options that contain other options have no example."""

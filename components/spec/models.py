@@ -39,6 +39,7 @@ from components.spec.options import (
     Model,
     Reserve,
     Rollout,
+    Snapshots,
 )
 
 __all__ = [
@@ -246,6 +247,8 @@ class ClusterSpec(Model):
     """Admission policies for workloads, by the rules of `mullion lint`. Kubernetes 1.30 and newer."""
     addons: Addons = Addons()
     """Optional add-ons."""
+    snapshots: Snapshots = Snapshots()
+    """Snapshots of etcd, from which `mullion restore` rebuilds a control plane."""
     images: dict[OperatingSystem, str] = {}
     """Ids of machine images, by operating system. Default: looked up at the first `up`, then kept."""
     owner: str | None = None

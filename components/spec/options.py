@@ -139,6 +139,15 @@ Sha512 = Annotated[str, _check_digest(_SHA512, 128), _form(_SHA512)]
 Unknown = Annotated[str, AfterValidator(_check_unknown), _form(re.compile("unknown"))]
 
 
+class Snapshots(Model):
+    """Snapshots of etcd, which the control plane takes and stores."""
+
+    every_minutes: Annotated[int, Field(ge=5, le=1440)] = 60
+    """Minutes from one snapshot to the next; every change of the control plane takes one more."""
+    keep_days: Annotated[int, Field(ge=1, le=365)] = 7
+    """Days after which a snapshot is deleted; the newest 24 always stay."""
+
+
 class ArtifactEntry(Model):
     """One file that machines download, always for amd64."""
 

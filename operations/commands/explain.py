@@ -25,7 +25,14 @@ QUANTITIES = {
 }
 FORMATS = {"ipv4": "IPv4 address", "ipv4network": "IPv4 range (address/prefix)"}
 TYPES = {"string": "text", "integer": "whole number", "boolean": "true or false", "object": "keys and values"}
-UNITS = {"disk_gb": "GiB", "ArtifactEntry.size": "bytes", "max_pods": "pods for each node", "count": "machines"}
+UNITS = {
+    "disk_gb": "GiB",
+    "ArtifactEntry.size": "bytes",
+    "max_pods": "pods for each node",
+    "count": "machines",
+    "every_minutes": "minutes",
+    "keep_days": "days",
+}
 """By option, or by MODEL.OPTION."""
 
 SENTENCES = {

@@ -36,6 +36,13 @@ def told(root: Path, programs: Programs) -> dict[str, Any]:
     return configuration
 
 
+def test_the_stack_file_says_how_often_snapshots_are_taken_and_how_long_they_stay() -> None:
+    chosen = content(plan(None, snapshots={"every_minutes": 30, "keep_days": 14}), "agent-config")["snapshots"]
+    default = content(plan(None), "agent-config")["snapshots"]
+    assert (chosen["every_minutes"], chosen["days"], chosen["keep"]) == (30, 14, 24)
+    assert (default["every_minutes"], default["days"], default["keep"]) == (60, 7, 24)
+
+
 @EACH_CLOUD
 def test_a_snapshot_is_stored_under_its_digest_and_leaves_no_file(
     module: Callable[[str], ModuleType],

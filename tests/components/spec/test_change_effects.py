@@ -90,6 +90,8 @@ VALUES: dict[str, Any] = {
     "api.oidc.admins": ["platform-team"],
     "api.oidc.editors": ["web-team"],
     "api.oidc.viewers": ["everyone"],
+    "snapshots.every_minutes": 30,
+    "snapshots.keep_days": 14,
     "pod_security.enforce": "restricted",
     "pod_security.warn": "restricted",
     "pod_security.audit": "restricted",
@@ -226,8 +228,7 @@ def planned(document: dict[str, Any]) -> ClusterPlan:
 
 
 def layout(plan: ClusterPlan) -> list[str]:
-    network = plan.spec.network
-    existing = network.existing
+    existing = (network := plan.spec.network).existing
     kept = (existing.network, existing.subnets) if existing else None
     values = {"nodes": plan.network.cidr, "zones": plan.network.zones, "existing": kept}
     return [str(values.get(key, getattr(network, key))) for key in NETWORK_OPTIONS]

@@ -40,6 +40,18 @@ CASES = (
     Case("control-plane-too-small", plane(size="t3.micro"), "control_plane.size", plane(size="t3.small")),
     Case("control-plane-too-small", plane(size="m7a.medium"), "control_plane.size", plane(size="m7a.large")),
     Case(
+        "image-newest",
+        azure({"protect": True, "owner": "x"}),
+        "images",
+        azure({"owner": "x"}),
+    ),
+    Case(
+        "snapshots-too-many",
+        {"snapshots": {"every_minutes": 10, "keep_days": 7}},
+        "snapshots",
+        {"snapshots": {"every_minutes": 60, "keep_days": 37}},
+    ),
+    Case(
         "control-plane-small-for-nodes",
         {**linux(count=11), **plane(size="m6i.large")},
         "control_plane.size",
