@@ -15,7 +15,6 @@ from components.rollout.gates import Rollout
 from components.stack_files.stack import CLUSTER, read_stack, stack_file_config
 
 STACK = Path(__file__).resolve().parents[3] / "stacks" / "Pulumi.aws-prod.yaml"
-NOW = datetime.now(timezone.utc)
 READY: dict[str, Any] = {"state": "ready"}
 RUNNING: dict[str, Any] = {"state": "running", "phase": "downloads", "step": "kubelet"}
 FAILED: dict[str, Any] = {"state": "failed", "phase": "kubelet", "step": "kubelet-runs", "message": "it stopped"}
@@ -51,7 +50,7 @@ class Machines:
         return args.id
 
     async def launched(self, instance: str) -> datetime:
-        return NOW - self.age
+        return datetime.now(timezone.utc) - self.age
 
     async def record(self, identity: str, instance: str) -> dict[str, Any]:
         assert identity == "workers", "of machines on AWS"
