@@ -61,11 +61,12 @@ soak: engine ## Test every cut, chaos and the programs of all SOAK_VERSIONS; tak
 	-@for what in build join cluster before; do .venv/bin/python -m lab $$what $(SOAK_VERSIONS); done
 	MULLION_LAB_VERSIONS="$(SOAK_VERSIONS)" .venv/bin/python -m pytest -n $(JOBS) -m "soak or lab" $(ARGS)
 
-lint: venv ## Check format, style, types and security rules
+lint: venv ## Check format, style, types, security rules and the files of CI
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
-	.venv/bin/bandit --quiet --configfile pyproject.toml -r __main__.py cloud-init components lab operations policies sandbox tools
+	.venv/bin/bandit --quiet --configfile pyproject.toml -r __main__.py cloud-init ci components lab operations policies sandbox tools
 	.venv/bin/pyright --pythonpath .venv/bin/python
+	.venv/bin/python -m tools.pipeline_lint
 
 audit: venv ## Look up published advisories about packages and the engine (needs network access)
 	.venv/bin/python -m tools.audit

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Build a cluster from TEMPLATE, run TEST with its kubeconfig, and remove the cluster.
+# Environment: TEMPLATE (a stack), NAME (of the cluster), TEST (a shell command); optional: WINDOWS (system of the pool
+# POOL, windows), KUBERNETES (version), SETTINGS (lines of PATH=VALUE), TTL (2h), VERIFY (all), KEEP (1h: keep the cluster
+# of a failed run), SANDBOX (true: in the sandbox), ALLOW_RUNNER (false: the template's api.allow has this runner).
+# Reports and logs are written to artifacts/.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+options=(--name "$NAME" --ttl "${TTL:-2h}" --verify "${VERIFY:-all}" --artifacts artifacts)
+[[ -z ${WINDOWS:-} ]] || options+=(--set "pools.${POOL:-windows}.os=$WINDOWS")
+[[ -z ${KUBERNETES:-} ]] || options+=(--set "kubernetes=$KUBERNETES")
+if [[ ${SANDBOX:-false} != true && ${ALLOW_RUNNER:-true} == true ]]; then
+  # Hosted runners have another public address each time, and the API answers to api.allow only.
+  address="$(curl --fail --silent --show-error --max-time 20 "${ADDRESS_FROM:-https://checkip.amazonaws.com}")"
+  options+=(--set "api.allow=[$address/32]")
+fi
+while IFS= read -r setting; do
+  [[ -z $setting ]] || options+=(--set "$setting")
+done <<<"${SETTINGS:-}"
+[[ -z ${KEEP:-} ]] || options+=(--keep-on-failure "$KEEP")
+if [[ ${SANDBOX:-false} == true ]]; then options+=(--sandbox); else options+=(--yes); fi
+# exec: the signal of a cancelled job reaches `mullion run`, which then removes the cluster
+exec .venv/bin/mullion run "$TEMPLATE" "${options[@]}" -- bash -c "$TEST"

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Compare the cloud with the state of STACK; end with 5 if somebody changed something by hand. Writes drift.md.
+# Environment: STACK.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+code=0
+text="$(.venv/bin/mullion drift "$STACK" 2>&1)" || code=$?
+{
+  printf '### Drift of %s\n\n' "$STACK"
+  printf '%s\n' "${text:0:60000}" | sed 's/^/    /'
+} >drift.md
+cat drift.md
+exit "$code"

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Write what `mullion up STACK` would do, and which rules it breaks, to preview.md. Ends with the code of the preview.
+# Environment: STACK; optional: SANDBOX (true).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+options=()
+[[ ${SANDBOX:-false} != true ]] || options+=(--sandbox)
+code=0
+text="$(.venv/bin/mullion preview "$STACK" "${options[@]}" 2>&1)" || code=$?
+case $code in
+  0) verdict="\`mullion up $STACK\` would do this:" ;;
+  3) verdict="**Refused**: \`mullion up $STACK\` would not begin. The reasons are at the end." ;;
+  *) verdict="**Failed**: \`mullion preview $STACK\` ended with $code." ;;
+esac
+# Lines that begin with four spaces are code in Markdown, whatever they contain. GitHub takes 65,536 characters.
+{
+  printf '### Preview of %s\n\n%s\n\n' "$STACK" "$verdict"
+  printf '%s\n' "${text:0:60000}" | sed 's/^/    /'
+} >preview.md
+cat preview.md
+exit "$code"

@@ -1,0 +1,165 @@
+"""The pipelines of GitHub, in a clean clone with the sandbox as account: build, cancel, reap, apply, drift."""
+
+import json
+import re
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operations.engine.locate import Engine
+from tests.docs import pages
+
+from . import workspace
+from .github_runner import GitHub
+
+pytestmark = pytest.mark.engine
+
+CLUSTERS = ".github/workflows/clusters.yml"
+NAME = "ci-9000000001-1-0"
+SETTINGS = "      cloud: aws\n      region: eu-west-1\n      backend: s3://YOUR-BUCKET?region=eu-west-1\n"
+"""Lines of the example that docs/ci.md replaces, to try it without an account."""
+VARYING = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z|\d+\.\d s")
+PULL_REQUEST = {
+    "pull_request": {"number": 7, "base": {"sha": "0" * 40}, "head": {"repo": {"full_name": "me/mullion"}}},
+}
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return workspace.make(tmp_path_factory.mktemp("clone"))
+
+
+@pytest.fixture
+def github(clone: Path, engine: Engine) -> Callable[..., GitHub]:
+    """Give a GitHub with the clone: `github(event_name, event, test=COMMAND)`."""
+    example = (clone / "ci" / "examples" / "github.yml").read_text()
+    assert example.count(SETTINGS) == 5
+    example = example.replace(SETTINGS, "      sandbox: true\n")
+
+    def made(event_name: str, event: dict[str, Any], test: str = 'test -s "$KUBECONFIG"', **options: Any) -> GitHub:
+        text = example.replace("test: kubectl get nodes", f"test: {test}")
+        if event_name != "pull_request":  # the smaller cluster is built
+            text = text.replace("stack: aws-dev", "stack: aws-ci")
+        (clone / CLUSTERS).write_text(text)
+        more = options.pop("environment", {})
+        own = workspace.environment(clone, MULLION_PULUMI=str(engine.path), PAUSE="1", **more)
+        return GitHub(clone, event_name, event, environment=own, **options)
+
+    return made
+
+
+@contextmanager
+def comments() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Give the address of GitHub's API for comments, and the comments; it refuses tokens that may not write them."""
+    written: list[dict[str, Any]] = []
+
+    class Api(BaseHTTPRequestHandler):
+        def _answer(self, code: int, value: Any) -> None:
+            self.send_response(code)
+            self.end_headers()
+            self.wfile.write(json.dumps(value).encode())
+
+        def _write(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
+            rights = json.loads(self.headers["Authorization"].removeprefix("Bearer "))
+            if rights.get("pull-requests") != "write":
+                self._answer(403, {"message": "Resource not accessible by integration"})
+            elif self.command == "PATCH":
+                comment = next(each for each in written if self.path.endswith(f"/issues/comments/{each['id']}"))
+                comment["body"] = body
+                self._answer(200, comment)
+            else:
+                assert self.path == "/repos/me/mullion/issues/7/comments"
+                written.append({"id": len(written), "body": body, "user": {"type": "Bot"}, "html_url": "there"})
+                self._answer(201, written[-1])
+
+        do_POST = do_PATCH = _write
+
+        def do_GET(self) -> None:
+            assert self.path.startswith("/repos/me/mullion/issues/7/comments?")
+            self._answer(200, [{"id": 99, "body": "by a person", "user": {"type": "User"}}, *written])
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Api)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", written
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def missing(shown: str, printed: str) -> list[str]:
+    """Return the lines of a page that are not printed in this order; moments and durations may differ."""
+    lines = iter(VARYING.sub("N", printed).splitlines())
+    return [line for line in VARYING.sub("N", shown).splitlines() if line not in lines]
+
+
+def nothing_left(clone: Path) -> bool:
+    sandbox = clone / ".mullion" / "sandbox" / NAME
+    return not sandbox.exists() and not (clone / "stacks" / f"Pulumi.{NAME}.yaml").exists()
+
+
+def test_a_pull_request_gets_a_tested_cluster_and_one_comment(clone: Path, github: Callable[..., GitHub]) -> None:
+    with comments() as (api, written):
+        hub = github("pull_request", PULL_REQUEST, api=api)
+        assert hub.run(CLUSTERS) == {
+            **dict.fromkeys(("test", "preview"), "success"),
+            **dict.fromkeys(("apply", "drift", "reap"), "skipped"),
+        }, "\n".join(job.output for job in hub.jobs)
+        again = github("pull_request", PULL_REQUEST, api=api)
+        assert again.run(CLUSTERS, only={"preview"})["preview"] == "success"
+    [comment] = written
+    run, shown = [text for language, text in pages.fences(pages.ROOT / "docs" / "ci.md") if not language][1:3]
+    assert missing(run, hub.jobs[0].output) == []
+    assert missing(shown, comment["body"]) == []
+    result = json.loads((hub.artifacts[NAME] / "result.json").read_text())
+    assert (result["exit_code"], result["cluster"]) == (0, NAME)
+    assert (hub.artifacts[NAME] / "engine.log").is_file()
+    assert nothing_left(clone)
+    assert not hub.signed_in
+
+
+def test_a_cancelled_job_removes_its_cluster_and_the_reaper_that_of_a_dead_runner(
+    clone: Path, github: Callable[..., GitHub]
+) -> None:
+    started = clone / "started"
+    hang = f"touch {started}; sleep 600"
+    # SIGKILL comes so early that the run cannot remove the cluster itself
+    for cleans_up in (True, False):
+        started.unlink(missing_ok=True)
+        hub = github("workflow_dispatch", {}, hang, cancel=started.exists, patience=(0.5, 0.1), clean_up=cleans_up)
+        assert hub.run(CLUSTERS, only={"test"})["test"] == "cancelled"
+        assert nothing_left(clone) is cleans_up, hub.jobs[-1].output
+        assert ("result.json" in [file.name for file in hub.artifacts.get(NAME, clone).iterdir()]) is cleans_up
+    known = json.loads((clone / "artifacts" / "result.json").read_text())
+    assert known["exit_code"] in (None, 130)
+    early = github("workflow_dispatch", {})
+    assert early.run(CLUSTERS, only={"reap"})["reap"] == "success"
+    assert not nothing_left(clone)
+    assert f"| {NAME} | ci |" in early.jobs[-1].output
+    late = github("schedule", {"schedule": "17 * * * *"}, environment={"TOMORROW": workspace.TOMORROW})
+    assert late.run(CLUSTERS)["reap"] == "success"
+    assert "| removed |" in late.jobs[-1].output
+    assert nothing_left(clone)
+
+
+def test_a_push_is_applied_after_approval_and_the_nightly_job_finds_drift(
+    clone: Path, github: Callable[..., GitHub]
+) -> None:
+    push = github("push", {})
+    assert push.run(CLUSTERS)["apply"] == "success", push.jobs[-1].output
+    assert [job.approved_by for job in push.jobs] == ["", "production"]
+    night = github("schedule", {"schedule": "43 2 * * *"})
+    words = ["sandbox", "change", "aws-ci", "Instance/aws-ci-windows-0", "instanceType=t3.xlarge"]
+    subprocess.run([clone / ".venv" / "bin" / "mullion", *words], cwd=clone, env=night.environment, check=True)
+    assert night.run(CLUSTERS)["drift"] == "failure"
+    assert "instanceType: t3.large -> t3.xlarge" in night.jobs[-1].output

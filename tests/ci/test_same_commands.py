@@ -1,0 +1,170 @@
+"""GitLab CI and Azure Pipelines give `mullion` the same commands as GitHub; the command itself is a recorder here."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.docs.test_commands import mistakes
+
+from . import azure_runner, gitlab_runner, workspace
+from .expressions import FUNCTIONS, Evaluation, Unknown
+from .github_runner import GitHub
+
+pytestmark = pytest.mark.subprocess
+
+CLUSTERS = ".github/workflows/clusters.yml"
+DISPATCH = {"pull_request": {"number": 7, "base": {"sha": "0"}, "head": {"repo": {"full_name": "me/mullion"}}}}
+IDENTITIES = {
+    "aws": "arn:aws:iam::111122223333:role/ci",
+    "azure": "client tenant subscription",
+    "gcp": "provider account",
+}
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = workspace.make(tmp_path_factory.mktemp("clone"))
+    (folder / "ci" / "setup.sh").write_text("#!/bin/bash\n")
+    (folder / "address").write_text("198.51.100.7\n")
+    return folder
+
+
+def recording(clone: Path) -> dict[str, str]:
+    """Return variables that make `mullion` a recorder, and tell a runner its address."""
+    return {"RECORD": str(clone / "record"), "ADDRESS_FROM": (clone / "address").as_uri()}
+
+
+@pytest.fixture
+def record(clone: Path) -> Callable[[], list[str]]:
+    """Give `record()`: the commands since the last call, with names of clusters as NAME."""
+    file = clone / "record"
+    file.unlink(missing_ok=True)
+
+    def read() -> list[str]:
+        lines = file.read_text().splitlines() if file.exists() else []
+        file.unlink(missing_ok=True)
+        return [" ".join("NAME" if word.startswith("ci-") else word for word in line.split()) for line in lines]
+
+    return read
+
+
+RUN = (
+    "run aws-ci --name NAME --ttl 2h --verify all --artifacts artifacts --set pools.windows.os=windows-2022 "
+    "--set kubernetes=1.36.4 --set api.allow=\\[198.51.100.7/32\\] --yes -- bash -c kubectl\\ get\\ nodes"
+)
+COMMANDS = {
+    "test": [RUN],
+    "preview": ["preview aws-dev"],
+    "apply": ["up aws-dev --yes"],
+    "drift": ["drift aws-dev"],
+    "reap": ["reap --yes --max 10 --format markdown"],
+}
+
+
+def test_the_commands_exist() -> None:
+    commands = [each.partition(" -- ")[0] for listed in COMMANDS.values() for each in listed]
+    assert [wrong for each in commands for wrong in mistakes(f"mullion {each}")] == []
+
+
+@pytest.mark.parametrize(
+    ("job", "event_name", "event"),
+    [
+        ("test", "pull_request", DISPATCH),
+        ("preview", "pull_request", DISPATCH),
+        ("apply", "push", {}),
+        ("drift", "schedule", {"schedule": "43 2 * * *"}),
+        ("reap", "schedule", {"schedule": "17 * * * *"}),
+    ],
+)
+@pytest.mark.parametrize("cloud", IDENTITIES)
+def test_github_signs_in_without_keys_and_gives_mullion_the_command(
+    cloud: str, job: str, event_name: str, event: dict[str, object], clone: Path, record: Callable[[], list[str]]
+) -> None:
+    text = (clone / "ci" / "examples" / "github.yml").read_text()
+    (clone / CLUSTERS).write_text(text.replace("cloud: aws\n", f"cloud: {cloud}\n"))
+    secrets = {"MULLION_IDENTITY": IDENTITIES[cloud], "MULLION_PASSPHRASE": "correct horse"}
+    environment = workspace.environment(clone, **recording(clone))
+    hub = GitHub(clone, event_name, event, secrets=secrets, environment=environment)
+    # without GitHub's API only the job that comments fails
+    assert hub.run(CLUSTERS, only={job})[job] == ("failure" if job == "preview" else "success"), hub.jobs[0].output
+    assert record() == ([*COMMANDS["preview"], *COMMANDS["apply"]] if job == "apply" else COMMANDS[job])
+    given = {value for signed in hub.signed_in for value in signed.values()}
+    assert set(IDENTITIES[cloud].split()) <= given
+    assert "correct horse" not in "".join(given)
+    assert len(hub.signed_in) == (2 if job == "apply" else 1)
+    if cloud == "azure":
+        assert hub.jobs[0].environment["ARM_CLIENT_ID"] == "client"
+
+
+def test_a_pull_request_from_another_repository_starts_nothing(clone: Path, record: Callable[[], list[str]]) -> None:
+    (clone / CLUSTERS).write_text((clone / "ci" / "examples" / "github.yml").read_text())
+    event = {"pull_request": {**DISPATCH["pull_request"], "head": {"repo": {"full_name": "stranger/mullion"}}}}
+    hub = GitHub(clone, "pull_request", event, environment=workspace.environment(clone, **recording(clone)))
+    assert set(hub.run(CLUSTERS).values()) == {"skipped"}
+    assert record() == []
+
+
+@pytest.mark.parametrize(("code", "result"), [(0, "success"), (3, "failure")])
+def test_a_refused_preview_is_still_commented(
+    code: int, result: str, clone: Path, record: Callable[[], list[str]]
+) -> None:
+    (clone / CLUSTERS).write_text((clone / "ci" / "examples" / "github.yml").read_text())
+    environment = workspace.environment(clone, **recording(clone), RECORDED_CODE=str(code))
+    hub = GitHub(clone, "pull_request", DISPATCH, environment=environment)
+    hub.run(CLUSTERS, only={"preview"})
+    assert [job.name for job in hub.jobs] == ["preview", "comment"]
+    assert hub.jobs[0].result == result
+    assert ("**Refused**" in (hub.artifacts["preview-aws-dev"] / "preview.md").read_text()) is (code == 3)
+    assert hub.jobs[0].permissions == {"contents": "read", "id-token": "write"}
+    assert hub.jobs[1].permissions == {"contents": "read", "pull-requests": "write"}
+
+
+@pytest.mark.parametrize(
+    ("job", "variables"),
+    [
+        ("test", {"CI_PIPELINE_SOURCE": "merge_request_event"}),
+        ("apply", {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"}),
+        ("drift", {"TASK": "drift", "CI_PIPELINE_SOURCE": "schedule"}),
+        ("reap", {"TASK": "reap", "CI_PIPELINE_SOURCE": "schedule"}),
+    ],
+)
+def test_gitlab_gives_mullion_the_commands_of_github(
+    job: str, variables: dict[str, str], clone: Path, record: Callable[[], list[str]]
+) -> None:
+    own = {"CI_JOB_ID": "42", "CI_PROJECT_DIR": str(clone), "CLOUD": "aws", "IDENTITY": IDENTITIES["aws"], **variables}
+    environment = workspace.environment(clone, **recording(clone))
+    ran = gitlab_runner.run(clone, clone / "ci" / "examples" / "gitlab.yml", own, environment)
+    assert [(each.name, each.code) for each in ran] == [(job, 0), *([("preview", 0)] if job == "test" else [])], ran
+    assert record() == [*COMMANDS[job], *(COMMANDS["preview"] if job == "test" else [])]
+    assert ran[0].manual is (job == "apply")
+
+
+@pytest.mark.parametrize(
+    ("jobs", "variables"),
+    [
+        (("test", "preview"), {"Build.Reason": "PullRequest"}),
+        (("apply",), {"Build.Reason": "IndividualCI"}),
+        (("drift",), {"Build.Reason": "Schedule", "Build.CronSchedule.DisplayName": "drift"}),
+        (("reap",), {"Build.Reason": "Schedule", "Build.CronSchedule.DisplayName": "reap"}),
+    ],
+)
+def test_azure_pipelines_gives_mullion_the_commands_of_github(
+    jobs: tuple[str, ...], variables: dict[str, str], clone: Path, record: Callable[[], list[str]]
+) -> None:
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "MULLION_PASSPHRASE": "correct horse", **variables}
+    environment = workspace.environment(clone, **recording(clone))
+    ran = azure_runner.run(clone, clone / "ci" / "examples" / "azure.yml", own, environment)
+    assert [each.code for each in ran] == [0] * len(jobs), ran
+    assert {connection for each in ran for connection in each.connections} == {"mullion"}
+    expected = [command.replace("aws-", "azure-") for job in jobs for command in COMMANDS[job]]
+    assert record() == expected
+    assert [each.environment for each in ran] == ["production" if jobs == ("apply",) else ""] * len(jobs)
+
+
+@pytest.mark.parametrize(
+    "text", ["startsWith('a', 'b')", "env.HOME", "inputs.none", "'a' ~ 'b'", "1 == 1 1", "inputs.one.two"]
+)
+def test_an_unknown_expression_ends_the_run(text: str) -> None:
+    with pytest.raises(Unknown):
+        Evaluation(text, {"inputs": {"one": "1"}}, FUNCTIONS).value()

@@ -1,0 +1,137 @@
+"""Judges the files of CI: actionlint and shellcheck on workflows and scripts, published schemas on all pipelines.
+
+actionlint is built once from the Go module that tools/actionlint/go.mod pins. shellcheck and the schemas are packages
+of requirements.lock. `make lint` runs this.
+"""
+
+import importlib
+import importlib.resources
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft7Validator, validators
+
+from components.sdk import cache
+from lab import go_toolchain
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULE = "github.com/rhysd/actionlint/cmd/actionlint"
+PINS = ROOT / "tools" / "actionlint"
+AzureValidator: Any = validators.extend(
+    Draft7Validator,
+    type_checker=Draft7Validator.TYPE_CHECKER.redefine("boolean", lambda _, value: value in ("true", "false")),
+)
+"""Azure Pipelines reads every scalar as text; the schema expects texts, but booleans for the inputs of tasks."""
+SHELLCHECK = Path(sys.executable).parent / "shellcheck"
+
+
+def main() -> None:
+    """Print what is wrong with the pipelines of this clone; exit with 1 if anything is."""
+    wrong = [*schema_errors(ROOT), *shell_errors(ROOT), *workflow_errors(ROOT, actionlint())]
+    print("\n".join(wrong) or "pipelines: no errors")
+    sys.exit(bool(wrong))
+
+
+def scripts(root: Path) -> list[Path]:
+    """Return the shell scripts of CI."""
+    return [*sorted((root / "ci").glob("*.sh")), root / ".ci" / "run"]
+
+
+def workflows(root: Path) -> list[Path]:
+    """Return GitHub's workflows, and the example of one."""
+    return [*sorted((root / ".github" / "workflows").glob("*.yml")), root / "ci" / "examples" / "github.yml"]
+
+
+def schema_errors(root: Path) -> Iterator[str]:
+    """Yield what the published schemas of GitHub, GitLab and Azure Pipelines refuse, with the path in the document."""
+    actions = sorted((root / ".github" / "actions").glob("*/action.yml"))
+    examples = root / "ci" / "examples"
+    gitlab = [*sorted((root / "ci" / "gitlab").glob("*.yml")), examples / "gitlab.yml"]
+    azure = [*sorted((root / "ci" / "azure").glob("*.yml")), examples / "azure.yml"]
+    for schema, files, read in (
+        ("github-workflows", workflows(root), _plain),
+        ("github-actions", actions, _plain),
+        ("gitlab-ci", gitlab, _gitlab),
+        ("azure-pipelines", azure, _azure),
+    ):
+        validator = (AzureValidator if schema == "azure-pipelines" else Draft7Validator)(_schema(schema))
+        for file in files:
+            for error in sorted(validator.iter_errors(read(file.read_text("utf-8"))), key=lambda each: each.json_path):
+                best = min(error.context or [error], key=lambda each: -len(each.absolute_path))
+                yield f"{file.relative_to(root)}: {best.json_path}: {best.message[:300]} (schema {schema})"
+
+
+def _schema(name: str) -> Any:
+    vendor = importlib.resources.files("check_jsonschema") / "builtin_schemas" / "vendor"
+    return json.loads((vendor / f"{name}.json").read_text("utf-8"))
+
+
+def _plain(text: str) -> Any:
+    document = yaml.safe_load(text)
+    if True in document:  # YAML 1.1 reads the key `on` as true
+        document["on"] = document.pop(True)
+    return document
+
+
+def _gitlab(text: str) -> Any:
+    """Show jobs that others extend as jobs: the schema looks at no name that begins with a dot."""
+    jobs = _plain(text)
+    whole = {name: {**jobs.get(job.get("extends"), {}), **job} for name, job in jobs.items() if name.startswith(".")}
+    return {**jobs, **{name.lstrip("."): job for name, job in whole.items() if "script" in job}}
+
+
+def _azure(text: str) -> Any:
+    """Read every scalar as text, and replace `${{ if }}` and `${{ each }}` by what they hold."""
+    transform = importlib.import_module("check_jsonschema.transforms.azure_pipelines")
+    return transform.traverse_data(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506 # nosec B506
+
+
+def shell_errors(root: Path) -> list[str]:
+    """Return what shellcheck says about the scripts."""
+    return _said([SHELLCHECK, "--format=gcc", *scripts(root)], root)
+
+
+def workflow_errors(root: Path, program: Path) -> list[str]:
+    """Return what actionlint, with shellcheck, says about the workflows, and about local actions that they use."""
+    with tempfile.TemporaryDirectory() as scratch:
+        # actionlint finds local actions from the root of a repository, and a file's inputs only in its own folder
+        for part in (".github", "ci"):
+            shutil.copytree(root / part, Path(scratch) / part)
+        example = Path(scratch) / ".github" / "workflows" / "example-of-ci.yml"
+        shutil.copy(root / "ci" / "examples" / "github.yml", example)
+        (Path(scratch) / ".git").mkdir()
+        return _said([program, "-oneline", "-shellcheck", SHELLCHECK], Path(scratch))
+
+
+def _said(command: list[str | Path], folder: Path) -> list[str]:
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+    if done.returncode > 1:
+        return [f"{Path(command[0]).name} ended with {done.returncode}: {done.stdout}{done.stderr}".strip()]
+    return done.stdout.splitlines()
+
+
+def actionlint(announce: Callable[[str], None] = print) -> Path:
+    """Return actionlint, built once in the cache. Raises GoError."""
+    pins = (PINS / "go.mod").read_text("utf-8").split()
+    version = pins[pins.index("github.com/rhysd/actionlint") + 1]
+    target = cache.folder() / "actionlint" / version / "actionlint"
+    if not target.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="building-", dir=target.parent) as scratch:
+            go, product = go_toolchain.find_go(Path(scratch), announce), Path(scratch) / "actionlint"
+            announce(f"mullion: building actionlint {version}; once, about a minute")
+            command: list[str | Path] = [go, "build", "-trimpath", "-mod=readonly", "-o", product, MODULE]
+            go_toolchain.run(command, PINS, Path(scratch) / "log", announce)
+            product.replace(target)
+    return target
+
+
+if __name__ == "__main__":
+    main()
