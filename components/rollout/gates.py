@@ -23,7 +23,7 @@ from components.rollout import simulation
 from components.rollout.downgrades import refuse_older
 from components.rollout.drain import drain_or_stop
 from components.rollout.failed_runs import FailedRuns
-from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, ready_nodes
+from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, node_fault, ready_nodes
 from components.spec.choices import Gate
 from components.spec.options import Rollout as Options
 from components.spec.quantities import duration_seconds
@@ -183,17 +183,17 @@ class Rollout:
         """Return None if the worker is ready: by its status record and its Node, which need not be Ready for the gate
         `registered`.
 
-        The record alone is not enough: whoever controls a machine writes what it says.
+        The record alone is not enough: whoever controls a machine writes what it says. A failure in it is the reason
+        why the Node is not there.
         """
-        if nodes is not None and machine.name not in nodes:
-            why = "the cluster has no Node of this name"
-            return Missing(machine.name, why, await self._hopeful(pool, instance))
-        if nodes is not None and self._options[pool.name].gate is Gate.READY and not nodes[machine.name]:
-            return Missing(machine.name, "its Node is not Ready", await self._hopeful(pool, instance))
-        if time.monotonic() - self._ready.get(instance, -READY_VALID_SECONDS) < READY_VALID_SECONDS:
+        gate = self._options[pool.name].gate
+        fault = node_fault(nodes, machine.name, ready=gate is Gate.READY)
+        if not fault and time.monotonic() - self._ready.get(instance, -READY_VALID_SECONDS) < READY_VALID_SECONDS:
             return None
         record = await self._machines.record(self._facts.identity_of(pool.name, machine.name), instance)
-        if record["state"] in ENOUGH[self._options[pool.name].gate]:
+        if fault and record["state"] != "failed":
+            return Missing(machine.name, fault, await self._hopeful(pool, instance))
+        if record["state"] in ENOUGH[gate]:
             self._ready[instance] = time.monotonic()
             self._failed.forget(instance)
             return None

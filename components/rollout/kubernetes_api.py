@@ -8,6 +8,7 @@ import json
 import os
 import socket
 import ssl
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -136,6 +137,18 @@ async def ready_nodes(api: KubernetesApi, query: str = "") -> dict[str, bool]:
     """Return whether each Node is Ready, by name; `query`: ?labelSelector=... Raises Unreachable or Refused."""
     nodes = await api.call("GET", f"/api/v1/nodes{query}")
     return {node["metadata"]["name"]: _is_ready(node) for node in nodes["items"]}
+
+
+def node_fault(nodes: Mapping[str, bool] | None, name: str, *, ready: bool) -> str:
+    """Return what is wrong with a machine's Node; empty if nothing, or if the Nodes are unknown (None).
+
+    nodes: of `ready_nodes`. ready: whether the Node must be Ready.
+    """
+    if nodes is None:
+        return ""
+    if name not in nodes:
+        return "the cluster has no Node of this name"
+    return "its Node is not Ready" if ready and not nodes[name] else ""
 
 
 def _is_ready(node: dict[str, Any]) -> bool:

@@ -1,10 +1,11 @@
 """Gates and the cluster's Nodes: a status record alone passes no gate."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.components.rollout.test_gates import Machines, hooks, leave, plan, rolling
+from tests.components.rollout.test_gates import FAILED, Machines, hooks, leave, plan, rolling
 
 __all__ = ["hooks"]
 
@@ -26,6 +27,16 @@ def test_a_ready_record_without_a_node_of_that_name_passes_no_gate(gate: str, re
         leave(rollout, "web-0")
         return
     with pytest.raises(RuntimeError, match=f"web-2: {why}"):
+        leave(rollout, "web-0")
+
+
+def test_a_failed_record_says_why_a_node_is_missing_and_ends_the_wait_if_it_is_final() -> None:
+    """The machine was launched just now: without its record the run would wait half an hour for the Node."""
+    final = {**FAILED, "name": "build-refused"}
+    machines = Machines(plan(), {"web-2": final}, age=timedelta(0))
+    rollout = rolling(machines, "web-0", simulated=False)
+    rollout._nodes = nodes(**{"web-1": True})  # type: ignore[method-assign]
+    with pytest.raises(RuntimeError, match="web-2: i-web-2 reports failed kubelet/kubelet-runs it stopped"):
         leave(rollout, "web-0")
 
 
