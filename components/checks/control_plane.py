@@ -9,9 +9,9 @@ VCPU_BY_NODES = ((500, 32), (250, 16), (100, 8), (10, 4))
 """More nodes than the first number need this many vCPU: what Kubernetes' own scripts gave a control plane
 (kubernetes, cluster/gce/config-common.sh, get-master-size)."""
 
-SNAPSHOTS_MOST = 900
-"""Snapshots that the agent's one request lists: S3 and Google Cloud Storage answer with at most 1,000 objects, and each
-change of the control plane adds one."""
+SNAPSHOTS_MOST = 500
+"""Half of the snapshots that the agent's one request lists (S3 and Google Cloud Storage answer with at most 1,000
+objects, the oldest first): each change of the control plane adds one, and an agent that misses the newest takes more."""
 
 
 def _count(subject: Subject) -> Iterator[Finding]:

@@ -49,7 +49,7 @@ CASES = (
         "snapshots-too-many",
         {"snapshots": {"every_minutes": 10, "keep_days": 7}},
         "snapshots",
-        {"snapshots": {"every_minutes": 60, "keep_days": 37}},
+        {"snapshots": {"every_minutes": 60, "keep_days": 20}},
     ),
     Case(
         "control-plane-small-for-nodes",
