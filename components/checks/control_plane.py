@@ -11,7 +11,8 @@ VCPU_BY_NODES = ((500, 32), (250, 16), (100, 8), (10, 4))
 
 SNAPSHOTS_MOST = 500
 """Half of the snapshots that the agent's one request lists (S3 and Google Cloud Storage answer with at most 1,000
-objects, the oldest first): each change of the control plane adds one, and an agent that misses the newest takes more."""
+objects, the oldest first). Each change of the control plane adds one, and an agent that misses the newest takes
+more."""
 
 
 def _count(subject: Subject) -> Iterator[Finding]:
