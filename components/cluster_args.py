@@ -129,6 +129,13 @@ class PoolArgs(TypedDict):
     """Use spot capacity, which the cloud may take back."""
 
 
+class BudgetArgs(TypedDict):
+    """The most that the cluster may cost, by the price tables of `mullion cost`."""
+
+    month: int
+    """USD a month of 730 hours. `plan` and `up` refuse a cluster whose known prices are above it."""
+
+
 class RotationArgs(TypedDict):
     """Generations of keys, certificates and images: raise a number by one to renew that item."""
 
@@ -192,6 +199,8 @@ class ClusterArgs(TypedDict):
     """Refuse `down` and the deletion of the cluster."""
     expires: NotRequired[str]
     """End of a temporary cluster: 8h, 3d or "2027-12-24T18:00:00Z". From then on `mullion reap` may remove it."""
+    budget: NotRequired[BudgetArgs]
+    """The most that the cluster may cost. Default: no limit."""
     rotation: NotRequired[RotationArgs]
     """Generations of keys, certificates and images: raise a number by one to renew that item."""
     cloud_controller: NotRequired[CloudController]

@@ -36,6 +36,29 @@ def plan(
     planning.plan(stack, as_json=as_json, resources=resources, against=against, firewall=firewall)
 
 
+@command(INSPECT, "mullion cost aws-dev", "mullion cost aws-dev --against before.json", "mullion cost update")
+def cost(
+    stack: Annotated[str, typer.Argument(metavar="STACK|update", help="Name of the stack, or update for new prices.")],
+    against: Annotated[Path | None, typer.Option(metavar="FILE", help="Compare with an earlier `cost --json`.")] = None,
+    traffic: Annotated[float | None, typer.Option(metavar="GB", min=0, help="Traffic to the internet a month.")] = None,
+    stored: Annotated[float | None, typer.Option(metavar="GIB", min=0, help="Files in the cluster's stores.")] = None,
+    cloud: Annotated[list[str] | None, typer.Option(metavar="CLOUD", help="Cloud to update; repeat it.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a stack costs an hour and a month, by pool, from dated price tables. Offline, except for update."""
+    from operations.commands import cost as costing
+    from operations.cost.bill import Usage
+
+    if stack == costing.UPDATE:
+        if against or as_json or traffic is not None or stored is not None:
+            raise typer.BadParameter("--against, --traffic, --stored and --json are for a stack, not for update")
+        costing.update(cloud or [])
+        return
+    if cloud:
+        raise typer.BadParameter("--cloud is for `mullion cost update`; a stack names its cloud")
+    costing.cost(stack, as_json=as_json, against=against, usage=Usage(traffic, stored))
+
+
 @command(INSPECT, "mullion explain", "mullion explain pools.web.kubelet.system_reserved")
 def explain(
     path: Annotated[

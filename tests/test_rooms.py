@@ -21,7 +21,7 @@ ROOMS = {
         *("option_args", "cluster_args", "cluster", "__main__"),
     ),
     "operations": (
-        *("console", "clouds", "stacks"),
+        *("console", "clouds", "stacks", "cost"),
         *("downloads", "recorder", "verification", "manifests"),
         *("engine", "recovery"),
         *("commands", "chaos"),

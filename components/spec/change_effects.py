@@ -82,6 +82,7 @@ EFFECTS: dict[str, Effect] = {
     "tags": Effect.IN_PLACE,
     "protect": Effect.IN_PLACE,
     "expires": Effect.IN_PLACE,
+    "budget.month": Effect.IN_PLACE,
     "rotation": Effect.IN_PLACE,
     "rotation.certificate_authorities": Effect.NOT_AVAILABLE,
     "rotation.images": Effect.REPLACED,

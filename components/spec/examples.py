@@ -21,6 +21,7 @@ EXAMPLES: dict[str, str] = {
     "url: https://files.example.com/cri-dockerd.zip, digest: unknown}]",
     "Artifacts.file": "artifacts.json",
     "Artifacts.mirror": "https://mirror.example.com",
+    "Budget.month": "500",
     "ClusterSpec.access": "none",
     "ClusterSpec.acknowledge": "{no-linux-worker: the control plane has room for CoreDNS}",
     "ClusterSpec.cloud": "aws",

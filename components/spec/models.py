@@ -224,6 +224,13 @@ class Rotation(Model):
     """Machine images; a raise looks up the newest and replaces the machines of pools whose image changed."""
 
 
+class Budget(Model):
+    """The most that the cluster may cost, by the price tables of `mullion cost`."""
+
+    month: Annotated[int, Field(ge=1)]
+    """USD a month of 730 hours. `plan` and `up` refuse a cluster whose known prices are above it."""
+
+
 class ClusterSpec(Model):
     """One cluster."""
 
@@ -259,6 +266,8 @@ class ClusterSpec(Model):
     """Refuse `down` and the deletion of the cluster."""
     expires: str | None = None
     """End of a temporary cluster: 8h, 3d or "2027-12-24T18:00:00Z". From then on `mullion reap` may remove it."""
+    budget: Budget | None = None
+    """The most that the cluster may cost. Default: no limit."""
     rotation: Rotation = Rotation()
     """Generations of keys, certificates and images: raise a number by one to renew that item."""
     cloud_controller: CloudController = CloudController.NONE

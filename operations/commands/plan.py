@@ -20,6 +20,8 @@ from components.topology.firewall import Rule, SecurityGroup
 from operations.clouds.account_limits import account_limits
 from operations.commands import plan_against, plan_text
 from operations.console.exits import Exit, Stop
+from operations.cost import bill as bills
+from operations.cost import budget, shown
 from operations.stacks import stack_files
 
 FORMAT = 1
@@ -31,16 +33,20 @@ def plan(name: str, *, as_json: bool, resources: bool, against: str | None, fire
 
     against: file of an earlier plan or state to compare with; empty: the state of the built cluster.
     firewall: list every firewall rule in the text.
+    Raises Stop, after the plan, if the cluster costs more than its budget.
     """
     stack = stack_files.load(name)
     planned = plan_cluster(name, stack.spec)
-    whole = document(stack, planned)
+    bill = bills.bill(planned, stack.region)
+    whole = {**document(stack, planned), "cost": shown.summary(bill)}
     if resources:
         whole["resources"] = _resources(name)
     if against is not None:
         earlier = plan_against.read(Path(against)) if against else _built(name)
         whole["against"] = {"with": against or "the built cluster", **plan_against.compare(whole, earlier)}
     print(json.dumps(whole, indent=2) if as_json else plan_text.text(whole, firewall=firewall))
+    if stack.spec.budget is not None:
+        budget.refuse(bill, stack.spec.budget.month)
 
 
 def _built(name: str) -> plan_against.Earlier:

@@ -6,6 +6,7 @@ from typing import Any
 from components.catalogue.account_limits import REQUEST
 from operations.commands import spec_changes
 from operations.console.table import table
+from operations.cost import shown
 
 GIB = 2**30
 
@@ -40,6 +41,9 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
     yield f"  limits        {'; '.join(figures)}"
     if more := [limit["title"] for limit in whole["limits"] if limit["needed"] > limit["new_account"]]:
         yield f"                a new account needs more of: {', '.join(more)} ({REQUEST[whole['cloud']]})"
+    yield f"  cost          {shown.line(whole['cost'], whole['cluster'], whole['region'])}"
+    if whole["spec"]["budget"]:
+        yield f"  budget        USD {whole['spec']['budget']['month']:,} a month"
     if whole["expires"]:
         yield f"  expires       {whole['expires']}"
     if whole["protect"]:

@@ -11,6 +11,8 @@ from components.stack_files.stack import Stack
 from operations.commands import forecast, plan_against, plan_text
 from operations.commands.plan import document
 from operations.console.exits import Exit, Stop
+from operations.cost import bill as bills
+from operations.cost import budget, shown
 from operations.engine import failures, locate, policy_preview
 from operations.engine.events import SILENT, Tally, step_of
 from operations.engine.workspace import Run, existing, opened, sandbox_config
@@ -55,8 +57,12 @@ def preview(name: str, *, sandbox: bool) -> None:
     # in the sandbox a stack that no `up` began has no state, so no engine is needed
     lines = _first(planned, recording) if sandbox and known is None else _over(stack, planned, recording, sandbox)
     place = "in the sandbox" if sandbox else f"on {cloud} in {stack.region}"
+    bill = bills.bill(planned, stack.region)
     print(f"{name}: Kubernetes {stack.spec.kubernetes} {place}")
+    print(f"Costs on {cloud}: {shown.line(shown.summary(bill), name, stack.region)}")
     print("\n".join(lines))
+    if stack.spec.budget is not None:
+        budget.refuse(bill, stack.spec.budget.month)
 
 
 def _first(planned: ClusterPlan, recording: Recording) -> Iterator[str]:

@@ -18,6 +18,7 @@ from operations.clouds.identity import Identity, of_stack
 from operations.commands import account_check, plan_against, readiness, removal, report
 from operations.commands.plan import document
 from operations.console.exits import Exit, Stop
+from operations.cost import budget
 from operations.engine import failures, locate, policy_preview, progress, state
 from operations.engine.events import Tally
 from operations.engine.state import State
@@ -49,6 +50,7 @@ def up(
     stack = stack_files.load(name)
     refuse_unready(stack, UNREADY if sandbox else UNREADY | EXAMPLES)
     planned = plan_cluster(name, stack.spec)
+    budget.refuse_planned(planned, stack.region)
     _print_warnings(stack)
     destination = _destination(name, stack.spec.cloud.value, stack.region, sandbox=sandbox)
     target.check(name, destination)

@@ -22,7 +22,8 @@ MEANINGS = {
     Exit.OK: "done",
     Exit.FAILED: "the engine or the cloud failed, or standard output could not be written",
     Exit.USAGE: "the stack file or the command line is wrong; nothing was started",
-    Exit.REFUSED: "refused: stack built elsewhere, protected or locked, or not confirmed; nothing was changed",
+    Exit.REFUSED: "refused: stack built elsewhere, protected or locked, above its budget, or not confirmed; nothing was"
+    " changed",
     Exit.NO_ENGINE: "no Pulumi engine was found or could be built",
     Exit.DRIFT: "the cloud differs from the state: somebody changed it by hand",
     Exit.FAULT: "a fault in mullion; the message names a file with the details",

@@ -198,6 +198,7 @@ ELSEWHERE = {
 }
 """Flags without a stack, or of commands that copy the whole clone: the file with their test."""
 WITHOUT_A_STACK = {
+    "cost": "commands/test_cost.py",
     "first-contact": "commands/test_first_contact.py",
     "pin": "commands/test_pin.py",
     "ls": "commands/test_ls.py",

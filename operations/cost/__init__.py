@@ -1,0 +1,1 @@
+"""What a cluster costs, by dated price tables."""

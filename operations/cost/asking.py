@@ -1,0 +1,86 @@
+"""Requests to the clouds' public price interfaces."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from operations.console.exits import Exit, Stop
+
+SECONDS = 30
+"""Longest wait for an answer, and for each part of it."""
+
+Answers = dict[tuple[str, str], float]
+"""USD by region and key."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for: regions, and instance types in each of them."""
+
+    regions: tuple[str, ...]
+    sizes: tuple[str, ...]
+
+
+class Found:
+    """Prices as they are found. A second, different price of a key is an error: the question was ambiguous."""
+
+    def __init__(self) -> None:
+        self.answers: Answers = {}
+
+    def add(self, region: str, key: str, amount: float) -> None:
+        """Take a price. Raises Stop if the interface gave another one for the same key."""
+        before = self.answers.setdefault((region, key), amount)
+        if before != amount:
+            raise Stop(Exit.FAILED, f"two prices of {key} in {region}: {before:g} and {amount:g}")
+
+
+def get_json(url: str, params: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None) -> Any:
+    """Return the JSON of an answer. Raises Stop with the host and the reason, ValueError if it is no JSON."""
+    with _open(url, params, headers) as answer:
+        answer.read()
+        return answer.json()
+
+
+@contextmanager
+def lines(url: str) -> Iterator[Iterable[str]]:
+    """Give the lines of an answer as they arrive. Raises Stop with the host and the reason, also in the middle."""
+    with _open(url, None, None) as answer:
+        yield answer.iter_lines()
+
+
+@contextmanager
+def _open(url: str, params: Mapping[str, str] | None, headers: Mapping[str, str] | None) -> Iterator[httpx.Response]:
+    host = urlsplit(url).netloc
+    try:
+        with httpx.stream("GET", url, params=params, headers=headers, timeout=SECONDS) as answer:
+            answer.raise_for_status()
+            yield answer
+    except httpx.HTTPStatusError as error:
+        raise Stop(Exit.FAILED, f"{host} answered {error.response.status_code}") from error
+    except httpx.TimeoutException as error:
+        raise Stop(Exit.FAILED, f"{host} did not answer within {SECONDS} s") from error
+    except httpx.HTTPError as error:
+        raise Stop(Exit.FAILED, f"{host} could not be asked: {error}") from error
+
+
+def premiums(found: Found, region: str, windows: Mapping[str, float], vcpus: Mapping[str, int]) -> None:
+    """Add the premium of Windows: the most frequent price of a vCPU, and the types that differ from it.
+
+    windows: USD an hour with Windows, by type; vcpus: of the types whose premium follows from their vCPU.
+    """
+    own = {
+        size: round(amount - found.answers[region, size], 6)
+        for size, amount in windows.items()
+        if (region, size) in found.answers
+    }
+    each = [round(own[size] / vcpus[size], 6) for size in own if size in vcpus]
+    usual = max(sorted(set(each)), key=each.count) if each else None
+    if usual is not None:
+        found.add(region, "windows-vcpu", usual)
+    for size, amount in own.items():
+        if usual is None or size not in vcpus or abs(amount - usual * vcpus[size]) > 5e-6:
+            found.add(region, f"windows/{size}", amount)

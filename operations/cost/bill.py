@@ -1,0 +1,150 @@
+"""The bill of a planned cluster: what its cloud charges for, item by item.
+
+The items come from the plan, so no engine and no Pulumi is needed; a test compares them with the resources that the
+program registers.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from components.plan import ClusterPlan, MachineGroup
+from operations.cost import prices
+from operations.cost.prices import HOUR, HOURS, Price
+
+SHARED = "(shared)"
+"""What no pool has for itself, in place of a pool's name."""
+
+NAT_MACHINES = 32
+"""GCP charges for each machine behind Cloud NAT, up to 32 ("Cloud NAT pricing")."""
+
+SECRETS = 3
+"""Secrets of a cluster: join, keys of the control plane, desired state (components/wiring/stores.py)."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Assumptions a month that no plan shows; None: not counted. Traffic to the internet, GB; stored files, GiB."""
+
+    traffic_gb: float | None = None
+    stored_gib: float | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item. what: for people; key: of the price table. count: units of that price, price: None if unknown."""
+
+    pool: str
+    what: str
+    key: str
+    count: float
+    price: Price | None
+
+    @property
+    def unit(self) -> str:
+        return prices.unit(self.key)
+
+    @property
+    def month(self) -> float | None:
+        """USD a month; None if the price is unknown."""
+        if self.price is None:
+            return None
+        return self.price.amount * self.count * (HOURS if self.unit == HOUR else 1)
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What a cluster costs. items: the control plane's, the pools', the shared ones."""
+
+    cluster: str
+    cloud: str
+    region: str
+    usage: Usage
+    items: tuple[Item, ...]
+
+    @cached_property
+    def month(self) -> float:
+        """USD a month of all items with a known price."""
+        return sum(item.month or 0 for item in self.items)
+
+    @property
+    def hour(self) -> float:
+        """USD an hour: a month by 730."""
+        return self.month / HOURS
+
+    @cached_property
+    def unknown(self) -> tuple[str, ...]:
+        """What has no price in the tables; the total is then the least that the cluster costs."""
+        return tuple(dict.fromkeys(item.what.partition(",")[0] for item in self.items if item.price is None))
+
+    @cached_property
+    def by_pool(self) -> dict[str, float]:
+        """USD a month by pool, the shared items last; known prices only."""
+        sums: dict[str, float] = {}
+        for item in self.items:
+            sums[item.pool] = sums.get(item.pool, 0) + (item.month or 0)
+        return sums
+
+    def largest(self, count: int) -> list[Item]:
+        """Return the items that cost most."""
+        return sorted(self.items, key=lambda item: item.month or 0, reverse=True)[:count]
+
+
+def bill(planned: ClusterPlan, region: str, usage: Usage | None = None) -> Bill:
+    """Return the bill of a planned cluster in a region."""
+    usage, cloud = usage or Usage(), planned.spec.cloud.value
+    items = [item for group in planned.machine_groups for item in _group(planned, group, region)]
+    items += [
+        Item(SHARED, what, key, count, prices.price(cloud, region, key))
+        for what, key, count in (*_network(planned, cloud), *_stores(cloud), *_used(planned, usage))
+    ]
+    return Bill(planned.name, cloud, region, usage, tuple(items))
+
+
+def _group(planned: ClusterPlan, group: MachineGroup, region: str) -> Iterator[Item]:
+    """Give the items of one machine group; none if it has no machine."""
+    cloud, count = planned.spec.cloud.value, len(group.machines)
+    if not count:
+        return
+    yield Item(group.name, group.size, group.size, count, prices.price(cloud, region, group.size))
+    if group.os.is_windows:
+        key, units, premium = prices.windows(cloud, region, group.size)
+        yield Item(group.name, f"Windows on {group.size}", key, count * units, premium)
+    key, units = prices.disk_key(cloud, group.size, group.disk_gb)
+    what = f"{key} disk, {group.disk_gb} GiB"
+    yield Item(group.name, what, key, count * units, prices.price(cloud, region, key))
+    if planned.has_public_machines:
+        yield Item(group.name, "public IPv4 address", "public-ipv4", count, prices.price(cloud, region, "public-ipv4"))
+
+
+def _network(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float]]:
+    """Give gateways, load balancers and their public addresses."""
+    gateways, addresses = len(planned.network.gateways), 0
+    if gateways and cloud == "gcp":  # one Cloud NAT with one address; 256 ports for each of up to 252 machines
+        yield "Cloud NAT machine", "nat-vm", min(len(planned.machines), NAT_MACHINES)
+        addresses += 1
+    elif gateways:
+        yield "NAT gateway", "nat-gateway", gateways
+        addresses += gateways
+    balancers = planned.endpoint.balanced + planned.endpoint.public
+    if balancers:  # GCP: one price for the first five forwarding rules
+        yield "load balancer", "load-balancer", 1 if cloud == "gcp" else balancers
+    if planned.endpoint.public:  # a public one of AWS has an address in each zone
+        addresses += planned.network.zones if cloud == "aws" else 1
+    if addresses:
+        yield "public IPv4 address", "public-ipv4", addresses
+
+
+def _stores(cloud: str) -> Iterator[tuple[str, str, float]]:
+    yield "private DNS zone", "dns-zone", 1
+    if cloud != "azure":  # a key vault of Azure charges for operations only
+        yield "secret", "secret", SECRETS
+
+
+def _used(planned: ClusterPlan, usage: Usage) -> Iterator[tuple[str, str, float]]:
+    if usage.traffic_gb:
+        yield "GB to the internet", "egress-gb", usage.traffic_gb
+        if planned.network.gateways:
+            yield "GB through NAT", "nat-gb", usage.traffic_gb
+    if usage.stored_gib:
+        yield "GiB in the stores", "store-gib", usage.stored_gib

@@ -1,0 +1,117 @@
+"""Price tables of the clouds: data files with a date and a source for each table, read when a command needs them.
+
+Keys of a table are instance types (USD an hour) and the keys of UNITS. A region's own table goes before the one for
+all regions ("*").
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from components.catalogue import instance_sizes
+
+FOLDER = Path(__file__).with_name("tables")
+HOURS = 730
+"""Hours of a month, as the clouds' own calculators count."""
+CURRENCY = "USD"
+EVERYWHERE = "*"
+
+HOUR, MONTH, GIB, GB = "hour", "month", "GiB a month", "GB"
+"""What a price is for: an hour or a month of one thing, a month of one GiB, a GB of traffic."""
+
+UNITS = {
+    "windows-vcpu": HOUR,
+    "gp3": GIB,
+    "pd-balanced": GIB,
+    "hyperdisk-balanced": GIB,
+    "public-ipv4": HOUR,
+    "nat-gateway": HOUR,
+    "nat-vm": HOUR,
+    "nat-gb": GB,
+    "egress-gb": GB,
+    "load-balancer": HOUR,
+    "dns-zone": MONTH,
+    "secret": MONTH,
+    "store-gib": GIB,
+}
+"""Keys that are no instance types. windows-vcpu: premium of one vCPU; nat-vm: one machine behind Cloud NAT."""
+
+WINDOWS = "windows/"
+"""Begin of the keys for the premium of one type, of which a table has those that differ from windows-vcpu."""
+
+AZURE_DISKS = {"P4": 32, "P6": 64, "P10": 128, "P15": 256, "P20": 512, "P30": 1024, "P40": 2048, "P50": 4096}
+AZURE_DISKS |= {"P60": 8192, "P70": 16384}
+"""Azure: tiers of premium disks and their GiB. A disk is billed as the next larger tier ("Azure managed disk
+types")."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table. date: of the prices, YYYY-MM-DD. prices: by key."""
+
+    region: str
+    date: str
+    source: str
+    prices: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Price:
+    """A price of a table, in USD."""
+
+    amount: float
+    table: Table
+
+
+@cache
+def tables(cloud: str) -> tuple[Table, ...]:
+    """Return the tables of a cloud, in the order of the file."""
+    return tuple(Table(**each) for each in document(cloud)["tables"])
+
+
+def document(cloud: str) -> dict[str, Any]:
+    """Return the data file of a cloud."""
+    return json.loads(path(cloud).read_text("utf-8"))
+
+
+def path(cloud: str) -> Path:
+    """Return the data file's path."""
+    return FOLDER / f"{cloud}.json"
+
+
+def price(cloud: str, region: str, key: str) -> Price | None:
+    """Return the price of a key in a region; None if no table has it."""
+    for wanted in (region, EVERYWHERE):
+        for table in tables(cloud):
+            if table.region == wanted and key in table.prices:
+                return Price(table.prices[key], table)
+    return None
+
+
+def unit(key: str) -> str:
+    """Return what the price of a key is for."""
+    return MONTH if key in AZURE_DISKS else UNITS.get(key, HOUR)
+
+
+def disk_key(cloud: str, size: str, gib: int) -> tuple[str, float]:
+    """Return the key of a machine's disk, and how many of its units one disk has."""
+    if cloud == "azure":
+        return next((tier for tier, most in AZURE_DISKS.items() if gib <= most), "premium disk"), 1
+    return ("gp3" if cloud == "aws" else instance_sizes.gcp_disk(size)), gib
+
+
+def windows(cloud: str, region: str, size: str) -> tuple[str, float, Price | None]:
+    """Return the premium of Windows on one machine: key, units of that key, price.
+
+    A type's own row goes first. The price of a vCPU is not that of burstable types (AWS T, Azure B), and types that no
+    table has have an unknown number of vCPU; their price is None.
+    """
+    own = price(cloud, region, f"{WINDOWS}{size}")
+    if own is not None:
+        return f"{WINDOWS}{size}", 1, own
+    known = instance_sizes.size(size)
+    if known is None or (cloud != "gcp" and instance_sizes.is_burstable(size)):
+        return "windows-vcpu", 1, None
+    return "windows-vcpu", known.vcpu, price(cloud, region, "windows-vcpu")

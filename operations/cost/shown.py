@@ -1,0 +1,165 @@
+"""A bill as text and as JSON, and what differs between two bills."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from operations.console.exits import Exit, Stop
+from operations.console.table import table
+from operations.cost.bill import Bill, Item, Usage
+from operations.cost.prices import CURRENCY, HOURS, MONTH
+
+FORMAT = 1
+"""Version of the document; `--against` refuses any other."""
+
+
+def document(bill: Bill) -> dict[str, Any]:
+    """Return a bill as JSON values: USD, items rounded to a cent; null where a price is unknown."""
+    return {
+        "format": FORMAT,
+        "cluster": bill.cluster,
+        "cloud": bill.cloud,
+        "region": bill.region,
+        "currency": CURRENCY,
+        "hours_of_a_month": HOURS,
+        **summary(bill),
+        "traffic_gb": bill.usage.traffic_gb,
+        "stored_gib": bill.usage.stored_gib,
+        "pools": {pool: round(month, 2) for pool, month in bill.by_pool.items()},
+        "items": [_item(item) for item in bill.items],
+        "sources": [{"date": date, "source": source} for date, source in sources(bill)],
+    }
+
+
+def summary(bill: Bill) -> dict[str, Any]:
+    """Return the sums of a bill: USD an hour and a month, and what has no price."""
+    return {"hour": round(bill.hour, 4), "month": round(bill.month, 4), "unknown": list(bill.unknown)}
+
+
+def _item(item: Item) -> dict[str, Any]:
+    return {
+        "pool": item.pool,
+        "item": item.what,
+        "count": item.count,
+        "unit": item.unit,
+        "price": item.price.amount if item.price else None,
+        "month": None if item.month is None else round(item.month, 2),
+    }
+
+
+def sources(bill: Bill) -> list[tuple[str, str]]:
+    """Return date and source of the tables that the bill's prices are from, the newest first."""
+    return sorted({(item.price.table.date, item.price.table.source) for item in bill.items if item.price}, reverse=True)
+
+
+def line(sums: Mapping[str, Any], name: str, region: str) -> str:
+    """Return the sums of a cluster in one line."""
+    least = f"; {lacking(sums['unknown'], region)}" if sums["unknown"] else ""
+    return f"{'at least ' if least else ''}USD {sums['month']:,.2f} a month{least} (`mullion cost {name}`)"
+
+
+def lacking(unknown: Sequence[str], region: str) -> str:
+    """Return a sentence about what has no price."""
+    return f"no price for {', '.join(unknown)} in {region}"
+
+
+def text(bill: Bill) -> str:
+    """Return a bill for people."""
+    return "\n".join(_lines(bill))
+
+
+def _lines(bill: Bill) -> Iterator[str]:
+    least = "at least " if bill.unknown else ""
+    yield (
+        f"{bill.cluster} on {bill.cloud} in {bill.region}: {least}USD {bill.month:,.2f} a month of {HOURS} hours, "
+        f"USD {bill.hour:,.4f} an hour"
+    )
+    yield ""
+    yield table(("pool", "item", "count", "price", "USD a month"), [_row(item) for item in bill.items])
+    yield ""
+    yield table(("pool", "USD a month"), [(pool, f"{month:,.2f}") for pool, month in bill.by_pool.items()])
+    yield ""
+    if bill.unknown:
+        yield f"Unknown: {lacking(bill.unknown, bill.region)}; the sums are without it"
+    yield from assumptions(bill.usage)
+    dates = [date for date, _ in sources(bill)]
+    if dates:
+        yield f"Prices of {dates[-1]} to {dates[0]}; `mullion cost {bill.cluster} --json` names their sources"
+
+
+def _row(item: Item) -> tuple[str, ...]:
+    of = item.unit if item.unit != MONTH else "month"
+    price = f"{item.price.amount:g} {'an' if of == 'hour' else 'a'} {of}" if item.price else "unknown"
+    return item.pool, item.what, f"{item.count:g}", price, "unknown" if item.month is None else f"{item.month:,.2f}"
+
+
+def assumptions(usage: Usage) -> Iterator[str]:
+    """Give what the bill assumes or leaves out."""
+    if usage.traffic_gb is None:
+        yield "Traffic is not counted (--traffic GB: to the internet, a month); nor is traffic between zones"
+    else:
+        yield f"Traffic: {usage.traffic_gb:g} GB to the internet a month; traffic between zones is not counted"
+    if usage.stored_gib is None:
+        yield "Stored files and snapshots are not counted (--stored GIB); nor are requests"
+    else:
+        yield f"Stores: {usage.stored_gib:g} GiB of files and snapshots; requests are not counted"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two bills compared. rows: pool, item, USD a month before and after, where one differs; None: not there."""
+
+    before: float
+    after: float
+    rows: tuple[tuple[str, str, str, str], ...]
+    unknown: bool
+
+
+def compare(now: Mapping[str, Any], then: Mapping[str, Any]) -> Difference:
+    """Return what differs between two documents of `mullion cost --json`."""
+    was, is_ = (_months(each) for each in (then, now))
+    rows = tuple(
+        (*key, was.get(key, "none"), is_.get(key, "none"))
+        for key in dict.fromkeys((*was, *is_))
+        if was.get(key) != is_.get(key)
+    )
+    return Difference(then["month"], now["month"], rows, bool(now["unknown"] or then["unknown"]))
+
+
+def _months(document: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    return {
+        (each["pool"], each["item"]): "unknown" if each["month"] is None else f"{each['month']:,.2f}"
+        for each in document["items"]
+    }
+
+
+def compared(difference: Difference, name: str) -> str:
+    """Return the difference for people."""
+    change = difference.after - difference.before
+    known = " (known prices only)" if difference.unknown else ""
+    head = (
+        f"Compared with {name}: USD {difference.before:,.2f} a month before, {difference.after:,.2f} now, "
+        f"{change:+,.2f}{known}"
+    )
+    if not difference.rows:
+        return f"{head}; no item differs"
+    return f"{head}\n{table(('pool', 'item', 'before', 'now'), difference.rows)}"
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return the document of `mullion cost --json` in a file. Raises Stop for any other file."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise ValueError("it has another format")  # noqa: TRY301 - one message for both
+        float(found["month"])
+        _months(found)
+        list(found["unknown"])
+    except OSError as error:
+        raise Stop(Exit.USAGE, f"{path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise Stop(Exit.USAGE, f"{path}: not written by `mullion cost` with --json ({reason})") from error
+    return found

@@ -1,0 +1,80 @@
+"""Prices of AWS from its price list, without an account: one CSV for each offer and region (AWS "Price List Bulk API").
+
+The list of EC2 has several hundred MB for a region, so it is read row by row.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator
+
+from components.catalogue import instance_sizes
+from operations.cost import asking
+from operations.cost.asking import Answers, Found, Wanted
+
+BASE = "https://pricing.us-east-1.amazonaws.com"
+SOURCE = "AWS price list (pricing.us-east-1.amazonaws.com/offers/v1.0)"
+SERVICES = ("gp3", "nat-gateway", "nat-gb", "public-ipv4", "load-balancer")
+"""Keys that are asked for beside instance types and the premium of Windows."""
+
+OFFERS = ("AmazonEC2", "AmazonVPC", "AWSELB")
+_PREFIX = r"(?:[A-Z0-9]+-)?"
+"""Begin of a usage type: the region's short name, which us-east-1 has not."""
+_USAGES = {
+    f"{_PREFIX}NatGateway-Hours": "nat-gateway",
+    f"{_PREFIX}NatGateway-Bytes": "nat-gb",
+    f"{_PREFIX}PublicIPv4:InUseAddress": "public-ipv4",
+}
+_BALANCER = re.compile(f"{_PREFIX}LoadBalancerUsage")
+
+
+def answers(wanted: Wanted) -> Answers:
+    """Return the prices that AWS gives for types and services. Raises Stop."""
+    found = Found()
+    for region in wanted.regions:
+        windows: dict[str, float] = {}
+        for offer in OFFERS:
+            url = f"{BASE}/offers/v1.0/aws/{offer}/current/{region}/index.csv"
+            with asking.lines(url) as rows:
+                for row in _rows(rows):
+                    _take(found, region, row, wanted.sizes, windows)
+        vcpus = {
+            size: known.vcpu
+            for size in windows
+            if (known := instance_sizes.size(size)) and not instance_sizes.is_burstable(size)
+        }
+        asking.premiums(found, region, windows, vcpus)
+    return found.answers
+
+
+def _rows(lines: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Give the on-demand rows of a list. The row that begins with SKU names the columns."""
+    names: list[str] = []
+    for cells in csv.reader(lines):
+        if not names:
+            names = cells if cells[:1] == ["SKU"] else []
+            continue
+        row = dict(zip(names, cells, strict=False))
+        on_demand = row["TermType"] == "OnDemand" and row["Currency"] == "USD"
+        if on_demand and row["Location Type"] == "AWS Region":  # not a local or wavelength zone
+            yield row
+    if not names:
+        raise ValueError("no columns")
+
+
+def _take(found: Found, region: str, row: dict[str, str], sizes: tuple[str, ...], windows: dict[str, float]) -> None:
+    amount, usage = float(row["PricePerUnit"]), row["usageType"]
+    if row.get("Instance Type") in sizes:
+        shared = row["Tenancy"] == "Shared" and row["CapacityStatus"] == "Used" and row["Pre Installed S/W"] == "NA"
+        if shared and row["License Model"] == "No License required" and row["Unit"] == "Hrs":
+            if row["Operating System"] == "Linux":
+                found.add(region, row["Instance Type"], amount)
+            elif row["Operating System"] == "Windows":
+                windows[row["Instance Type"]] = amount
+    elif row.get("Volume API Name") == "gp3" and row["Unit"] == "GB-Mo":
+        found.add(region, "gp3", amount)
+    elif row["Product Family"] == "Load Balancer-Network" and _BALANCER.fullmatch(usage):
+        found.add(region, "load-balancer", amount)
+    else:
+        for pattern, key in _USAGES.items():
+            if re.fullmatch(pattern, usage):
+                found.add(region, key, amount)

@@ -1,0 +1,82 @@
+"""Prices of Azure from its Retail Prices API, without an account (Microsoft Learn, "Azure Retail Prices REST API")."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from components.catalogue import instance_sizes
+from operations.console.exits import Exit, Stop
+from operations.cost import asking
+from operations.cost.asking import Answers, Found, Wanted
+from operations.cost.prices import AZURE_DISKS
+
+BASE = "https://prices.azure.com/api/retail/prices"
+SOURCE = "Azure Retail Prices API (prices.azure.com)"
+SERVICES = (*AZURE_DISKS, "load-balancer")
+"""Keys that are asked for beside instance types and the premium of Windows."""
+
+AT_ONCE = 20
+"""Instance types of one request, so that the filter fits into a URL."""
+MOST_PAGES = 200
+"""Pages after which an answer counts as endless."""
+_CONSUMPTION = "priceType eq 'Consumption'"
+
+
+def answers(wanted: Wanted) -> Answers:
+    """Return the prices that Azure gives for types, disks and load balancers. Raises Stop."""
+    found = Found()
+    for region in wanted.regions:
+        windows: dict[str, float] = {}
+        for begin in range(0, len(wanted.sizes), AT_ONCE):
+            some = wanted.sizes[begin : begin + AT_ONCE]
+            names = " or ".join(f"armSkuName eq '{size}'" for size in some)
+            for row in _rows(f"armRegionName eq '{region}' and {_CONSUMPTION} and ({names})"):
+                _machine(found, region, row, some, windows)
+        vcpus = {
+            size: known.vcpu
+            for size in windows
+            if (known := instance_sizes.size(size)) and not instance_sizes.is_burstable(size)
+        }
+        asking.premiums(found, region, windows, vcpus)
+        _disks(found, region)
+    rule = "meterName eq 'Standard Included LB Rules and Outbound Rules'"
+    for row in _rows(f"serviceName eq 'Load Balancer' and {rule} and armRegionName eq 'Global' and {_CONSUMPTION}"):
+        for region in wanted.regions:
+            found.add(region, "load-balancer", float(row["retailPrice"]))
+    return found.answers
+
+
+def _machine(found: Found, region: str, row: Any, sizes: tuple[str, ...], windows: dict[str, float]) -> None:
+    """Take a row of a virtual machine: not of spot or low priority, not of Cloud Services."""
+    size, product, sku = row["armSkuName"], row["productName"], row["skuName"]
+    if size not in sizes or row["type"] != "Consumption" or row["unitOfMeasure"] != "1 Hour":
+        return
+    if "Spot" in sku or "Low Priority" in sku or not product.startswith("Virtual Machines"):
+        return
+    if product.endswith(" Windows"):
+        windows[size] = float(row["retailPrice"])
+    else:
+        found.add(region, size, float(row["retailPrice"]))
+
+
+def _disks(found: Found, region: str) -> None:
+    names = {f"{tier} LRS Disk": tier for tier in AZURE_DISKS}
+    where = f"armRegionName eq '{region}' and productName eq 'Premium SSD Managed Disks' and {_CONSUMPTION}"
+    for row in _rows(where):
+        if (tier := names.get(row["meterName"])) and row["unitOfMeasure"] == "1/Month":
+            found.add(region, tier, float(row["retailPrice"]))
+
+
+def _rows(where: str) -> Iterator[Any]:
+    """Give the rows of all pages, of which each names the next. Raises Stop if a page is on another host."""
+    url, host = BASE, urlsplit(BASE).hostname
+    params: dict[str, str] | None = {"$filter": where, "currencyCode": "'USD'"}
+    for _ in range(MOST_PAGES):
+        page = asking.get_json(url, params)
+        yield from page["Items"]
+        url, params = page["NextPageLink"] or "", None  # the link has its own
+        if not url:
+            return
+        if urlsplit(url).hostname != host:
+            raise Stop(Exit.FAILED, f"{host} names a next page on another host: {urlsplit(url).hostname}")
+    raise Stop(Exit.FAILED, f"{host} gives more than {MOST_PAGES} pages")

@@ -1,0 +1,227 @@
+"""New prices from the clouds' interfaces: what is taken, and what leaves the table as it was."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from operations.console.exits import Stop
+from operations.cost import asking, prices, update, update_aws, update_azure, update_gcp
+from operations.cost.prices import Table
+from tests.operations.cost.interfaces import Asked, aws_list, aws_row, azure_page, azure_row, gcp_sku, serving
+
+OLD = {
+    "aws": [
+        Table("eu-west-1", "2020-01-01", "a list", {"m6i.large": 9.0, "gp3": 9.0, "t3.large": 9.0}),
+        Table("*", "2020-01-01", "a list", {"windows-vcpu": 9.0, "secret": 0.4}),
+    ],
+    "azure": [Table("eastus", "2020-01-01", "a list", {"Standard_D2s_v5": 9.0, "P4": 9.0, "public-ipv4": 0.005})],
+    "gcp": [Table("europe-west1", "2020-01-01", "a list", {"n2-standard-4": 9.0, "pd-balanced": 9.0})],
+}
+"""Small tables from before."""
+
+LINUX, WINDOWS = "Virtual Machines Dsv5 Series", "Virtual Machines Dsv5 Series Windows"
+
+
+@pytest.fixture(autouse=True)
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Data files of this test, with the tables of OLD."""
+    monkeypatch.setattr(prices, "FOLDER", tmp_path)
+    prices.tables.cache_clear()
+    for cloud, old in OLD.items():
+        update.write(prices.path(cloud), old)
+    yield tmp_path
+    prices.tables.cache_clear()
+
+
+@contextmanager
+def served(answer: Asked, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Let all interfaces ask a server on loopback, which gives these answers."""
+    with serving(answer) as (address, asked):
+        monkeypatch.setattr(update_aws, "BASE", address)
+        monkeypatch.setattr(update_azure, "BASE", f"{address}/api/retail/prices")
+        monkeypatch.setattr(update_gcp, "BASE", address)
+        monkeypatch.setenv(update_gcp.KEY, "not-for-eyes")
+        yield asked
+
+
+def aws_answer(path: str, given: dict[str, str]) -> tuple[int, str]:
+    """Answer with the price lists of one region."""
+    return 200, {
+        "AmazonEC2": aws_list(
+            aws_row(Instance_Type="m6i.large", PricePerUnit="0.107", usageType="EU-BoxUsage:m6i.large"),
+            aws_row(Instance_Type="m6i.large", PricePerUnit="0.199", Operating_System="Windows"),
+            aws_row(Instance_Type="m6i.large", PricePerUnit="0.9", Operating_System="RHEL"),
+            aws_row(Instance_Type="m6i.large", PricePerUnit="0.9", Tenancy="Dedicated"),
+            aws_row(Instance_Type="m6i.large", PricePerUnit="0.9", Pre_Installed_SW="SQL Std", Tenancy="Host"),
+            aws_row(Instance_Type="m6i.large", PricePerUnit="0.05", TermType="Reserved"),
+            aws_row(Instance_Type="m6i.large", PricePerUnit="0.9", Location_Type="AWS Local Zone"),
+            aws_row(Instance_Type="t3.large", PricePerUnit="0.0912"),
+            aws_row(Instance_Type="t3.large", PricePerUnit="0.1188", Operating_System="Windows"),
+            aws_row(Instance_Type="m6i.xlarge", PricePerUnit="0.214"),
+            aws_row(Volume_API_Name="gp3", PricePerUnit="0.088", Unit="GB-Mo", usageType="EU-EBS:VolumeUsage.gp3"),
+            aws_row(usageType="EU-NatGateway-Hours", PricePerUnit="0.048"),
+            aws_row(usageType="EU-RegionalNatGateway-Hours", PricePerUnit="0.9"),
+        ),
+        "AmazonVPC": aws_list(aws_row(usageType="EU-PublicIPv4:InUseAddress", PricePerUnit="0.005")),
+        "AWSELB": aws_list(
+            aws_row(usageType="EU-LoadBalancerUsage", PricePerUnit="0.028", Product_Family="Load Balancer"),
+            aws_row(usageType="EU-LoadBalancerUsage", PricePerUnit="0.0252", Product_Family="Load Balancer-Network"),
+        ),
+    }[path.split("/")[4]]
+
+
+def test_aws_takes_on_demand_prices_of_shared_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(aws_answer, monkeypatch) as asked:
+        assert update.update("aws").startswith("aws: 8 prices in 1 regions, ")
+    assert [path.split("/")[4:] for path in asked] == [
+        [offer, "current", "eu-west-1", "index.csv"] for offer in ("AmazonEC2", "AmazonVPC", "AWSELB")
+    ]
+    new, kept = prices.tables("aws")
+    assert new.prices == {
+        "m6i.large": 0.107,
+        "t3.large": 0.0912,
+        "gp3": 0.088,
+        "nat-gateway": 0.048,
+        "public-ipv4": 0.005,
+        "load-balancer": 0.0252,
+        "windows-vcpu": 0.046,
+        "windows/t3.large": 0.0276,
+    }
+    assert (new.region, new.source) == ("eu-west-1", update_aws.SOURCE)
+    assert kept == Table("*", "2020-01-01", "a list", {"secret": 0.4}), "what is not asked for stays"
+    assert prices.windows("aws", "eu-west-1", "t3.large")[1:] == (1, prices.Price(0.0276, new))
+
+
+def azure_answer(path: str, given: dict[str, str]) -> tuple[int, str]:
+    """Answer with two pages of machines, one of disks, one of load balancers."""
+    where = given.get("$filter", "")
+    if "Load Balancer" in where:
+        return 200, azure_page(azure_row("", 0.025, meterName="Standard Included LB Rules and Outbound Rules"))
+    if "Premium SSD Managed Disks" in where:
+        disk = {"unitOfMeasure": "1/Month", "productName": "Premium SSD Managed Disks"}
+        mount = {**disk, "meterName": "P4 LRS Disk Mount"}
+        return 200, azure_page(azure_row("", 5.28, meterName="P4 LRS Disk", **disk), azure_row("", 0.3, **mount))
+    if "$skip" in given:
+        windows = azure_row("Standard_D2s_v5", 0.188, productName=WINDOWS)
+        return 200, azure_page(windows, azure_row("Standard_D2s_v5", 0.01, skuName="D2s v5 Spot"))
+    low = azure_row("Standard_D2s_v5", 0.02, skuName="D2s v5 Low Priority")
+    cloud_services = azure_row("Standard_D2s_v5", 0.9, productName="Dsv5 Series Cloud Services")
+    following = f"{update_azure.BASE}?$skip=1000"
+    return 200, azure_page(low, cloud_services, azure_row("Standard_D2s_v5", 0.096), following=following)
+
+
+def test_azure_follows_pages_and_leaves_out_spot_and_cloud_services(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(azure_answer, monkeypatch) as asked:
+        update.update("azure")
+    assert len(asked) == 4
+    new, kept = prices.tables("azure")
+    assert new.prices == {"Standard_D2s_v5": 0.096, "windows-vcpu": 0.046, "P4": 5.28, "load-balancer": 0.025}
+    assert kept.prices == {"public-ipv4": 0.005}
+
+
+def gcp_answer(path: str, given: dict[str, str]) -> tuple[int, str]:
+    """Answer with two pages of SKUs, if the key is right."""
+    if given["key"] != "not-for-eyes":
+        return 403, "{}"
+    if given.get("pageToken"):
+        windows = "Licensing Fee for Windows Server 2022 Datacenter Edition on VM"
+        disk = gcp_sku("Balanced PD Capacity in Belgium", 100_000_000, "europe-west1", "Storage")
+        skus = [gcp_sku(windows, 46_000_000, "global", "License"), disk]
+        return 200, json.dumps({"skus": skus, "nextPageToken": ""})
+    skus = [
+        gcp_sku("N2 Instance Core running in Belgium", 34_773_000, "europe-west1"),
+        gcp_sku("N2 Instance Ram running in Belgium", 4_661_000, "europe-west1"),
+        gcp_sku("N2 Custom Instance Core running in Belgium", 900_000_000, "europe-west1"),
+        gcp_sku("Spot Preemptible N2 Instance Core running in Belgium", 9_000_000, "europe-west1", usage="Preemptible"),
+        gcp_sku("N2 Instance Core running in Iowa", 31_611_000, "us-central1"),
+    ]
+    return 200, json.dumps({"skus": skus, "nextPageToken": "two"})
+
+
+def test_google_prices_a_type_by_its_cores_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(gcp_answer, monkeypatch) as asked:
+        update.update("gcp")
+    assert not [path for path in asked if "not-for-eyes" in path], "the key is in no URL"
+    (new,) = prices.tables("gcp")
+    assert new.prices["n2-standard-4"] == pytest.approx(0.213668), "as the published price of europe-west1"
+    assert (new.prices["pd-balanced"], new.prices["windows-vcpu"]) == (0.1, 0.046)
+
+
+def test_google_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(update_gcp.KEY, raising=False)
+    with pytest.raises(Stop, match=f"set {update_gcp.KEY} to an API key"):
+        update.update("gcp")
+
+
+def _slow(*_: Any, **__: Any) -> Any:
+    raise httpx.ReadTimeout("too slow")
+
+
+def without(word: str) -> Asked:
+    """Return AWS' answers without the rows that have this word."""
+
+    def answer(path: str, given: dict[str, str]) -> tuple[int, str]:
+        status, text = aws_answer(path, given)
+        return status, "\n".join(line for line in text.splitlines() if word not in line)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda path, given: (503, "busy"), "answered 503"),
+        (lambda path, given: (0, aws_answer(path, given)[1]), "could not be asked"),
+        (lambda path, given: (200, "<html>sign in</html>"), "another form"),
+        (without("m6i.large"), r"2 prices .* missing in the answers \(windows-vcpu in \*, m6i.large in eu-west-1\)"),
+        (without("gp3"), "1 prices that the table has are missing"),
+        (lambda path, given: (200, aws_answer(path, given)[1].replace('"0.107"', '"free"')), "another form"),
+    ],
+    ids=["an error", "hung up", "no list", "a size is missing", "a disk is missing", "no number"],
+)
+def test_a_faulty_answer_leaves_the_table_as_it_was(
+    answer: Asked, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = prices.path("aws").read_bytes()
+    with served(answer, monkeypatch), pytest.raises(Stop, match=message):
+        update.update("aws")
+    assert prices.path("aws").read_bytes() == before
+    assert sorted(path.name for path in prices.FOLDER.iterdir()) == ["aws.json", "azure.json", "gcp.json"]
+
+
+def test_a_timeout_leaves_the_table_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = prices.path("azure").read_bytes()
+    monkeypatch.setattr(asking.httpx, "stream", _slow)
+    with pytest.raises(Stop, match=r"prices\.azure\.com did not answer within 30 s"):
+        update.update("azure")
+    assert prices.path("azure").read_bytes() == before
+
+
+def test_a_page_on_another_host_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = azure_page(following="https://elsewhere.example/api")
+    with served(lambda path, given: (200, page), monkeypatch), pytest.raises(Stop, match=r"elsewhere\.example"):
+        update.update("azure")
+
+
+def test_two_prices_of_one_key_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    two = azure_page(azure_row("Standard_D2s_v5", 0.096), azure_row("Standard_D2s_v5", 0.1))
+    with (
+        served(lambda path, given: (200, two), monkeypatch),
+        pytest.raises(Stop, match="two prices of Standard_D2s_v5"),
+    ):
+        update.update("azure")
+
+
+def test_the_real_tables_are_written_as_the_update_writes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    for cloud in update.INTERFACES:
+        prices.tables.cache_clear()
+        assert prices.path(cloud).read_text("utf-8") == update.text(list(prices.tables(cloud)))
+        asked = update.wanted(cloud, prices.tables(cloud))
+        assert len(asked.regions) >= 9
+        assert len(asked.sizes) >= 20
