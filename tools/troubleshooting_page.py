@@ -106,6 +106,14 @@ ITEMS: tuple[Item, ...] = (
         ),
     ),
     Item(
+        "With l2bridge a node is Ready after a boot, but its pods reach nothing",
+        "NET-05",
+        "Repaired at each boot: the bridge is created anew, because HNS keeps the old one on the adapter of before,"
+        " and the machine may have another one (Azure, after deallocation).",
+        steps=("stale-network", "hns-network"),
+        proofs=("lab/hns/test_steps.py::test_a_boot_moves_the_bridge_to_the_adapter_that_the_machine_has_then",),
+    ),
+    Item(
         "The kubelet's certificate has expired, is lost, or is another node's",
         "CP-05",
         "Repaired at boot, and within minutes once it has expired: the machine derives a new token and joins again.",
@@ -116,7 +124,9 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "flanneld waits for its network without end",
         "OPS-05",
-        "Repaired: flanneld is restarted a few times; then reported.",
+        "Repaired: flanneld is restarted a few times; then reported. `panic: ... nil pointer dereference` at its first"
+        " start means that HNS named no management address within 5 s (flannel's device_windows.go): nssm starts it"
+        " again.",
         steps=("overlay-network",),
         errors=("overlay-missing", "adapter-missing"),
         proofs=(
@@ -149,9 +159,13 @@ ITEMS: tuple[Item, ...] = (
         "The metadata service does not answer once pods run",
         "NET-14",
         "Repaired, also at each boot: the first HNS network moves the machine's address to another adapter, but not the"
-        " route to the metadata service; the executor sets the route again.",
-        steps=("metadata-route-before-kubelet", "metadata-route"),
-        proofs=("windows_plans/events.py::the metadata route is gone",),
+        " route to the metadata service; the executor sets the route again, also while it waits and before it retries.",
+        steps=("metadata-route-before-kubelet", "metadata-route", "metadata-route-holds"),
+        proofs=(
+            "windows_plans/events.py::the metadata route is gone",
+            "conformance/cases/pods.yaml::a route that HNS removes before a step is tried again is set first",
+            "conformance/cases/pods.yaml::a route that HNS removes while flanneld is awaited is set again",
+        ),
     ),
     Item(
         "Pods stay in ContainerCreating",

@@ -106,10 +106,22 @@ def _registry(role: Role) -> Iterator[Step]:
         yield step("registry", f"registry-{value}", key=key, value=value, type=type_, data=data)
 
 
+_POLL_SECONDS = 900
+"""Seconds between two questions to the time server, as EC2's images have it (AWS, "Set the time for your Windows
+instance"). Windows' own default outside a domain is a week (Microsoft, "Windows Time service tools and settings"),
+and clients' certificates live for a day."""
+
+
 def _time(server: str | None) -> tuple[RegistryRow, ...]:
-    key = rf"{_TIME}\Parameters"
-    # 0x9: client mode, special poll interval (w32tm)
-    return ((key, "Type", "String", "NTP"), (key, "NtpServer", "String", f"{server},0x9")) if server else ()
+    if not server:
+        return ()
+    key, client = rf"{_TIME}\Parameters", rf"{_TIME}\TimeProviders\NtpClient"
+    return (
+        (key, "Type", "String", "NTP"),
+        # 0x9: client mode, special poll interval (w32tm)
+        (key, "NtpServer", "String", f"{server},0x9"),
+        (client, "SpecialPollInterval", "DWord", _POLL_SECONDS),
+    )
 
 
 def firewall(role: Role) -> Phase:

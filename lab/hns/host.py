@@ -19,7 +19,7 @@ def adapters(service: Service) -> Iterator[dict[str, str]]:
     """Yield the host's adapters that HNS made: `name`, and of an endpoint `id`, `address`, `gateway` ("": no route)."""
     external = [each for each in service.all("Network") if each["Type"] in networks.EXTERNAL]
     bound = (settings["NetworkAdapterName"] for each in external for settings in policies(each, "NetAdapterName"))
-    for adapter in dict.fromkeys(bound):
+    for adapter in (each for each in dict.fromkeys(bound) if each in service.adapters):
         yield {"name": f"vEthernet ({adapter})"}
     for network in service.all("Network"):
         if network["Type"] == "NAT":

@@ -145,8 +145,14 @@ class Service:
             if all(str(each.get(key, "")).casefold() == str(value).casefold() for key, value in wanted.items())
         ]
 
-    def reboot(self) -> None:
-        """Lose what a boot loses: endpoints, namespaces, load balancers, and networks that are not persistent."""
+    def reboot(self, adapters: Mapping[str, str] | None = None) -> None:
+        """Lose what a boot loses: endpoints, namespaces, load balancers, and networks that are not persistent.
+
+        `adapters`: the hypervisor gave the machine these instead; networks stay on the old ones, which do not exist any
+        more (projectcalico/calico#11840).
+        """
+        if adapters is not None:
+            self.adapters = adapters
         self._lose(lambda kind, each: kind != "Network" or bool(each.get("Flags", 0) & NON_PERSISTENT))
 
     def restart(self, *, restores: bool = True) -> None:

@@ -136,6 +136,7 @@ AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "adapters": (("windows",), "names of all network adapters; null: as HNS creates them"),
     "outage": (("windows",), "number of route queries that fail after HNS creates a network; -1: all"),
     "loss": (("windows",), "after HNS creates a network: the query of routes to one address at which HNS removes one"),
+    "loss_in_wait": (("windows",), "number of the executor's wait in which HNS removes all routes to addresses"),
     "linger": (("windows",), "number of queries for which HNS still lists a removed network"),
     "attach": (("windows",), "whether HNS attaches an endpoint and still says that it is attached already"),
     "own_addresses": (("windows",), "address of the machine's adapter -> AddressState (Preferred, Tentative)"),

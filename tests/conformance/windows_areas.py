@@ -149,6 +149,7 @@ KEPT: dict[str, tuple[str, Callable[[Any], Books], Callable[[Books], Any]]] = {
     "adapters": ("adapters", lambda names: {"names": names}, lambda books: books.get("names")),
     "outage": ("outage", lambda polls: {"polls": polls}, lambda books: books["polls"]),
     "loss": ("loss", lambda polls: {"polls": polls}, lambda books: books["polls"]),
+    "loss_in_wait": ("waits", lambda waits: {"left": waits}, lambda books: books["left"]),
     "own_addresses": ("addresses", _same, _same),
     "flannel": ("flannel", _flannel, _same),
 }

@@ -8,9 +8,20 @@ $Names = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\ComputerName'
 $Path = $env:PATH
 $global:Notes = [Collections.ArrayList]::new()
 
+# Removes all routes to addresses in the wait that the case names, as HNS does up to 45 s after it made a network.
+function global:Remove-RouteInWait {
+    $place, $routes = "$env:MULLION_FAKES\waits.json", "$env:MULLION_FAKES\routes.json"
+    if (-not [IO.File]::Exists($place)) { return }
+    $book = ConvertFrom-Json ([IO.File]::ReadAllText($place)) -AsHashtable
+    $book.left--
+    [IO.File]::WriteAllText($place, (ConvertTo-Json $book))
+    if ($book.left -eq 0) { [IO.File]::WriteAllText($routes, '{}') }
+}
+
 # Replaces Start-Sleep: shortens long waits and records waits between tries.
 function global:Start-Sleep {
     param([int] $Seconds, [int] $Milliseconds)
+    Remove-RouteInWait
     if ((Get-PSCallStack)[1].FunctionName -eq 'Invoke-Step') { [void]$Notes.Add(@('wait', $Seconds)); return }
     [Threading.Thread]::Sleep(50)
 }

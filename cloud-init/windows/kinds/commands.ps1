@@ -131,6 +131,6 @@ function Set-WaitStep {
             $name = if ($Step['error']) { $Step['error'] } else { 'wait-timeout' }
             throw (New-Failure $name "$what did not hold within $($Run.Limit) s")
         }
-        Start-Sleep -Seconds $PollSeconds
+        Wait-Poll $Run
     }
 }

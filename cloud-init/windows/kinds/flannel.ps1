@@ -102,7 +102,7 @@ function Set-OverlayNetworkStep {
         foreach ($look in 1..$looks) {
             $problem = Get-OverlayProblem $Run $Step
             if (-not $problem) { return }
-            Start-Sleep -Seconds $PollSeconds
+            Wait-Poll $Run
         }
     }
     throw (New-Failure $problem[0] "$($problem[1]), after $FlannelStarts starts of $($Step['service'])")

@@ -126,30 +126,60 @@ function Get-HoldSecond {
 }
 
 # .SYNOPSIS
-# Return whether all addresses are routed through the interface of the default route, and need no more watching.
+# Return whether all addresses are routed through the interface of the default route, and need no more watching. From
+# now on the run sets lost routes to them again while it waits.
 function Test-MetadataRouteStep {
     [CmdletBinding()]
     param($Run, $Step)
+    $Run.Routed = @{ addresses = $Step['addresses'] }
     -not (Get-Unrouted $Step (Get-DefaultRoute $Run)) -and -not (Get-HoldSecond $Run $Step)
 }
 
 # .SYNOPSIS
-# Replace the routes in the active store, which a boot empties; with hold_seconds, replace lost ones until then.
+# Replace missing and wrong routes in the active store, which a boot empties.
+function Set-CloudRoute {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    $route = Get-DefaultRoute $Run
+    foreach ($address in @(Get-Unrouted $Step $route)) {
+        $prefix = "$address/32"
+        Get-NetRoute -DestinationPrefix $prefix -ErrorAction Ignore | Remove-NetRoute -Confirm:$false
+        $new = @{ DestinationPrefix = $prefix; InterfaceIndex = $route.InterfaceIndex; NextHop = $route.NextHop }
+        [void](New-NetRoute @new -PolicyStore ActiveStore)
+        Write-Said $Run "the route to $address through interface $($route.InterfaceIndex) is set"
+    }
+}
+
+# .SYNOPSIS
+# Replace the routes; with hold_seconds, replace lost ones until then.
 function Set-MetadataRouteStep {
     [CmdletBinding()]
     param($Run, $Step)
     for (; ; ) {
-        $route = Get-DefaultRoute $Run
-        foreach ($address in @(Get-Unrouted $Step $route)) {
-            $prefix = "$address/32"
-            Get-NetRoute -DestinationPrefix $prefix -ErrorAction Ignore | Remove-NetRoute -Confirm:$false
-            $new = @{ DestinationPrefix = $prefix; InterfaceIndex = $route.InterfaceIndex; NextHop = $route.NextHop }
-            [void](New-NetRoute @new -PolicyStore ActiveStore)
-            Write-Said $Run "the route to $address through interface $($route.InterfaceIndex) is set"
-        }
+        Set-CloudRoute $Run $Step
         if (-not (Get-HoldSecond $Run $Step)) { return }
         Start-Sleep -Seconds $PollSeconds
     }
+}
+
+# .SYNOPSIS
+# Set lost routes of the last metadata-route step again. HNS removes routes up to 45 s after it made a network (kube-up,
+# k8s-node-setup.psm1), and the next try may need them: for a token, a secret, or on GCP the name of the API.
+function Repair-MetadataRoute {
+    [CmdletBinding()]
+    param([hashtable] $Run)
+    if (-not $Run.Routed) { return }
+    try { Set-CloudRoute $Run $Run.Routed }
+    catch { Write-Said $Run "routes to the cloud's services: $($_.Exception.GetBaseException().Message)" }
+}
+
+# .SYNOPSIS
+# Wait between two looks at a condition, then set lost routes again.
+function Wait-Poll {
+    [CmdletBinding()]
+    param([hashtable] $Run)
+    Start-Sleep -Seconds $PollSeconds
+    Repair-MetadataRoute $Run
 }
 
 # .SYNOPSIS

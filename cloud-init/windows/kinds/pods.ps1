@@ -120,6 +120,18 @@ function Test-StaleNetworkStep {
 }
 
 # .SYNOPSIS
+# Return whether the network must be removed: it has another range, or it is a bridge that outlived a boot. HNS keeps it
+# on the adapter of before, although Hyper-V may give the machine a new one (projectcalico/calico#11840). AKS removes
+# its bridge at every boot too (Azure/AgentBaker, cleanupnetwork.ps1). A boot loses flannel's network.
+function Test-StaleNetwork {
+    [CmdletBinding()]
+    param($Network, $Step)
+    if (-not $Network) { return $false }
+    if ($Network.Type -eq 'L2Bridge' -and -not (Test-SetInBoot $Step)) { return $true }
+    -not (Test-NetworkRange $Network $Step['subnet'])
+}
+
+# .SYNOPSIS
 # Remove that state before flanneld and kube-proxy run: remaining load balancers would keep the network (17763.1554 and
 # later).
 function Set-StaleNetworkStep {
@@ -135,7 +147,7 @@ function Set-StaleNetworkStep {
     Remove-HnsPolicyList $Run
     foreach ($each in Get-NatNetwork $Step) { Remove-HnsNetwork $Run $each }
     $network = Get-HnsObject 'networks' $Step['network']
-    if (-not (Test-NetworkRange $network $Step['subnet'])) { Remove-HnsNetwork $Run $network }
+    if (Test-StaleNetwork $network $Step) { Remove-HnsNetwork $Run $network }
     if (-not (Test-FileRange $Step)) { [IO.File]::Delete($Step['subnet_file']) }
     foreach ($address in @(Get-StaleLease $Step)) {
         [IO.File]::Delete("$($Step['data_directory'])\$($Step['network'])\$address")

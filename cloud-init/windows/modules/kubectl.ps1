@@ -23,6 +23,6 @@ function Wait-Asked {
         if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
             throw (New-Failure $Name "$($Run.Seen), and that did not change within $($Run.Limit) s")
         }
-        Start-Sleep -Seconds $PollSeconds
+        Wait-Poll $Run
     }
 }

@@ -54,6 +54,7 @@ function Invoke-Step {
             $Run.Stored.Clear()
             foreach ($key in 'address', 'provider_id') { $Run.Found.Remove($key) }
             Start-Sleep -Seconds $wait
+            Repair-MetadataRoute $Run
         }
     }
 }

@@ -18,6 +18,7 @@ def test_settings_that_need_a_restart_come_before_the_only_reboot_step(os: str) 
     assert fixes.items() >= {each.value: each.number for each in releases.windows(os).fixes}.items()
     assert fixes["EnableCompartmentNamespace"] == 1
     assert (fixes["NoAutoUpdate"], fixes["NtpServer"]) == (1, "169.254.169.123,0x9")
+    assert fixes["SpecialPollInterval"] == 900, "Windows' own default is a week"
     reboots = [each for each in node_plan.steps if each.kind == "reboot"]
     assert len(reboots) == 1
     before = {"hostname", "containers", "pagefile", *(f"registry-{each}" for each in fixes)}
@@ -44,7 +45,7 @@ def test_windows_on_google_cloud_sends_keepalives_before_its_firewall_drops_conn
     fixes = {each.fields["value"]: each.fields["data"] for each in node_plan.steps if each.kind == "registry"}
     assert (fixes["KeepAliveTime"], fixes["NtpServer"]) == (60000, "metadata.google.internal,0x9")
     azure = {each.fields["value"] for each in plan("windows-2019", cloud="azure").steps if each.kind == "registry"}
-    assert "NtpServer" not in azure, "the host's clock"
+    assert not {"NtpServer", "SpecialPollInterval"} & set(azure), "the host's clock"
 
 
 def test_sec_01_folders_with_secrets_are_private_before_files_are_written(windows: NodePlan) -> None:

@@ -9,6 +9,7 @@ from lab.hns import server
 from lab.hns.endpoints import HOST, holders
 from lab.hns.errors import Code
 from lab.hns.networks import management_address
+from lab.hns.service import policies
 from tests.lab.hns.machine import ADAPTER, NO_ID, NODE, Machine
 from tests.lab.rendered import Rendered
 
@@ -58,6 +59,28 @@ def test_the_bridge_is_on_the_adapter_with_the_default_route(
     assert clean.steps(plans["l2bridge"], "hns-network") == MENDED
     (network,) = clean.service.all("Network")
     assert management_address(network) == NODE, "without a name HNS takes another adapter"
+
+
+def test_a_boot_moves_the_bridge_to_the_adapter_that_the_machine_has_then(
+    clean: Machine, plans: Mapping[str, Rendered], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, service = plans["l2bridge"], clean.service
+    monkeypatch.setattr(service, "adapters", service.adapters)
+    clean.steps(plan, "stale-network", "hns-network")
+    (first,) = service.all("Network")
+    balanced(clean, service.all("Endpoint")[0]["ID"])
+
+    service.reboot({"Ethernet 2": NODE})
+    key = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters"
+    done = clean.run(["reg.exe", "add", key, "/v", "BootId", "/t", "REG_DWORD", "/d", "7", "/f"])
+    assert done.code == 0, done.text
+
+    assert clean.steps(plan, "stale-network", "hns-network") == ["stale-network False True", *MENDED]
+    (second,) = service.all("Network")
+    assert second["ID"] != first["ID"]
+    assert policies(second, "NetAdapterName") == [{"NetworkAdapterName": "Ethernet 2"}]
+    assert clean.steps(plan, "stale-network")[-1] == "stale-network True True"
+    assert [each["ID"] for each in service.all("Network")] == [second["ID"]], "one boot, one network"
 
 
 def test_hns_refuses_the_adapter_of_a_virtual_switch(clean: Machine) -> None:
