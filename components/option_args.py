@@ -194,5 +194,7 @@ class ArtifactsArgs(TypedDict):
     """Path of a JSON file with more `entries`, relative to Pulumi.yaml; `mullion pin` writes one."""
     entries: NotRequired[list[ArtifactEntryArgs]]
     """Files beside those of the catalogue; an entry replaces the catalogue's of the same name, version and os."""
+    images: NotRequired[dict[str, str]]
+    """Digests of container images, by registry/path:tag; machines start no others. `mullion pin images` finds them."""
     mirror: NotRequired[str]
     """Base URL of a mirror: https://HOST/PATH is downloaded from MIRROR/HOST/PATH; digests stay the same."""

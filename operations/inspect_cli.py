@@ -242,13 +242,16 @@ def versions(stack: OptionalStackName = None) -> None:
     supported.versions(stack)
 
 
-@command(DOWNLOADS, "mullion pin cri-dockerd 0.4.3", "mullion pin image web --stack aws-dev")
+@command(
+    DOWNLOADS, "mullion pin cri-dockerd 0.4.3", "mullion pin image web --stack aws-dev", "mullion pin images aws-dev"
+)
 def pin(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Name of a download (kubernetes-node, ...), or: image.")
+        str | None, typer.Argument(metavar="NAME", help="Name of a download (kubernetes-node, ...), or: image, images.")
     ] = None,
     version: Annotated[
-        str | None, typer.Argument(metavar="VERSION", help="Version of the download; after image: a pool.")
+        str | None,
+        typer.Argument(metavar="VERSION", help="Version of the download; after image: a pool; after images: a stack."),
     ] = None,
     os_: Annotated[str | None, typer.Option("--os", metavar="linux|windows", help="Only for this system.")] = None,
     file: Annotated[str | None, typer.Option(metavar="FILE", help="File of entries. Default: artifacts.json.")] = None,
@@ -265,19 +268,23 @@ def pin(
     stack: Annotated[str | None, typer.Option(metavar="STACK", help="With image: name of the stack.")] = None,
     sandbox: Sandbox = False,
 ) -> None:
-    """Record the published digest of a download, or a pool's newest machine image in the stack file."""
+    """Record the digest of a download or of a stack's container images, or a pool's newest machine image."""
     from operations.commands import pin as pinning
 
     if verify:
         pinning.verify(name, file)
     elif name is None or version is None:
-        raise typer.BadParameter("give NAME and VERSION, or image and a pool, or --verify")
+        raise typer.BadParameter("give NAME and VERSION, or image and a pool, or images and a stack, or --verify")
     elif name == "image":
         from operations.commands import pin_image
 
         if stack is None:
             raise typer.BadParameter("with image, name the stack: --stack STACK")
         pin_image.pin(stack, version, sandbox=sandbox)
+    elif name == "images":
+        from operations.commands import pin_images
+
+        pin_images.pin(version, file)
     else:
         pinning.pin(pinning.Wanted(name, version, os_, url, checksums, digest, first_use, download), file)
 

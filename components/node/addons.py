@@ -12,7 +12,7 @@ import yaml
 
 from components import naming, releases
 from components.lint import Context, Level, policies
-from components.node import cni, network, sign_in
+from components.node import cni, images, network, sign_in
 from components.node.admission import SYSTEM_NAMESPACE
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG
@@ -34,7 +34,7 @@ _MANIFESTS = Path(__file__).parents[2] / "cloud-init" / "addons"
 def phase(role: Role) -> Phase:
     """Return the phase that writes one file of manifests for each add-on, applies them and deletes former add-ons."""
     wanted = {name: manifests for name, make in ADDONS.items() if (manifests := make(role))}
-    steps = [_file(name, manifests) for name, manifests in wanted.items()]
+    steps = [_file(name, _by_digest(role, manifests)) for name, manifests in wanted.items()]
     paths = [each.fields["path"] for each in steps]
     folder = step("directory", "addons", path=FOLDER, on_change=OnChange.AGENT)
     apply = step("addons", "apply-addons", files=paths, kubeconfig=ADMIN_KUBECONFIG, on_change=OnChange.AGENT)
@@ -150,6 +150,15 @@ def _runtime_class(release: releases.WindowsRelease, pools: list[Pool]) -> Manif
     scheduling["nodeSelector"]["node.kubernetes.io/windows-build"] = release.build
     scheduling["tolerations"] = [{**taint(each), "operator": "Equal"} for each in taints]
     return manifest
+
+
+def _by_digest(role: Role, manifests: list[Manifest]) -> list[Manifest]:
+    """Return the manifests with the digests of their containers' images."""
+    for each in manifests:
+        pod: dict[str, Any] = each.get("spec", {}).get("template", {}).get("spec", {})
+        for container in (*pod.get("initContainers", ()), *pod.get("containers", ())):
+            container["image"] = images.pinned(role, container["image"])
+    return manifests
 
 
 def _file(name: str, manifests: list[Manifest]) -> Step:

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from components.node import etcd, kubeadm, kubelet, proxy
+from components.node import etcd, kubeadm, kubelet, proxy, retries
 from components.node.kinds import OnChange, Step, step
-from components.node.layout import ADMIN_KUBECONFIG, KUBEADM_PATCHES, LINUX, PKI, STATE
+from components.node.layout import ADMIN_KUBECONFIG, LINUX, PKI, STATE
 from components.node.plan import Phase, Scope, canonical
 from components.node.role import Role
 
@@ -102,7 +102,7 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
             "file": _SNAPSHOT,
         },
         "certificates": {
-            "files": [f"{PKI}/{name}.crt" for name in kubeadm.CERTIFICATES],
+            "files": [f"{PKI}/{name}.crt" for name in retries.CERTIFICATES],
             "days": RENEWAL_DAYS,
             "renew": [_KUBEADM, "certs", "renew", "all"],
         },
@@ -121,13 +121,15 @@ def digest(role: Role) -> str:
     It is the same on every machine.
     """
     documents = [kubeadm.cluster_configuration(role), kubelet.configuration(role), proxy.configuration(role)]
+    if patches := kubeadm.image_patches(role):
+        documents.append(patches)
     return hashlib.sha256(canonical(documents)).hexdigest()
 
 
 def _upgrade(role: Role) -> dict[str, list[list[str]]]:
     ignored = [*role.release.ignore_preflight, *role.spec.kubeadm.ignore_preflight]
     flags = ["--ignore-preflight-errors", ",".join(ignored)] if ignored else []
-    flags += ["--patches", KUBEADM_PATCHES] if role.release.kubelet_patch else []
+    flags += ["--patches", kubeadm.patches_folder(role)] if role.release.kubelet_patch else []
     config = ["--config", kubeadm.INIT_CONFIG]
     return {
         "apply": [

@@ -2,7 +2,19 @@
 
 from typing import Any
 
-from components.node import addons, admission, agent, downloads, etcd, kubeadm, kubelet, network, runtime, system
+from components.node import (
+    addons,
+    admission,
+    agent,
+    downloads,
+    etcd,
+    images,
+    kubeadm,
+    kubelet,
+    network,
+    runtime,
+    system,
+)
 from components.node.kinds import Step, ref, step
 from components.node.layout import ADMIN_KUBECONFIG, LINUX, STATE
 from components.node.plan import Phase, Scope
@@ -133,6 +145,8 @@ def _prepared(role: Role) -> tuple[Step, ...]:
 
 
 def _found_or_join(role: Role) -> tuple[Step, ...]:
+    exact = images.etcd_by_digest(role, kubeadm.cluster_configuration(role))
+    etcd_image: dict[str, Any] = {"etcd_image": exact} if exact else {}
     return (
         # the founder needs minutes; the other machines wait for it in this step
         step("claim", "found-or-join", **_LOG, founder=FOUNDER, member=MEMBER, timeout_seconds=1800),
@@ -148,6 +162,7 @@ def _found_or_join(role: Role) -> tuple[Step, ...]:
             data=etcd.DATA,
             node=ref("machine.name"),
             address=ref("machine.address"),
+            **etcd_image,
         ),
         kubeadm.init(RESTORED, done=DONE, requires=FOUNDER),
         step("founded", "founded", **_LOG, founder=FOUNDER, path=FOUNDED),

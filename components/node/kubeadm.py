@@ -3,10 +3,10 @@
 from typing import Any
 
 from components import releases
-from components.node import admission, egress, etcd, kubelet, proxy, sign_in
+from components.node import admission, egress, etcd, images, kubelet, proxy, retries, sign_in
 from components.node.endpoint import authority, kubeconfig
 from components.node.kinds import Step, ref, step
-from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, LINUX_NODE_CERTIFICATE, PKI
+from components.node.layout import KUBEADM_FOLDER, LINUX, LINUX_NODE_CERTIFICATE, PKI
 from components.node.merge import merge
 from components.node.role import Role
 from components.spec.models import ApiAccess, NetworkMode
@@ -69,42 +69,6 @@ SECRET_FILES: dict[str, str] = {
 
 SIGNING_KEY, VERIFYING_KEYS = f"{PKI}/sa.key", f"{PKI}/sa.pub"
 """Files of the keys that sign and verify service-account tokens."""
-
-
-_OF_KUBELET = (
-    "/etc/kubernetes/bootstrap-kubelet.conf",
-    "/etc/kubernetes/kubelet.conf",
-    "/var/lib/kubelet/config.yaml",
-    "/var/lib/kubelet/kubeadm-flags.env",
-    "/var/lib/kubelet/pki",
-)
-
-_OF_WORKER = (*_OF_KUBELET, f"{PKI}/ca.crt")
-"""Files that `kubeadm join` creates on a worker; it refuses to start if one of them exists."""
-
-CERTIFICATES = (
-    *("apiserver", "apiserver-kubelet-client", "apiserver-etcd-client", "front-proxy-client"),
-    *("etcd/server", "etcd/peer", "etcd/healthcheck-client"),
-)
-
-_OF_CONTROL_PLANE = (
-    *_OF_KUBELET,
-    *(f"/etc/kubernetes/{each}.conf" for each in ("admin", "super-admin", "controller-manager", "scheduler")),
-    "/etc/kubernetes/manifests",
-    *(f"{PKI}/{name}.{ending}" for name in CERTIFICATES for ending in ("crt", "key")),
-)
-"""Files that kubeadm creates on a control plane from authorities and keys, so that it can create them again.
-
-Never /var/lib/etcd: a member that was added to etcd must keep its data.
-"""
-
-_BUSY = ("Port-10250",)
-
-_CONTROL_PLANE_BUSY = (
-    *("DirAvailable--var-lib-etcd", "Port-2379", "Port-2380", "Port-6443"),
-    *("Port-10250", "Port-10257", "Port-10259"),
-)
-"""Preflight checks that fail after an unfinished try: its containers run until the kubelet starts again."""
 
 
 def cluster_configuration(role: Role) -> dict[str, Any]:
@@ -174,16 +138,26 @@ def join_configuration(role: Role) -> dict[str, Any]:
     return merge(ours, role.spec.kubeadm.config.get("JoinConfiguration", {}))
 
 
+def image_patches(role: Role) -> dict[str, dict[str, Any]]:
+    """Return the patches that give kubeadm's pods images by digest, by target; empty on workers."""
+    return images.patches(role, cluster_configuration(role))
+
+
+def patches_folder(role: Role) -> str:
+    """Return the folder of the patches that kubeadm applies."""
+    return images.folder(image_patches(role))
+
+
 def preparation(role: Role) -> tuple[Step, ...]:
     """Return the steps that write the cluster's CA, a kubeconfig for discovery, and the kubelet's configuration.
 
     The configuration is a patch for kubeadm, or a whole file for minors whose kubeadm takes no patch.
     """
     patched = role.release.kubelet_patch
-    path = f"{KUBEADM_PATCHES}/kubeletconfiguration+merge.json" if patched else kubelet.path(role)
+    path = f"{patches_folder(role)}/kubeletconfiguration+merge.json" if patched else kubelet.path(role)
     access: dict[str, Any] = {} if patched else {"access": "private"}
     return (
-        step("directory", "kubeadm-patches", path=KUBEADM_PATCHES if patched else KUBEADM_FOLDER),
+        step("directory", "kubeadm-patches", path=patches_folder(role) if patched else KUBEADM_FOLDER),
         authority(LINUX.ca),
         step("file", "discovery", path=_DISCOVERY, format="json", content=kubeconfig(LINUX.ca, {})),
         step(
@@ -194,6 +168,7 @@ def preparation(role: Role) -> tuple[Step, ...]:
             content=kubelet.configuration(role),
             **access,
         ),
+        *images.steps(image_patches(role)),
     )
 
 
@@ -238,7 +213,7 @@ def init(snapshot: str, **conditions: Any) -> Step:
     argv = [_PROGRAM, "init", "--config", INIT_CONFIG, "--skip-token-print"]
     # a restored cluster starts with data in /var/lib/etcd; on other new machines the folder is empty
     argv += ["--ignore-preflight-errors", "DirAvailable--var-lib-etcd"]
-    again = _again(_OF_CONTROL_PLANE, _CONTROL_PLANE_BUSY)
+    again = retries.of_control_plane()
     crictl = [LINUX.program("crictl"), "--runtime-endpoint", LINUX.containerd_socket]
     again |= {"data": f"{etcd.DATA}/member", "ends": [*crictl, "rmp", "--all", "--force"], "snapshot": snapshot}
     return step("kubeadm", "kubeadm-init", argv=argv, **again, **conditions)
@@ -248,15 +223,10 @@ def join(role: Role, **conditions: Any) -> Step:
     """Return the step that runs `kubeadm join` with its configuration on standard input."""
     argv = [_PROGRAM, "join", "--config", "/dev/stdin"]
     document = join_configuration(role)
-    again = _again(_OF_CONTROL_PLANE, _CONTROL_PLANE_BUSY) if role.is_control_plane else _again(_OF_WORKER, _BUSY)
+    again = retries.of_control_plane() if role.is_control_plane else retries.of_worker()
     # the API accepts connections a moment before the founder stores the token, and kubeadm refuses a Node object of an
     # earlier try while it is Ready (40 s)
     return step("kubeadm", "kubeadm-join", argv=argv, input=document, retries=20, **again, **conditions)
-
-
-def _again(files: tuple[str, ...], busy: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields for a try after one that was interrupted or failed."""
-    return {"clears": list(files), "again": ["--ignore-preflight-errors", ",".join(busy)]}
 
 
 def _pod_ranges(role: Role) -> dict[str, str]:
@@ -280,7 +250,7 @@ def _registration(role: Role) -> dict[str, Any]:
 
 
 def _patches(role: Role) -> dict[str, Any]:
-    return {"patches": {"directory": KUBEADM_PATCHES}} if role.release.kubelet_patch else {}
+    return {"patches": {"directory": patches_folder(role)}} if role.release.kubelet_patch else {}
 
 
 def _arguments(role: Role, values: dict[str, str]) -> Any:

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from components import releases
 from components.catalogue import instance_sizes, node_reserves
-from components.node import registries, runtime
+from components.node import images, registries, runtime
 from components.node.kinds import Step, ref, step
 from components.node.layout import LAYOUTS, LINUX, WHOLE_KUBELET_CONFIG, WINDOWS
 from components.node.merge import merge
@@ -144,7 +143,7 @@ def _old_flags(role: Role) -> Iterator[Any]:
     if _is_flag("resolvConf", role):
         yield "--resolv-conf="
     if role.release.infra_image:
-        yield f"--pod-infra-container-image={releases.pause_image(role.spec.kubernetes, role.os)}"
+        yield f"--pod-infra-container-image={images.pause(role)}"
 
 
 def _is_flag(field: str, role: Role) -> bool:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from components import releases
-from components.node import egress, mirrors, registries
+from components.node import egress, images, mirrors, registries
 from components.node.kinds import Step, step
 from components.node.layout import DOCKER, LAYOUTS, WINDOWS, WINDOWS_CONTAINERD_DATA, Layout
 from components.node.merge import merge
@@ -92,7 +92,7 @@ def services(role: Role) -> tuple[str, ...]:
 def configuration(role: Role) -> dict[str, Any]:
     """Return containerd's config.toml as nested tables, with the user's tables merged over it."""
     containerd, layout = role.containerd_release, LAYOUTS[role.system]
-    pause = releases.pause_image(role.spec.kubernetes, role.os)
+    pause = images.stored(role, releases.pause_image(role.spec.kubernetes, role.os))
     folder = layout.cni_programs
     cni = {
         containerd.cni_directories: folder if containerd.cni_directories == "bin_dir" else [folder],
@@ -133,7 +133,7 @@ def cri_dockerd_command(role: Role) -> list[str]:
         f"--docker-endpoint={DOCKER.socket}",
         *_cni_flags(),
         f"--image-pull-progress-deadline={_PULL_DEADLINE}",
-        f"--pod-infra-container-image={releases.pause_image(role.spec.kubernetes, role.os)}",
+        f"--pod-infra-container-image={images.pause(role)}",
     ]
 
 
@@ -188,7 +188,7 @@ def _pause(role: Role) -> Step:
     """
     docker = role.runtime is Runtime.DOCKER
     client, folder = ("docker", DOCKER.programs) if docker else ("crictl", WINDOWS.programs)
-    image, program = releases.pause_image(role.spec.kubernetes, role.os), WINDOWS.program(client, folder)
+    image, program = images.pause(role), WINDOWS.program(client, folder)
     # a runtime takes some seconds after its start until it answers
     return step("container-image", "pause-image", image=image, client=client, program=program, retries=6)
 

@@ -3,7 +3,8 @@
 import json
 import re
 
-from components import releases
+from components.node import images, kubeadm
+from components.node.role import role
 from components.plan.model import ClusterPlan, MachineGroup
 
 _IMAGE = re.compile(r'"image": "([^"]+)"')
@@ -15,8 +16,8 @@ def started_images(planned: ClusterPlan, group: MachineGroup) -> list[str]:
 
     Images of add-ons belong to the control plane, which deploys them.
     """
-    version = planned.spec.kubernetes
-    found = {releases.pause_image(version, group.os.value), *_IMAGE.findall(json.dumps(group.node_plan.document()))}
+    subject = role(planned.name, planned.spec, None if group.is_control_plane else group.name)
+    found = {images.pause(subject), *_IMAGE.findall(json.dumps(group.node_plan.document()))}
     if group.is_control_plane:
-        found |= set(releases.control_plane_images(version))
+        found |= set(images.of_kubeadm(subject, kubeadm.cluster_configuration(subject)))
     return sorted(found)

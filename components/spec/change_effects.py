@@ -93,6 +93,7 @@ EFFECTS: dict[str, Effect] = {
     "trusted_cas": Effect.REPLACED,
     "artifacts.file": Effect.REPLACED,
     "artifacts.entries": Effect.REPLACED,
+    "artifacts.images": Effect.REPLACED,
     "artifacts.mirror": Effect.NEXT_MACHINE,
     "encryption_key": Effect.NOT_AVAILABLE,
     "csi": Effect.NOT_AVAILABLE,
@@ -113,6 +114,7 @@ NOTES: dict[str, str] = {
     "images": "Only pools of that operating system are replaced; control-plane machines made later have the image.",
     "rotation.images": "Only pools whose operating system has a newer image are replaced.",
     "artifacts.mirror": "Control-plane machines use the new address at once.",
+    "artifacts.images": "Only pools whose pause image gets another digest are replaced.",
     "artifacts.entries": "Only pools whose machines download one of the files are replaced.",
     "artifacts.file": "Only pools whose machines download one of the files are replaced.",
 }

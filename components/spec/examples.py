@@ -20,6 +20,7 @@ EXAMPLES: dict[str, str] = {
     "Artifacts.entries": "[{name: cri-dockerd, version: 0.4.3, os: windows, "
     "url: https://files.example.com/cri-dockerd.zip, digest: unknown}]",
     "Artifacts.file": "artifacts.json",
+    "Artifacts.images": f"{{registry.k8s.io/pause:3.10: sha256:{64 * '0'}}}",
     "Artifacts.mirror": "https://mirror.example.com",
     "Budget.month": "500",
     "ClusterSpec.access": "none",

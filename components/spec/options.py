@@ -34,6 +34,21 @@ def _address(text: str) -> str:
     return text
 
 
+_IMAGE_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+def _image_digest(text: str) -> str:
+    """Return the digest of an image. Raises ValueError if it is of another form."""
+    if not _IMAGE_DIGEST.fullmatch(text):
+        raise ValueError("it is not the digest of an image; write sha256: and 64 hexadecimal digits in lower case")
+    return text
+
+
+IMAGE = r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
+"""Complete name of an image with a tag: registry, path, tag (distribution/reference, the grammar of references)."""
+ImageName = Annotated[str, Field(pattern=f"^{IMAGE}$")]
+ImageDigest = Annotated[str, AfterValidator(_image_digest), _form(_IMAGE_DIGEST)]
+
 Address = Annotated[str, AfterValidator(_address)]
 
 
@@ -181,6 +196,17 @@ class ArtifactEntry(Model):
         return self
 
 
+class ImageEntry(Model):
+    """One container image in the file that `artifacts.file` names."""
+
+    image: ImageName
+    """Registry, path and tag, e.g. registry.k8s.io/pause:3.10."""
+    digest: ImageDigest
+    """Digest of the image's list of manifests, or of its only manifest."""
+    source: str = ""
+    """Where the digest was read."""
+
+
 class Artifacts(Model):
     """Addresses and digests of the files that machines download."""
 
@@ -188,5 +214,7 @@ class Artifacts(Model):
     """Path of a JSON file with more `entries`, relative to Pulumi.yaml; `mullion pin` writes one."""
     entries: list[ArtifactEntry] = []
     """Files beside those of the catalogue; an entry replaces the catalogue's of the same name, version and os."""
+    images: dict[ImageName, ImageDigest] = {}
+    """Digests of container images, by registry/path:tag; machines start no others. `mullion pin images` finds them."""
     mirror: Address | None = None
     """Base URL of a mirror: https://HOST/PATH is downloaded from MIRROR/HOST/PATH; digests stay the same."""

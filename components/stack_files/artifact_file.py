@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from components.checks.check import Path as Place
 from components.spec.form import FORMS
-from components.spec.options import ArtifactEntry
+from components.spec.options import ArtifactEntry, ImageEntry
 from components.spec.report import Problem
 from components.stack_files.validation_errors import explain
 
@@ -26,7 +26,8 @@ DEFAULT = "artifacts.json"
 def with_file(document: Mapping[str, Any], project: Path = PROJECT) -> tuple[dict[str, Any], list[Problem]]:
     """Return a `mullion:cluster` object with the entries of its artefact file before its own, and the file's problems.
 
-    A wrong entry is reported and left out. Values of the wrong shape outside the file are returned unchanged.
+    Entries with the key `image` become `artifacts.images`, where the stack file's own digests win. A wrong entry is
+    reported and left out. Values of the wrong shape outside the file are returned unchanged.
     """
     whole = dict(document)
     options = whole.get("artifacts", {})
@@ -41,8 +42,18 @@ def with_file(document: Mapping[str, Any], project: Path = PROJECT) -> tuple[dic
         [wrong] if wrong else [problem for index, entry in enumerate(entries) for problem in _wrong(index, entry)]
     )
     usable = [entry for index, entry in enumerate(entries) if not list(_wrong(index, entry))]
-    whole["artifacts"] = {**cast(Mapping[str, Any], options), "entries": [*usable, *cast(list[Any], own)]}
+    files = [entry for entry in usable if not _is_image(entry)]
+    artifacts = {**cast(Mapping[str, Any], options), "entries": [*files, *cast(list[Any], own)]}
+    images = {entry["image"]: entry["digest"] for entry in usable if _is_image(entry)}
+    others = artifacts.get("images", {})
+    if images and isinstance(others, Mapping):
+        artifacts["images"] = {**images, **cast(Mapping[str, Any], others)}
+    whole["artifacts"] = artifacts
     return whole, problems
+
+
+def _is_image(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and "image" in entry
 
 
 def _read(name: str, project: Path) -> tuple[list[Any], Problem | None]:
@@ -63,6 +74,9 @@ def _read(name: str, project: Path) -> tuple[list[Any], Problem | None]:
 
 
 def _wrong(index: int, entry: Any) -> Iterator[Problem]:
+    if _is_image(entry):
+        yield from _wrong_image(index, entry)
+        return
     try:
         ArtifactEntry.model_validate(entry)
     except ValidationError as failure:
@@ -70,3 +84,13 @@ def _wrong(index: int, entry: Any) -> Iterator[Problem]:
             inside: Place = tuple(str(key) for key in each["loc"])
             problem = explain(("artifacts", "entries", str(index), *inside), each)
             yield replace(problem, path=".".join((f"{WHERE}[{index}]", *inside)))
+
+
+def _wrong_image(index: int, entry: Any) -> Iterator[Problem]:
+    try:
+        ImageEntry.model_validate(entry)
+    except ValidationError as failure:
+        for each in failure.errors(include_url=False):
+            where = ".".join((f"{WHERE}[{index}]", *(str(key) for key in each["loc"])))
+            expected = "{image: registry/path:tag, digest: sha256:..., source: ...}, as `mullion pin images` does"
+            yield FORMS["wrong-value"].problem(where, value="it", reason=each["msg"], expected=expected)

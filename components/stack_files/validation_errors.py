@@ -64,7 +64,10 @@ def explain(path: Path, failure: ErrorDetails) -> Problem:
 
 
 def _wrong_map_key(path: Path) -> Problem:
-    """Return the problem of a map's key: an operating system of `images`, or a registry of `mirrors`."""
+    """Return the problem of a map's key: an operating system of `images`, a registry of `mirrors`, or an image."""
+    if path[:2] == ("artifacts", "images"):
+        fix = "write a complete name as registry/path:tag, such as registry.k8s.io/pause:3.10, without a digest"
+        return FORMS["unknown-key"].problem(".".join(path[:3]), key=path[2], fix=fix)
     if path[0] == "images":
         systems = [system.value for system in OperatingSystem]
         return FORMS["unknown-key"].problem(".".join(path), key=path[-1], fix=known_words(path[-1], systems))

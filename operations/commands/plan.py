@@ -14,6 +14,7 @@ from components.checks import reserves
 from components.checks.addresses import address_figures
 from components.checks.check import MachineGroupSpec, Subject
 from components.plan import ClusterPlan, Machine, MachineGroup, plan_cluster
+from components.plan.images import started_images
 from components.spec.defaults import HARD_EVICTION, windows_cpu_milli
 from components.stack_files.stack import Stack
 from components.topology.firewall import Rule, SecurityGroup
@@ -80,12 +81,20 @@ def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
             "needed": len(planned.paths),
             "missing": [asdict(each) for each in planned.paths if each.missing],
         },
+        "images": _images(planned),
         "limits": account_limits(planned),
         "warnings": [
             {"id": each.id, "path": each.path, "wrong": each.wrong, "fix": each.fix, "acknowledged": each.acknowledged}
             for each in stack.warnings
         ],
     }
+
+
+def _images(planned: ClusterPlan) -> dict[str, Any]:
+    """Return the container images that machines start by digest, and those that they start by tag."""
+    found = {image for group in planned.machine_groups for image in started_images(planned, group)}
+    by_digest = sorted(image for image in found if "@" in image)
+    return {"by_digest": by_digest, "by_tag": sorted(found - set(by_digest))}
 
 
 def _endpoint(planned: ClusterPlan) -> dict[str, Any]:

@@ -35,6 +35,10 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
         f"  reachability  {paths['needed'] - len(paths['missing'])} of {paths['needed']} paths open"
         " (API, stores, downloads, kubelets, pod network)"
     )
+    exact, by_tag = whole["images"]["by_digest"], whole["images"]["by_tag"]
+    if exact:
+        others = f"; by tag: {', '.join(by_tag)}" if by_tag else ""
+        yield f"  images        {len(exact)} of {len(exact) + len(by_tag)} by digest{others}"
     figures = (
         f"{one['what']}: {one['needed']:,} needed, {one['new_account']:,} in a new account" for one in whole["limits"]
     )

@@ -8,13 +8,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from components.catalogue.artifacts import Catalogue, catalogue
-from components.spec.options import ArtifactEntry, Artifacts
+from components.spec.options import ArtifactEntry, Artifacts, ImageEntry
 from operations.console.exits import Exit, Stop
 from operations.stacks.edit import write_whole
 
 Entry = dict[str, Any]
 
-FIELDS = ("name", "version", "os", "url", "fallbacks", "sha256", "sha512", "digest", "size", "source")
+FIELDS = ("image", "name", "version", "os", "url", "fallbacks", "sha256", "sha512", "digest", "size", "source")
 """Fields in the order they are written."""
 
 
@@ -30,7 +30,7 @@ def read(path: Path) -> list[Entry]:
         raise Stop(Exit.USAGE, f"{path}: it is not a list of entries; name another file: --file FILE")
     for index, each in enumerate(found):
         try:
-            ArtifactEntry.model_validate(each)
+            _model(each).model_validate(each)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(key) for key in first["loc"])
@@ -40,7 +40,8 @@ def read(path: Path) -> list[Entry]:
 
 def known(entries: list[Entry]) -> Catalogue:
     """Return the built-in downloads, overridden by a file's entries."""
-    return catalogue(Artifacts(entries=[ArtifactEntry.model_validate(each) for each in entries]))
+    files = [ArtifactEntry.model_validate(each) for each in entries if _model(each) is ArtifactEntry]
+    return catalogue(Artifacts(entries=files))
 
 
 def entry(name: str, version: str, os_family: str, url: str, digest: str, source: str, size: int | None) -> Entry:
@@ -67,11 +68,18 @@ def write(path: Path, entries: list[Entry], added: list[Entry]) -> None:
         raise Stop(Exit.FAILED, f"{path}: {error.strerror}; the file is unchanged") from None
 
 
-def _identity(each: Entry) -> tuple[str, str, str]:
-    return each["name"], each["version"], each["os"]
+def _model(each: Any) -> type[ArtifactEntry] | type[ImageEntry]:
+    """Return the form of an entry: an image with its digest, or a download."""
+    return ImageEntry if isinstance(each, dict) and "image" in each else ArtifactEntry
+
+
+def _identity(each: Entry) -> tuple[str, ...]:
+    return (each["image"],) if "image" in each else (each["name"], each["version"], each["os"])
 
 
 def _place(each: Entry) -> tuple[Any, ...]:
-    """Return the sort key: name, version (older first, non-numeric parts after numbers), system."""
+    """Return the sort key: name, version (older first, non-numeric parts after numbers), system; images come last."""
+    if "image" in each:
+        return 1, each["image"]
     parts = re.findall(r"\d+|[^\d.]+", each["version"])
-    return each["name"], [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts], each["os"]
+    return 0, each["name"], [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts], each["os"]

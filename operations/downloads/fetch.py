@@ -32,11 +32,14 @@ Heard = Callable[[int, int | None], None]
 
 
 class Unreachable(Exception):
-    """The server gave no complete answer. status: HTTP status of a refusal, None without one."""
+    """The server gave no complete answer.
 
-    def __init__(self, message: str, status: int | None = None) -> None:
+    status: HTTP status of a refusal, None without one. challenge: its header WWW-Authenticate, or "".
+    """
+
+    def __init__(self, message: str, status: int | None = None, challenge: str = "") -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.challenge = status, challenge
 
     @property
     def passes(self) -> bool:
@@ -58,11 +61,13 @@ def forgeable(url: str) -> bool:
     return parts.scheme == "http" and parts.hostname not in LOOPBACK
 
 
-def text(url: str, accept: str = "*/*", waits: tuple[int, ...] = WAITS) -> bytes:
+def text(
+    url: str, accept: str = "*/*", waits: tuple[int, ...] = WAITS, headers: Mapping[str, str] | None = None
+) -> bytes:
     """Return the content of a small file. Raises Unreachable with the reason."""
 
     def read() -> bytes:
-        with _open(url, {"Accept": accept}) as answer:
+        with _open(url, {"Accept": accept, **(headers or {})}) as answer:
             content = bytearray()
             for block in answer.iter_raw():
                 content += block
@@ -195,7 +200,8 @@ def _open(url: str, headers: Mapping[str, str], method: str = "GET", content: An
         answer = client.send(request, stream=True, follow_redirects=method == "GET")
         try:
             if not answer.is_success:
-                raise Unreachable(f"{url}: HTTP status {answer.status_code} {answer.reason_phrase}", answer.status_code)
+                why, challenge = f"HTTP status {answer.status_code}", answer.headers.get("WWW-Authenticate", "")
+                raise Unreachable(f"{url}: {why} {answer.reason_phrase}", answer.status_code, challenge)
             yield answer
         finally:
             answer.close()

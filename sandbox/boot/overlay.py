@@ -19,6 +19,8 @@ def bootable(cluster: Mapping[str, Any], artifacts_file: str) -> dict[str, Any]:
     lab = yaml.safe_load(LAB.read_text(encoding="utf-8"))
     own = lab["clouds"].get(cluster["cloud"], {})
     whole = merge(merge(merge(cluster, lab["cluster"]), own), {"artifacts": {"file": artifacts_file}})
+    # the lab's images are built here and have digests of their own
+    whole["artifacts"] = {key: value for key, value in whole["artifacts"].items() if key != "images"}
     whole["control_plane"] = merge(cluster.get("control_plane") or {}, lab["control_plane"])
     machines = {"control_plane": whole["control_plane"], **(cluster.get("pools") or {})}
     fitted = {

@@ -14,15 +14,22 @@ from typing import Any
 import pulumi
 import pytest
 
+from components.plan import plan_cluster
+from components.plan.images import started_images
 from components.rollout.signed_documents import Forged, pointer_document, verified
+from components.spec.models import ClusterSpec
 from operations.commands import control_planes
 from operations.commands.control_planes import SnapshotStore, sorted_out
 from operations.console.exits import Exit, Stop
+from operations.downloads import fetch
+from operations.downloads import registry as client
 from tests.agent.conftest import KEY
 from tests.attacks.test_from_a_replayed_document import BUNDLE, OLD, WANTED, version_of_pools
 from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.linux import Execute, certificate, fetched, put, tar_of
 from tests.components.rollout.test_upgrade import warned
+from tests.operations.downloads.registries import BOTH, SIGNED_IN, manifest_list, serving
+from tools.golden.plans import IMAGES, NEWEST
 
 __all__ = ["warned"]
 
@@ -224,3 +231,36 @@ def test_a_machine_does_not_start_from_a_planted_snapshot(
     with pytest.raises(Exception, match="no snapshot that this cluster's control plane has signed"):
         restoring.fetch(run, {"store": store}, planted, tmp_path / "snapshot.db")
     assert not (tmp_path / "snapshot.db").exists()
+
+
+def test_a_moved_tag_is_not_started_on_a_pinned_stack() -> None:
+    """Move the tag of a container image in a registry or its mirror.
+
+    Refused by: containerd and Docker, which start the digest in the plan of a stack with pinned images.
+    """
+    cluster = {"cloud": "aws", "kubernetes": NEWEST, "pools": {"web": {"os": "windows-2022"}}}
+    with serving() as registry:
+        registry.everything = BOTH
+        ask = [f"{registry.url}/v2"]
+        pins = {image: client.digest(image, ["linux", "windows"], ask)[0] for image in IMAGES}
+        registry.everything = manifest_list(("windows", "amd64"), ("linux", "amd64"))
+        moved = {image: client.digest(image, ["linux", "windows"], ask)[0] for image in IMAGES}
+    planned = plan_cluster("dev", ClusterSpec.model_validate({**cluster, "artifacts": {"images": pins}}))
+    started = {image for group in planned.machine_groups for image in started_images(planned, group)}
+    assert {image.partition("@")[2] for image in started} == set(pins.values())
+    assert not set(pins.values()) & set(moved.values())
+
+
+def test_credentials_of_a_registry_are_not_given_to_its_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer `mullion pin images` from a mirror with a challenge, to be sent the registry's password or a token of it.
+
+    Refused by: `mullion pin images`, which signs in to a mirror with the mirror's own credentials, and only over https.
+    """
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    monkeypatch.setattr(fetch.time, "sleep", lambda seconds: None)
+    with serving() as mirror:
+        (tmp_path / "config.json").write_text(json.dumps({"auths": {"localhost:1": {"auth": SIGNED_IN}}}))
+        for mirror.private, mirror.realm in (("Basic", ""), ("Bearer", ""), ("Bearer", "http://tokens.example/token")):
+            with pytest.raises(client.NoDigest):
+                client.digest("localhost:1/team/pause:3.10", ["linux"], [mirror.url])
+    assert {authorization for _, authorization in mirror.asked} == {""}

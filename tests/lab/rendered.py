@@ -175,7 +175,8 @@ def _linux_part(variant: Variant) -> Mapping[str, Any]:
 
 def _spec(kubernetes: str, variant: Variant, pools: Mapping[str, Any]) -> ClusterSpec | None:
     """Return the spec; None if a check refuses the combination."""
-    document = {"cloud": "aws", "kubernetes": kubernetes, "pools": pools, **variant.cluster, **_entries(kubernetes)}
+    artifacts = {**variant.cluster.get("artifacts", {}), **_entries(kubernetes)}
+    document = {"cloud": "aws", "kubernetes": kubernetes, "pools": pools, **variant.cluster, "artifacts": artifacts}
     try:
         return read_stack("dev", {"aws:region": "eu-west-1", CLUSTER: document}).spec
     except SpecError:
@@ -188,7 +189,7 @@ def _entries(kubernetes: str) -> Mapping[str, Any]:
     entry = {"name": "kubernetes-node", "version": kubernetes, "sha256": DIGEST}
     missing = kubernetes not in artifacts.versions("kubernetes-node")
     entries = [{**entry, "os": os, "url": url.format(os)} for os in ("linux", "windows")] if missing else []
-    return {"artifacts": {"entries": entries}}
+    return {"entries": entries}
 
 
 def write(folder: Path, name: str, *documents: Any) -> Path:

@@ -9,10 +9,13 @@ import pytest
 import yaml
 
 from components import releases
+from components.node import images
+from components.node.role import role
+from components.spec.models import ClusterSpec
 from tests.lab.conftest import Find
 from tests.lab.judge import Judgement, run
 from tests.lab.real import Real
-from tests.lab.rendered import SAMPLES, Rendered, filled, of_fields, write
+from tests.lab.rendered import SAMPLES, Rendered, Variant, filled, of_fields, of_variant, write
 from tests.lab.test_tables import on_any_machine
 
 pytestmark = pytest.mark.lab
@@ -161,3 +164,64 @@ def test_the_kubelet_accepts_its_configuration_after_kubeadm_applied_our_patch(
     extra = on_any_machine(kubernetes, kubelet)
     judgement = kubelet.read({**extra, **whole}, plane.command("kubelet", "kubelet"))
     assert kubelet.objections(judgement) == []
+
+
+DIGEST = f"sha256:{'7' * 64}"
+
+
+def _pinned(kubernetes: str) -> Rendered:
+    names = (*releases.control_plane_images(kubernetes), releases.pause_image(kubernetes, "ubuntu-24.04"))
+    variant = Variant("pinned", {"artifacts": {"images": dict.fromkeys(names, DIGEST)}}, {})
+    return next(each for each in of_variant(kubernetes, variant) if each.pool == "control-plane")
+
+
+def test_kubeadm_names_the_images_that_are_pinned(
+    kubernetes: str, program: Find, rendered: tuple[Rendered, ...], tmp_path: Path
+) -> None:
+    """The digests are found by these names, with the registry of the user in the variant `everything`."""
+    for plane in _planes(rendered):
+        documents = plane.content("init-config")
+        config = write(tmp_path, f"{plane.variant}.yaml", *(_here(each, tmp_path) for each in documents))
+        listed = run([program("kubeadm", "linux"), "config", "images", "list", "--config", config], tmp_path)
+        names = {line for line in listed.text.splitlines() if re.fullmatch(r"[\w./-]+:[\w.-]+", line)}
+        spec = ClusterSpec.model_validate({"cloud": "aws", "kubernetes": kubernetes})
+        wanted = images.by_container(role("dev", spec, None), documents[1])
+        assert {each for each in names if "/pause:" not in each} == set(wanted.values()), plane.variant
+
+
+def test_kubeadm_starts_every_image_by_its_digest(kubernetes: str, dry_run: DryRun, tmp_path: Path) -> None:
+    plane = _pinned(kubernetes)
+    patches = [each for each in plane.plan.steps if each.name.startswith("image-")]
+    if not patches:
+        pytest.skip("kubeadm of this version takes no patches from a file of configuration")
+    for each in patches:
+        write(tmp_path / "patches", Path(each.fields["path"]).name, each.fields["content"])
+    found: dict[str, str] = {}
+    for phase in (("control-plane", "all"), ("etcd", "local")):
+        judgement = dry_run(plane, *phase)
+        assert judgement.code == 0, judgement.text
+    for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"):
+        found[name] = _written(tmp_path, f"{name}.yaml")["spec"]["containers"][0]["image"]
+    assert all(image.endswith(f"@{DIGEST}") for image in found.values()), found
+    by_tag = {image.partition("@")[0] for image in found.values()}
+    assert by_tag <= set(releases.control_plane_images(kubernetes))
+
+
+def test_kubeadm_deploys_dns_and_kube_proxy_by_digest(kubernetes: str, program: Find, tmp_path: Path) -> None:
+    plane = _pinned(kubernetes)
+    wanted = {"corednsdeployment": "coredns", "kubeproxydaemonset": "kube-proxy"}
+    steps = {each.name.removeprefix("image-"): each for each in plane.plan.steps}
+    (tmp_path / "patches").mkdir()
+    (tmp_path / "discovery.conf").write_text("{}")
+    init, *others = (_here(each, tmp_path) for each in plane.content("init-config"))
+    init["patches"] = {"directory": str(tmp_path / "patches")}
+    config = write(tmp_path, "init.yaml", init, *others)
+    known = wanted.keys() & steps.keys()
+    if not known:
+        pytest.skip("kubeadm of this version has no patches of its add-ons")
+    for target in known:
+        step = steps[target]
+        write(tmp_path / "patches", Path(step.fields["path"]).name, step.fields["content"])
+        phase = [program("kubeadm", "linux"), "init", "phase", "addon", wanted[target], "--config", config]
+        judgement = run([*phase, "--print-manifest"], tmp_path)
+        assert re.search(rf"image: \S+/{wanted[target]}:\S+@{DIGEST}\n", judgement.text), judgement.text[-1500:]

@@ -8,6 +8,7 @@ import hashlib
 import json
 from typing import Any
 
+from components import releases
 from components.node.kinds import Step
 from components.node.plan import NodePlan, canonical
 from components.spec.choices import Cloud, OperatingSystem
@@ -76,6 +77,14 @@ MACHINES: dict[str, tuple[str | None, dict[str, Any]]] = {
     "windows containerd": ("windows-2022", {}),
     "windows docker": ("windows-2022", DOCKER),
 }
+NEWEST = list(PATCHES.values())[-1]
+IMAGES = (
+    *releases.control_plane_images(NEWEST),
+    *{releases.pause_image(NEWEST, os) for os in SYSTEMS},
+    f"ghcr.io/flannel-io/flannel:v{releases.FLANNEL}",
+    f"ghcr.io/flannel-io/flannel-cni-plugin:v{releases.FLANNEL_CNI}",
+)
+"""Container images of a cluster of the newest minor."""
 NETWORKS: dict[str, dict[str, Any]] = {"overlay": {}, "l2bridge": ROUTED}
 
 
@@ -85,20 +94,34 @@ def differing(cloud: Cloud) -> str:
     for network, more in NETWORKS.items():
         for name, (os, options) in MACHINES.items():
             aws, other = (whole(plan(os, cloud=each.value, **options, **more)) for each in (Cloud.AWS, cloud))
-            lines.append(f"### {name} {network}")
-            diff = difflib.unified_diff(aws.splitlines(), other.splitlines(), lineterm="", n=2)
-            # line numbers are left out, because they change with every step
-            lines += ["@@" if line.startswith("@@") else line for line in diff if line[:3] not in ("---", "+++")]
+            lines += [f"### {name} {network}", *_changed(aws, other)]
     return "\n".join(lines) + "\n"
+
+
+def pinned() -> str:
+    """Return what changes in the plans of the newest minor when the stack has a digest for each image."""
+    lines: list[str] = []
+    artifacts = {"images": dict.fromkeys(IMAGES, f"sha256:{'0' * 64}")}
+    for name, (os, options) in MACHINES.items():
+        by_tag = whole(plan(os, kubernetes=NEWEST, **options))
+        by_digest = whole(plan(os, kubernetes=NEWEST, artifacts=artifacts, **options))
+        lines += [f"### {name}", *_changed(by_tag, by_digest)]
+    return "\n".join(lines) + "\n"
+
+
+def _changed(before: str, after: str) -> list[str]:
+    diff = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
+    # line numbers are left out, because they change with every step
+    return ["@@" if line.startswith("@@") else line for line in diff if line[:3] not in ("---", "+++")]
 
 
 PRIVATE = ("secret", "encryption-configuration", "kubelet-bootstrap")
 """Kinds whose files are always for root, or SYSTEM and Administrators, only."""
 
-DIGESTS, MODES = "digests.json", "modes.txt"
+DIGESTS, MODES, PINNED = "digests.json", "modes.txt", "pinned.diff"
 PLANS = {f"{name}-{each[1].get('kubernetes', KUBERNETES)}.json": each for name, each in WHOLE.items()}
 CLOUDS = {f"{each.value}.diff": each for each in Cloud if each is not Cloud.AWS}
-NAMES = (*PLANS, *CLOUDS, DIGESTS, MODES)
+NAMES = (*PLANS, *CLOUDS, DIGESTS, MODES, PINNED)
 """Names of the golden files."""
 
 
@@ -106,6 +129,8 @@ def file(name: str) -> str:
     """Return the text of a golden file."""
     if name == MODES:
         return modes()
+    if name == PINNED:
+        return pinned()
     if name in CLOUDS:
         return differing(CLOUDS[name])
     if name == DIGESTS:

@@ -102,7 +102,7 @@ KINDS = {
         restoring.restored_holds,
         restoring.make_restored,
         "store log cluster requires done config argv data node address",
-        "",
+        "etcd_image",
         900,
     ),
     "restored-node": Kind(

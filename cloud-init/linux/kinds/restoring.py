@@ -71,12 +71,9 @@ def fetch(run: Run, step: Step, key: str, file: Path) -> None:
 
 def unpack(run: Run, step: Step, folder: Path, epoch: int) -> None:
     """Restore the snapshot as a one-member cluster with the etcd image that kubeadm will start."""
-    listed = run.command("kubeadm", "config", "images", "list", "--config", step["config"]).stdout
-    image = IMAGE.search(listed)
-    if not image:
-        raise Failure("command-failed", f"kubeadm names no image of etcd: {listed.strip()[:300]}")
-    if run.command("crictl", "inspecti", "--quiet", image[1], check=False).returncode:
-        run.command("crictl", "pull", image[1])
+    image = step.get("etcd_image") or listed(run, step)
+    if run.command("crictl", "inspecti", "--quiet", image, check=False).returncode:
+        run.command("crictl", "pull", image)
     peer = f"https://{step['address']}:2380"
     own = [
         *("--name", step["node"], "--data-dir", f"{folder}/data", "--initial-cluster", f"{step['node']}={peer}"),
@@ -88,7 +85,16 @@ def unpack(run: Run, step: Step, folder: Path, epoch: int) -> None:
     run.command(*ctr, "snapshots", "delete", CONTAINER, check=False)
     mount = f"type=bind,src={folder},dst={folder},options=rbind:rw"
     words = [*step["argv"], f"{folder}/snapshot.db", *own]
-    run.command(*ctr, "run", "--rm", "--env", "ETCDCTL_API=3", "--mount", mount, image[1], CONTAINER, *words)
+    run.command(*ctr, "run", "--rm", "--env", "ETCDCTL_API=3", "--mount", mount, image, CONTAINER, *words)
+
+
+def listed(run: Run, step: Step) -> str:
+    """Return the image of etcd that kubeadm will start, by its tag."""
+    said = run.command("kubeadm", "config", "images", "list", "--config", step["config"]).stdout
+    image = IMAGE.search(said)
+    if not image:
+        raise Failure("command-failed", f"kubeadm names no image of etcd: {said.strip()[:300]}")
+    return image[1]
 
 
 def node_holds(run: Run, step: Step) -> bool:

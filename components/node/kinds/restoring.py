@@ -17,6 +17,7 @@ RESTORING: dict[str, Kind] = {
             "config": Field(PATH, "kubeadm's configuration, from which kubeadm lists etcd's image."),
             "argv": Field(ARGUMENTS, "Program in that image that restores, and its first arguments."),
             "data": Field(PATH, "etcd's data directory."),
+            "etcd_image": Field(NAME, "etcd's image by digest, instead of the one that kubeadm names.", required=False),
             "node": Field(NAME, "Name of the only member."),
             "address": Field(NAME, "Address of the only member."),
         },

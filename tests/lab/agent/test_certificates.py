@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from components import releases
-from components.node import kubeadm
+from components.node import retries
 from tests.lab.conftest import Find
 
 pytestmark = pytest.mark.lab
@@ -50,7 +50,7 @@ def test_certificates_that_end_within_days_are_renewed_without_an_api(
     monkeypatch.setattr(run, "path", lambda name: Path(name) if name.startswith(str(pki)) else run.root / name[1:])
     following.told = {
         "digest": "",
-        "certificates": {"files": [f"{pki}/{each}.crt" for each in kubeadm.CERTIFICATES], "days": 90, "renew": renew},
+        "certificates": {"files": [f"{pki}/{each}.crt" for each in retries.CERTIFICATES], "days": 90, "renew": renew},
         "pods": {"find": {"etcd": ["echo", str(stopped)]}, "stop": ["touch"]},
     }
     before = serials(pki)
@@ -68,5 +68,5 @@ def serials(pki: Path) -> set[bytes]:
         subprocess.run(
             ["openssl", "x509", "-in", pki / f"{each}.crt", "-noout", "-serial"], check=True, capture_output=True
         ).stdout
-        for each in kubeadm.CERTIFICATES
+        for each in retries.CERTIFICATES
     }

@@ -1,0 +1,106 @@
+"""A registry on loopback: manifests by name and tag, with a token server if it is private."""
+
+import base64
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+USER, PASSWORD, TOKEN = "robot", "hunter2-very-secret", "eyJhbGciOi.token-very-secret"
+SIGNED_IN = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+INDEX = "application/vnd.oci.image.index.v1+json"
+LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
+MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
+
+
+def manifest_list(*platforms: tuple[str, str], media_type: str = LIST) -> bytes:
+    """Return a list of manifests as registry.k8s.io gives it, for (os, architecture); attestations are in it too."""
+    listed = [
+        {
+            "mediaType": MANIFEST,
+            "size": 527,
+            "digest": f"sha256:{hashlib.sha256(f'{os}/{architecture}'.encode()).hexdigest()}",
+            "platform": {"architecture": architecture, "os": os},
+        }
+        for os, architecture in platforms
+    ]
+    attestation = {"mediaType": MANIFEST, "size": 1, "digest": f"sha256:{'a' * 64}"}
+    return json.dumps({"schemaVersion": 2, "mediaType": media_type, "manifests": [*listed, attestation]}).encode()
+
+
+BOTH = manifest_list(("linux", "amd64"), ("linux", "arm64"), ("windows", "amd64"))
+
+
+@dataclass
+class Registry:
+    """What it serves, how it asks for credentials, and what it was asked."""
+
+    url: str = ""
+    manifests: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    """By path:tag."""
+    everything: bytes | None = None
+    """The manifest of every other name."""
+    private: str = ""
+    """Scheme of the challenge: Bearer, Basic, or "" for none."""
+    realm: str = ""
+    """Address of another token server."""
+    asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Path with query, and the header Authorization, of each request."""
+
+    def answer(self, path: str, authorization: str) -> tuple[int, dict[str, str], bytes]:
+        self.asked.append((path, authorization))
+        parts = urlsplit(path)
+        if parts.path == "/token":
+            allowed = authorization == f"Basic {SIGNED_IN}" and "scope" in parse_qs(parts.query)
+            return (200, {}, json.dumps({"token": TOKEN}).encode()) if allowed else (401, {}, b"")
+        wanted = {"Bearer": f"Bearer {TOKEN}", "Basic": f"Basic {SIGNED_IN}", "": authorization}[self.private]
+        if authorization != wanted:
+            realm = self.realm or f"{self.url}/token"
+            challenge = {"Bearer": f'Bearer realm="{realm}",service="here"', "Basic": 'Basic realm="here"'}
+            return 401, {"WWW-Authenticate": challenge[self.private]}, b"{}"
+        name, _, tag = parts.path.removeprefix("/v2/").replace("/blobs/", "/manifests/").partition("/manifests/")
+        content = self.manifests.get(f"{name}:{tag}", self.everything)
+        if content is None:
+            return 404, {}, b"{}"
+        return 200, {"Content-Type": _media_type(content)}, content
+
+
+def _media_type(content: bytes) -> str:
+    found = re.search(rb'"schemaVersion": 2, "mediaType": "([^"]+)"', content)
+    return found[1].decode() if found else "application/octet-stream"
+
+
+@contextmanager
+def serving() -> Iterator[Registry]:
+    """Start a registry on loopback."""
+    registry = Registry()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, headers, content = registry.answer(self.path, self.headers.get("Authorization", ""))
+            self.send_response(status)
+            for key, value in {**headers, "Content-Length": str(len(content))}.items():
+                self.send_header(key, value)
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(content)
+
+        do_HEAD = do_GET
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    registry.url = f"http://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield registry
+    finally:
+        server.shutdown()
+        server.server_close()

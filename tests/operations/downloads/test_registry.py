@@ -1,0 +1,126 @@
+"""Digests of images, from a registry on loopback."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from operations.downloads import fetch
+from operations.downloads import registry as client
+from tests.operations.downloads.registries import (
+    BOTH,
+    INDEX,
+    MANIFEST,
+    PASSWORD,
+    SIGNED_IN,
+    TOKEN,
+    Registry,
+    manifest_list,
+    serving,
+)
+
+NAME = "localhost:1/team/pause:3.10"
+"""An image of a registry that nobody serves, so that only mirrors answer."""
+
+
+@pytest.fixture
+def registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Registry]:
+    """A mirror; Docker's configuration has no credentials, and nothing is waited for."""
+    monkeypatch.setattr(fetch.time, "sleep", lambda seconds: None)
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    with serving() as here:
+        here.manifests["team/pause:3.10"] = BOTH
+        yield here
+
+
+def sign_in(registry: Registry, tmp_path: Path, text: str = SIGNED_IN) -> None:
+    auths = {"auths": {urlsplit(registry.url).netloc: {"auth": text}, "localhost:1": {"auth": "b3RoZXI6c2VjcmV0"}}}
+    (tmp_path / "config.json").write_text(json.dumps(auths))
+
+
+def found(registry: Registry, systems: tuple[str, ...] = ("linux", "windows")) -> tuple[str, str]:
+    return client.digest(NAME, systems, [registry.url])
+
+
+@pytest.mark.parametrize("content", [BOTH, manifest_list(("linux", "amd64"), ("windows", "amd64"), media_type=INDEX)])
+def test_digest_is_of_the_bytes_that_the_mirror_gave(registry: Registry, content: bytes) -> None:
+    registry.manifests["team/pause:3.10"] = content
+    digest, url = found(registry)
+    assert digest == f"sha256:{hashlib.sha256(content).hexdigest()}"
+    assert registry.asked == [("/v2/team/pause/manifests/3.10?ns=localhost%3A1", "")]
+    assert url == f"{registry.url}{registry.asked[0][0]}"
+
+
+def test_digest_of_a_single_manifest_is_taken_as_it_is(registry: Registry) -> None:
+    content = json.dumps({"schemaVersion": 2, "mediaType": MANIFEST, "config": {}, "layers": []}).encode()
+    registry.manifests["team/pause:3.10"] = content
+    assert found(registry, ("windows",))[0] == f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (manifest_list(("linux", "amd64")), "no image for windows on amd64"),
+        (manifest_list(("linux", "arm64"), ("windows", "amd64")), "no image for linux on amd64"),
+        (b"<html>sign in</html>", "gave no JSON"),
+        (b"[" * 100_000, "gave no JSON"),
+        (b'{"schemaVersion": 1}', "gave no manifest of schema 2"),
+        (b"[]", "gave no manifest"),
+    ],
+)
+def test_an_answer_without_the_machines_systems_is_refused(registry: Registry, content: bytes, why: str) -> None:
+    registry.manifests["team/pause:3.10"] = content
+    with pytest.raises(client.NoDigest, match=why):
+        found(registry)
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "Basic"])
+def test_credentials_of_docker_open_a_private_registry_and_are_never_in_a_message(
+    registry: Registry, tmp_path: Path, scheme: str
+) -> None:
+    registry.private = scheme
+    sign_in(registry, tmp_path)
+    assert found(registry)[0].startswith("sha256:")
+    registry.manifests.clear()
+    with pytest.raises(client.NoDigest, match="404") as refused:
+        found(registry)
+    for secret in (PASSWORD, SIGNED_IN, TOKEN):
+        assert secret not in str(refused.value)
+
+
+def test_wrong_credentials_are_named_by_their_registry_only(registry: Registry, tmp_path: Path) -> None:
+    registry.private = "Bearer"
+    sign_in(registry, tmp_path, "d3Jvbmc6c2VjcmV0")
+    with pytest.raises(client.NoDigest, match="401") as refused:
+        found(registry)
+    assert "d3Jvbmc6c2VjcmV0" not in str(refused.value)
+
+
+def test_credentials_are_not_sent_to_a_token_server_over_plain_http(registry: Registry, tmp_path: Path) -> None:
+    registry.private, registry.realm = "Bearer", "http://tokens.example/token"
+    sign_in(registry, tmp_path)
+    with pytest.raises(client.NoDigest, match=r"run docker login 127\.0\.0\.1"):
+        found(registry)
+    assert {authorization for _, authorization in registry.asked} == {""}
+
+
+def test_a_mirror_gets_no_credentials_of_the_registry_it_stands_for(registry: Registry, tmp_path: Path) -> None:
+    registry.private = "Basic"
+    (tmp_path / "config.json").write_text(json.dumps({"auths": {"localhost:1": {"auth": SIGNED_IN}}}))
+    with pytest.raises(client.NoDigest, match=r"401|asks for credentials"):
+        found(registry)
+    assert {authorization for _, authorization in registry.asked} == {""}
+
+
+def test_a_mirror_over_plain_http_is_not_asked(registry: Registry) -> None:
+    digest, url = client.digest(NAME, ["linux"], ["http://mirror.example", f"{registry.url}/v2/"])
+    assert url.startswith(f"{registry.url}/v2/team/")
+    assert digest.startswith("sha256:")
+
+
+def test_the_next_mirror_is_asked_after_one_without_the_image(registry: Registry) -> None:
+    with serving() as empty:
+        assert client.digest(NAME, ["linux"], [empty.url, registry.url])[1].startswith(registry.url)
