@@ -9,6 +9,7 @@ import base64
 import struct
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from components import naming
 from components.clouds import METADATA_ADDRESS
@@ -25,6 +26,12 @@ _CERTIFICATE = 0x20
 """CERT_CERT_PROP_ID (wincrypt.h): the certificate itself, in a store's element of properties."""
 
 
+_CONNECTIONS = r"HKLM\SOFTWARE\Microsoft\Windows\CurrentVersion\Internet Settings\Connections"
+
+_DIRECT, _BY_PROXY = 1, 2
+"""PROXY_TYPE_DIRECT, PROXY_TYPE_PROXY (wininet.h)."""
+
+
 def document(cluster: str, spec: ClusterSpec) -> dict[str, Any]:
     """Return the plan's member egress; empty without proxy and trusted_cas."""
     members = {"proxy": _proxy(cluster, spec), "trusted_cas": spec.trusted_cas}
@@ -38,11 +45,31 @@ def variables(role: Role) -> dict[str, Any]:
 
 
 def machine_wide(role: Role) -> tuple[Step, ...]:
-    """Return steps that set the same variables machine-wide on Windows, for interactive tools (OPS-08)."""
-    return tuple(
+    """Return steps that set the proxy on the whole Windows machine: variables for tools, and WinHTTP (OPS-08)."""
+    variables = tuple(
         step("environment", name.lower().replace("_", "-"), variable=name, value=value)
         for name, value in _values(role).items()
     )
+    return (*variables, _winhttp(role)) if variables else ()
+
+
+def _winhttp(role: Role) -> Step:
+    """Return the step for WinHTTP, by which Windows fetches root certificates that it lacks and revocation lists.
+
+    Programs' variables do not reach it (microsoft/Windows-Containers#169). The value is what `netsh winhttp set proxy`
+    writes (Microsoft, KB 4494447): version 0x28, 0, flags, then the proxies and the names reached without them, each
+    after its length (little-endian).
+    """
+    proxy = _proxy(role.cluster, role.spec)
+    names = ("http", "https")
+    servers = ";".join(f"{name}={urlsplit(str(proxy[name])).netloc}" for name in names if name in proxy)
+    # WinHTTP knows patterns, and no ranges
+    direct = [f"*{each}" if each.startswith(".") else each for each in proxy["no_proxy"] if "/" not in each]
+    data = struct.pack("<III", 0x28, 0, _DIRECT | _BY_PROXY)
+    for text in (servers, ";".join(("<local>", *direct))):
+        data += struct.pack("<I", len(text)) + text.encode("ascii")
+    encoded = base64.b64encode(data).decode()
+    return step("registry", "winhttp-proxy", key=_CONNECTIONS, value="WinHttpSettings", type="Binary", data=encoded)
 
 
 def packages(role: Role) -> dict[str, str]:

@@ -57,6 +57,21 @@ def test_ops_08_windows_sets_machine_variables_before_the_restart_and_the_first_
     assert position(node_plan, "reboot") < first
 
 
+def test_ops_08_windows_itself_fetches_root_certificates_through_the_proxy() -> None:
+    node_plan = plan("windows-2022", proxy=PROXY)
+    fields = one(node_plan, "winhttp-proxy").fields
+    data = base64.b64decode(fields["data"])
+    size = struct.unpack_from("<I", data, 12)[0]
+    assert (fields["value"], struct.unpack_from("<III", data)) == ("WinHttpSettings", (0x28, 0, 3))
+    assert data[16 : 16 + size] == b"http=proxy.example.com:3128;https=proxy.example.com:3129"
+    direct = data[20 + size :].decode().split(";")
+    assert struct.unpack_from("<I", data, 16 + size)[0] == len(data) - 20 - size
+    assert {"<local>", "169.254.169.254", "*.corp", "api.dev.mullion.internal"} <= set(direct)
+    assert not [each for each in direct if "/" in each], "WinHTTP knows no ranges"
+    assert position(node_plan, "winhttp-proxy") < position(node_plan, "reboot")
+    assert not [each for each in plan("windows-2022").steps if each.name == "winhttp-proxy"]
+
+
 def test_a_proxy_for_https_only_does_not_apply_to_http() -> None:
     node_plan = plan("ubuntu-22.04", proxy={"https": PROXY["https"]})
     assert set(environments(node_plan)["containerd"]) == {"HTTPS_PROXY", "NO_PROXY"}
