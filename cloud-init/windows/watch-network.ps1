@@ -12,29 +12,25 @@ $RouteLooks = 5    # looks between two questions to the API for the other nodes'
 $Crictl = 'C:\k\crictl.exe'
 
 # .SYNOPSIS
-# Return process id and start time of HNS, because Windows reuses process ids. Empty if HNS does not run.
-function Get-HnsProcess {
+# Return the plan's first step of a kind as the plan has it.
+function Find-PlannedStep {
     [CmdletBinding()]
-    param()
-    $service = Get-CimInstance -ClassName Win32_Service -Filter "Name='hns'" -ErrorAction Ignore
-    if (-not $service -or -not $service.ProcessId) { return '' }
-    $process = Get-Process -Id $service.ProcessId -ErrorAction Ignore
-    if ($process) { '{0} {1:s}' -f $process.Id, $process.StartTime.ToUniversalTime() } else { "$($service.ProcessId)" }
+    param([string[]] $Kinds)
+    $steps = (Read-Json "$PSScriptRoot\plan.json")['phases'] | ForEach-Object { $_['steps'] }
+    $steps | Where-Object { $_['kind'] -in $Kinds } | Select-Object -First 1
 }
 
 # .SYNOPSIS
-# Return the plan's first step of a kind, with resolved references except those of the Node object.
+# Return the plan's first step of a kind, with resolved references except those of the Node object. Throw if the machine
+# has no address or default route, and a reference needs it.
 function Get-PlannedStep {
     [CmdletBinding()]
     param([hashtable] $Run, [string[]] $Kinds)
-    foreach ($phase in (Read-Json "$PSScriptRoot\plan.json")['phases']) {
-        foreach ($step in $phase['steps']) {
-            if ($step['kind'] -notin $Kinds) { continue }
-            # The API may be down now; flanneld's file has the range of the network that it made.
-            if ($step['subnet_file']) { $step['subnet'] = Get-FlannelRange $step['subnet_file'] }
-            return Resolve-Reference $Run $step
-        }
-    }
+    $step = Find-PlannedStep $Kinds
+    if (-not $step) { return }
+    # The API may be down now; flanneld's file has the range of the network that it made.
+    if ($step['subnet_file']) { $step['subnet'] = Get-FlannelRange $step['subnet_file'] }
+    Resolve-Reference $Run $step
 }
 
 # .SYNOPSIS
@@ -193,6 +189,7 @@ function Invoke-NetworkLook {
     $route = Get-PlannedStep $Run 'metadata-route'
     if ($route -and -not (Test-MetadataRouteStep $Run $route)) { Set-MetadataRouteStep $Run $route }
     $known, $now = (Update-Memory)['network_watch'], (Get-HnsProcess)
+    if ($null -eq $now) { $now = if ($known) { $known['process'] } else { '' } }
     if (-not $known -or $known['boot'] -ne (Get-BootId)) {
         $known = [ordered] @{
             boot = Get-BootId; process = $now; restarts = @(); waits = $false; looks = 0; unrouted = @()
@@ -225,7 +222,8 @@ function Invoke-NetworkLook {
 }
 
 # .SYNOPSIS
-# Look at the network unless the executor is running, or has not finished in this boot.
+# Look at the network unless the executor is running, or has not finished in this boot. If that cannot be done, start
+# the executor, which repairs the node or reports the error.
 function Invoke-NetworkWatch {
     [CmdletBinding()]
     param([hashtable] $Run)
@@ -233,11 +231,16 @@ function Invoke-NetworkWatch {
     try { $mine = $lock.WaitOne(0) } catch [Threading.AbandonedMutexException] { $mine = $true }
     if (-not $mine) { return $lock.Dispose() }
     try {
-        $step = Get-PlannedStep $Run $NetworkKinds
+        $step = Find-PlannedStep $NetworkKinds
         if (-not $step -or -not (Test-NodeDone $step)) { return }
         foreach ($look in 'Invoke-NetworkLook', 'Invoke-EndpointLook') {
-            try { & $look $Run $step }
-            catch { Write-Said $Run "the pod network: $($_.Exception.GetBaseException().Message)" }
+            try { & $look $Run (Get-PlannedStep $Run $NetworkKinds) }
+            catch {
+                $failure = Get-Failure $_.Exception
+                Write-Said $Run "the pod network: $($failure.Message)"
+                # the address or default route is lost, or HNS refuses or hangs
+                if ($failure.Name -eq 'network-missing') { return Start-ScheduledTask -TaskName 'mullion' }
+            }
         }
     }
     finally { $lock.ReleaseMutex(); $lock.Dispose() }

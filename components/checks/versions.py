@@ -84,6 +84,13 @@ def _windows_early(subject: Subject) -> Iterator[Finding]:
             yield at(*group.path, "os", os=group.os.value, minor=subject.minor, first=first, fits=fits)
 
 
+def _windows_patch(subject: Subject) -> Iterator[Finding]:
+    for group in subject.workers:
+        first = releases.windows(group.os.value).first_patch if group.os.is_windows else None
+        if first and releases.minor(first) == subject.minor and releases.older(subject.spec.kubernetes, first):
+            yield at(*group.path, "os", os=group.os.value, first=first)
+
+
 def _windows_late(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
         last = releases.windows(group.os.value).last_upstream if group.os.is_windows else None
@@ -162,6 +169,14 @@ CHECKS = (
         _windows_early,
         "Kubernetes {minor} does not support {os}, which needs {first} or newer",
         "write {fits}, or a newer Kubernetes",
+        "OS-01",
+    ),
+    error(
+        "windows-patch-early",
+        "kubernetes pools.<pool>.os",
+        _windows_patch,
+        "kube-proxy before Kubernetes {first} leaves old endpoints in Services on {os}",
+        "write Kubernetes {first} or newer",
         "OS-01",
     ),
     warning(

@@ -32,10 +32,12 @@ class WindowsRelease:
     """End of extended support, ISO 8601."""
     first: str
     """First Kubernetes minor that supports it (OS-01)."""
+    first_patch: str | None = None
+    """First patch of that minor whose kube-proxy works on it."""
     last_upstream: str | None = None
     """Last Kubernetes minor that Kubernetes itself tests on it (OS-03)."""
     minimum_ubr: int | None = None
-    """Smallest update revision (UBR) for overlay networks."""
+    """Smallest update revision (UBR) with which the pod network works as planned."""
     dsr_ubr: int | None = None
     """Smallest update revision (UBR) for direct server return, above minimum_ubr (SVC-03)."""
     overlay_host_route: bool = True
@@ -107,6 +109,12 @@ WINDOWS: dict[str, WindowsRelease] = {
             _images("2025", "WindowsServer", "2025-datacenter-core-smalldisk-g2"),
             "2034-10-10",
             first="1.33",
+            # 1.33.0 and 1.33.1 change load balancers in a way that HNS 15.4 answers with success and ignores
+            # (kubernetes/kubernetes#131466; #131649, merged in June 2025, brings the fix to 1.33)
+            first_patch="1.33.2",
+            # KB5082063 (April 2026): a reporter saw HNS apply access lists with it, and not in October 2025, so pods
+            # reached the metadata service (microsoft/Windows-Containers#616)
+            minimum_ubr=32690,
             # 3.10 and 3.10.1 have no manifest for 26100
             pause="3.10.2",
             fixes=(RegistryFix(_OVERRIDES, "520997518", 1), _GMSA),

@@ -191,6 +191,9 @@ def _attach(service: Service, guid: str, request: Mapping[str, Any], detaches: b
     if request.get("SystemType") == "Host":
         if request.get("CompartmentId", 1) != 1:
             raise HnsError(Code.PARAMETER, f"compartment {request['CompartmentId']} of the host")
+        if service.refuses_attach and not detaches:
+            service.refuses_attach -= 1
+            raise HnsError(Code.PARAMETER, f"{endpoint['Name']} cannot be attached yet")
         endpoint.pop("_host", None) if detaches else endpoints.attach_to_host(endpoint)
         if service.attaches_twice and not detaches:
             raise HnsError(Code.ALREADY_ATTACHED, endpoint["Name"])

@@ -29,7 +29,7 @@ def adapters(service: Service) -> Iterator[dict[str, str]]:
             given = next((each["NextHop"] for each in endpoint.get("Routes") or () if each.get("NextHop")), "")
             ((_, gateway), *_) = networks.subnets(service.get("Network", endpoint["HostComputeNetwork"]))
             yield {
-                "name": f"vEthernet ({endpoint['Name']})",
+                "name": f"vEthernet ({endpoint['Name']})" + (" 2" if service.numbered else ""),
                 "id": endpoint["ID"],
                 "address": endpoints.address(endpoint),
                 # without 0.0.0.0 as its gateway, the host gets a default route through the network's

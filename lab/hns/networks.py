@@ -57,6 +57,9 @@ def create(service: Service, wanted: str, text: str) -> Object:
     document = shapes.read("Network", text)
     if service.leaving:
         raise HnsError(Code.NETWORK_EXISTS, f"{service.leaving[0]['Name']} is not removed yet")
+    if service.taken:
+        service.taken -= 1
+        raise HnsError(Code.NETWORK_EXISTS, f"{document.get('Name')} is taken, although it is not listed")
     kind = document.get("Type", "NAT")
     if kind not in TYPES:
         raise HnsError(Code.INVALID_NETWORK_TYPE, kind)

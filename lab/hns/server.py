@@ -30,6 +30,7 @@ READS = ("Enumerate", "Open", "Query")
 
 def handle(service: Service, words: Sequence[str]) -> tuple[int, str, str]:
     """Return HRESULT, value and error record of a call: a function's name and its arguments."""
+    service.answers.wait()
     with service.lock:
         service.calls.append(tuple(words))
         try:

@@ -64,6 +64,12 @@ BUILDS: Mapping[str, Build] = {
 """Releases as stacks name them; the first is 2019 before KB4580390. Minor numbers of HNS are ours."""
 
 
+def _set() -> threading.Event:
+    event = threading.Event()
+    event.set()
+    return event
+
+
 @dataclass
 class Service:
     """State of HNS on one machine; its rules are in the modules beside this one. Whoever changes it holds `lock`."""
@@ -88,6 +94,15 @@ class Service:
     """Lists of networks that still have a removed one; until then none can be made."""
     attaches_twice: bool = False
     """Whether attaching an endpoint to the host succeeds and is refused all the same (flannel-io/flannel#1391)."""
+    taken: int = 0
+    """Requests for networks that are refused although no network of that name is listed (microsoft/hcsshim#850)."""
+    refuses_attach: int = 0
+    """Requests to attach an endpoint to the host that are refused (flannel-io/flannel#1112)."""
+    numbered: bool = False
+    """Whether names of endpoints' adapters have a number, because Windows found them taken
+    (microsoft/Windows-Containers#61)."""
+    answers: threading.Event = field(default_factory=_set)
+    """Calls wait while it is not set: HNS hangs (Azure/aks-engine#4315)."""
     leaving: list[Object] = field(default_factory=list[Object])
     """The removed network that is still listed."""
     changed: Callable[[], None] = lambda: None

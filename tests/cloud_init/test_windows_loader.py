@@ -52,7 +52,7 @@ def test_user_data_registers_a_boot_task_that_installs_the_bundle_once_and_runs_
     assert task["principal"] == {"UserId": "SYSTEM", "LogonType": "ServiceAccount", "RunLevel": "Highest"}
     assert task["trigger"]["AtStartup"] is True
     assert task["settings"] == {
-        "ExecutionTimeLimit": 0, "MultipleInstances": "IgnoreNew", "Priority": 4,
+        "ExecutionTimeLimit": "PT0S", "MultipleInstances": "IgnoreNew", "Priority": 4,
         "RestartCount": 3, "RestartInterval": 60,
     }  # fmt: skip
     assert rf'-File "{MULLION}\loader.ps1"' in task["action"]["Argument"]

@@ -26,7 +26,7 @@ STEPS: list[dict[str, Any]] = [
     {
         "kind": "overlay-network", "name": "overlay-network", "network": "flannel.4096",
         "subnet": {"ref": "node.pod_subnet"}, "pods": "10.244.0.0/16", "subnet_file": SUBNET_FILE,
-        "service": "flanneld", "address": "127.0.0.1",
+        "service": "flanneld", "address": {"ref": "node.address"},
     },
     {"kind": "metadata-route", "name": "metadata-route", "addresses": ["169.254.169.254"]},
     {"kind": "stale-network", "name": "last-boot", "network": "flannel.4096", "data_directory": "/cni", "services": []},
@@ -130,6 +130,9 @@ def node(machine: Machine, cloud: FakeCloud) -> Machine:
     machine.path(CRICTL).write_text(f"@echo %* >> {CRICTL_CALLS}\r\n")
     script = machine.path(rf"{FOLDER}\watch-network.ps1")
     script.write_text(script.read_text().replace(r"C:\k\crictl.exe", CRICTL))
+    requests = machine.path(rf"{FOLDER}\modules\hns-requests.ps1")
+    assert "$HnsSeconds = 120" in requests.read_text()
+    requests.write_text(requests.read_text().replace("$HnsSeconds = 120", "$HnsSeconds = 5"))
     return machine
 
 
@@ -155,6 +158,42 @@ def test_a_restart_of_hns_restarts_flanneld_and_kube_proxy_at_most_three_times_a
     assert log(node).count("HNS was restarted") == 4, "three restarts, and one line about those that wait"
     assert "the next restart waits" in log(node)
     assert len(memory(node)["network_watch"]["restarts"]) == 3
+
+
+def starts(machine: Machine) -> int:
+    """Return how often the executor was started."""
+    return sum(each["name"] == "Start-ScheduledTask" for each in machine.asked())
+
+
+def test_the_executor_is_started_when_hns_hangs_and_when_the_machine_has_lost_its_default_route(node: Machine) -> None:
+    hns = node.hns
+    assert hns
+    looks(node, MADE)
+    hns.answers.clear()
+    try:
+        first, last = looks(node, "$null = 0")
+    finally:
+        hns.answers.set()
+    assert "the pod network: HNS does not answer GET /networks within 5 s" in log(node)
+    assert starts(node) == 1
+    (books(node) / "away.json").write_text(json.dumps({"made": hns.made, "left": -1}))
+    assert looks(node, "$null = 0") == [first, last]
+    assert "the pod network: the machine has no default route" in log(node)
+    assert starts(node) == 2
+    assert first == last, "services of the network run on"
+
+
+def test_wmi_that_does_not_answer_is_no_restart_of_hns(node: Machine) -> None:
+    looks(node, MADE)
+    process = memory(node)["network_watch"]["process"]
+    (books(node) / "wmi.json").write_text(json.dumps({"error": "Provider load failure"}))
+    first, last = looks(node, "$null = 0")
+    assert first == last
+    assert memory(node)["network_watch"]["process"] == process
+    assert "pod network" not in log(node)
+    (books(node) / "wmi.json").unlink()
+    looks(node, HNS_DIES)
+    assert "HNS was restarted" in log(node), "a service that is stopped is a loss"
 
 
 def test_a_lost_network_restarts_flanneld_first_and_then_kube_proxy_once_the_network_is_back(node: Machine) -> None:

@@ -148,8 +148,10 @@ KEPT: dict[str, tuple[str, Callable[[Any], Books], Callable[[Books], Any]]] = {
     "routes": ("routes", _routes, _seen_routes),
     "adapters": ("adapters", lambda names: {"names": names}, lambda books: books.get("names")),
     "outage": ("outage", lambda polls: {"polls": polls}, lambda books: books["polls"]),
+    "away": ("away", lambda polls: {"made": 0, "left": polls}, lambda books: books["left"]),
     "loss": ("loss", lambda polls: {"polls": polls}, lambda books: books["polls"]),
     "loss_in_wait": ("waits", lambda waits: {"left": waits}, lambda books: books["left"]),
+    "unforwardable": ("unforwardable", lambda fails: {"cmdlet": fails}, lambda books: books["cmdlet"]),
     "own_addresses": ("addresses", _same, _same),
     "flannel": ("flannel", _flannel, _same),
 }

@@ -7,7 +7,7 @@ from typing import Any
 from lab.hns import endpoints, first_api, load_balancers, networks, server
 from lab.hns.service import NON_PERSISTENT, REMOTE, VERSION, Object, Service
 
-AREAS = ("networks", "endpoints", "policies", "linger", "attach")
+AREAS = ("networks", "endpoints", "policies", "linger", "taken", "attach", "attach_refusals", "numbered")
 """Areas that a case may set up, in this order."""
 
 BACKEND = "10.244.200.7"
@@ -19,6 +19,7 @@ def forget(hns: Service) -> None:
     with hns.lock:
         hns.objects = {kind: {} for kind in hns.objects}
         hns.made, hns.lingers, hns.attaches_twice, hns.leaving = 0, 0, False, []
+        hns.taken, hns.refuses_attach, hns.numbered = 0, 0, False
         hns.changed()
 
 
@@ -113,12 +114,27 @@ def _attach(hns: Service, wanted: bool, _: Any) -> None:
     hns.attaches_twice = wanted
 
 
+def _taken(hns: Service, wanted: int, _: Any) -> None:
+    hns.taken = wanted
+
+
+def _attach_refusals(hns: Service, wanted: int, _: Any) -> None:
+    hns.refuses_attach = wanted
+
+
+def _numbered(hns: Service, wanted: bool, _: Any) -> None:
+    hns.numbered = wanted
+
+
 _SET_UP = {
     "networks": _networks,
     "endpoints": _endpoints,
     "policies": _policies,
     "linger": _linger,
     "attach": _attach,
+    "taken": _taken,
+    "attach_refusals": _attach_refusals,
+    "numbered": _numbered,
 }
 
 

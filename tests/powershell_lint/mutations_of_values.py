@@ -9,7 +9,7 @@ ARGUMENTS = [
     ),
     Mutation("kinds/tasks.ps1", "'IgnoreNew'", "'StopExisting'", "-MultipleInstances does not accept 'StopExisting'"),
     Mutation("kinds/network.ps1", "-DefaultInboundAction 'Block'", "-DefaultInboundAction 'Deny'", "not accept 'Deny'"),
-    Mutation("kinds/tasks.ps1", "= [TimeSpan]::Zero", "= 3600", "3600 is read as ticks"),
+    Mutation("kinds/tasks.ps1", "= Get-TaskLimit $Step", "= 3600", "3600 is read as ticks"),
     Mutation("image/bake.ps1", "-ExecutionTimeLimit 0:0", "-ExecutionTimeLimit PT0S", "'PT0S' is no System.TimeSpan"),
     Mutation("image/bake.ps1", "-Priority 4", "-Priority normal", "'normal' is no System.Int32"),
     Mutation("modules/steps.ps1", "-Seconds $wait", "-Seconds '5s'", "'5s' is no System.Int32"),

@@ -54,7 +54,7 @@ class Rendered:
         return self.group.machine_document(Machine(name, 0, 0, own, pods))
 
 
-SERVER_2022, SERVER_2025 = (20348, 2849), (26100, 2314)
+SERVER_2022, SERVER_2025 = (20348, 2849), (26100, 32860)
 OLDER = {"kubernetes": "1.32.13"}
 """The newest minor that Kubernetes itself tests on Windows Server 2019."""
 L2BRIDGE: dict[str, Any] = {"network": {"mode": "l2bridge", "nodes": "10.20.0.0/22", "pods": "10.244.0.0/14"}}

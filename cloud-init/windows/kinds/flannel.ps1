@@ -60,31 +60,27 @@ function Test-OverlayNetworkStep {
 }
 
 # .SYNOPSIS
-# Return the adapter of a virtual switch that has the machine's address although HNS lists no network on it; nothing if
-# there is none. flanneld would name this adapter to HNS, which refuses it with 0x57 (flannel-io/flannel#1966,
+# Return why a restart of HNS may let flanneld make its network, as text; nothing if HNS lists a network. A network can
+# be gone from the list while its name is still taken (microsoft/hcsshim#850). A virtual switch can be left that has the
+# machine's address: flanneld would name its adapter to HNS, which refuses it with 0x57 (flannel-io/flannel#1966,
 # antrea-io/antrea#2213, Azure/azure-container-networking network/network_windows.go).
-function Get-LeftSwitch {
+function Get-HnsDoubt {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
-    if (Get-AddressProblem $Run $Step['address']) { return }
     if (Send-HnsRequest 'GET' 'networks' | Where-Object { $_.Type -notin 'NAT', 'ICS' }) { return }
-    $adapter = Get-RouteAdapter $Run
-    if ($adapter -like 'vEthernet*') { $adapter }
+    $adapter = if (-not (Get-AddressProblem $Run $Step['address'])) { Get-RouteAdapter $Run }
+    if ($adapter -like 'vEthernet*') { "$adapter has the machine's address, but HNS has no network on it" }
+    else { "flanneld made no network in $($FlannelStarts - 1) starts, and HNS lists none" }
 }
 
 # .SYNOPSIS
-# Start flanneld anew. Before its last start restart HNS if a virtual switch is left without a network: its start may
-# remove the switch, which no source confirms.
+# Start flanneld anew. Before its last start restart HNS if it lists no network.
 function Restart-Flanneld {
     [CmdletBinding()]
     param([hashtable] $Run, $Step, [int] $Start)
     Stop-PlannedService $Run $Step['service']
-    $left = if ($Start -eq $FlannelStarts -and (Get-ServiceState 'hns')) { Get-LeftSwitch $Run $Step }
-    if ($left) {
-        Write-Said $Run "$left has the machine's address, but HNS has no network on it: HNS is started anew"
-        Stop-PlannedService $Run 'hns'
-        Start-PlannedService $Run 'hns'
-    }
+    $doubt = if ($Start -eq $FlannelStarts -and (Get-ServiceState 'hns')) { Get-HnsDoubt $Run $Step }
+    if ($doubt) { Restart-Hns $Run $doubt }
     Start-PlannedService $Run $Step['service']
 }
 

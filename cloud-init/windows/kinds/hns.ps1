@@ -1,6 +1,9 @@
 # Networks of the Host Networking Service (HNS) for pods and load balancers.
 
 $HostCompartment = 1    # network compartment of the host itself
+$AttachSeconds = 10    # flannel waits for 5 (pkg/backend/hostgw/hostgw_windows.go)
+# HCN_E_NETWORK_ALREADY_EXISTS (winerror.h); a restart of HNS is what microsoft/hcsshim#850 advises
+$NetworkExists = '0x803b0010|2151350288'
 # HCN_E_ENDPOINT_ALREADY_ATTACHED (winerror.h)
 $AlreadyAttached = '0x803b0014|2151350292|already attached to the switch'
 
@@ -26,24 +29,17 @@ function Test-Bridge {
 }
 
 # .SYNOPSIS
-# Return the name of the adapter that HNS gives the host for an attached endpoint.
-function Get-EndpointAlias {
+# Return the interface of the host's endpoint: the one that has its address and is up; nothing if there is none. HNS
+# lists no container for an endpoint of the host (SharedContainers is empty), so the endpoint does not say whether it is
+# attached. Windows appends a number to the adapter's name if the name is taken (microsoft/Windows-Containers#61).
+function Get-EndpointInterface {
     [CmdletBinding()]
     param($Step)
-    "vEthernet ($($Step['endpoint']))"
-}
-
-# .SYNOPSIS
-# Return whether the host has the endpoint: its adapter is up with the endpoint's address. HNS lists no container for an
-# endpoint of the host (SharedContainers is empty), so the endpoint itself does not say whether it is attached.
-function Test-EndpointAdapter {
-    [CmdletBinding()]
-    param($Step)
-    $alias, $wanted = (Get-EndpointAlias $Step), (Get-RangeAddress $Step['subnet'] 2)
-    $adapter = Get-NetAdapter -Name $alias -ErrorAction Ignore
-    if (-not $adapter -or "$($adapter.Status)" -ne 'Up') { return $false }
-    $addresses = Get-NetIPAddress -InterfaceAlias $alias -AddressFamily IPv4 -ErrorAction Ignore
-    @($addresses | ForEach-Object { $_.IPAddress }) -contains $wanted
+    $address = Get-RangeAddress $Step['subnet'] 2
+    foreach ($found in @(Get-NetIPAddress -IPAddress $address -ErrorAction Ignore)) {
+        $adapter = Get-NetAdapter -InterfaceIndex $found.InterfaceIndex -ErrorAction Ignore
+        if ($adapter -and "$(@($adapter)[0].Status)" -eq 'Up') { return $found.InterfaceIndex }
+    }
 }
 
 # .SYNOPSIS
@@ -54,21 +50,42 @@ function Test-HnsEndpoint {
     $endpoint = Get-HnsObject 'endpoints' $Step['endpoint']
     if (-not $endpoint -or $endpoint.VirtualNetwork -ne $Network.ID) { return $false }
     if ($endpoint.IPAddress -ne (Get-RangeAddress $Step['subnet'] 2)) { return $false }
-    if (-not (Test-EndpointAdapter $Step)) { return $false }
-    foreach ($adapter in Get-BridgeAdapter $Run $Step) {
-        $found = Get-NetIPInterface @adapter -AddressFamily IPv4 -ErrorAction Ignore
-        if (-not $found -or "$($found.Forwarding)" -ne 'Enabled') { return $false }
+    $interface = Get-EndpointInterface $Step
+    if (-not $interface) { return $false }
+    foreach ($index in $interface, (Get-DefaultRoute $Run).InterfaceIndex) {
+        if (-not (Test-Forwarding $index)) { return $false }
     }
     $true
 }
 
 # .SYNOPSIS
-# Return parameters of NetTCPIP cmdlets for the two adapters that pods' packets pass: endpoint and management adapter.
-function Get-BridgeAdapter {
+# Return whether an interface forwards.
+function Test-Forwarding {
     [CmdletBinding()]
-    param([hashtable] $Run, $Step)
-    @{ InterfaceAlias = Get-EndpointAlias $Step }
-    @{ InterfaceIndex = (Get-DefaultRoute $Run).InterfaceIndex }
+    param([uint32] $Index)
+    $found = Get-NetIPInterface -InterfaceIndex $Index -AddressFamily IPv4 -ErrorAction Ignore
+    [bool] ($found -and "$(@($found)[0].Forwarding)" -eq 'Enabled')
+}
+
+# .SYNOPSIS
+# Let an interface forward. Set-NetIPInterface can fail with "Element not found" although the interface exists
+# (flannel-io/flannel#1858); netsh does it too, as in Kubernetes' cluster/gce/windows/k8s-node-setup.psm1.
+function Enable-Forwarding {
+    [CmdletBinding()]
+    param([hashtable] $Run, [uint32] $Index)
+    while (-not (Test-Forwarding $Index)) {
+        $why = ''
+        try { Set-NetIPInterface -InterfaceIndex $Index -AddressFamily IPv4 -Forwarding Enabled -ErrorAction Stop }
+        catch {
+            $said = & netsh.exe interface ipv4 set interface $Index forwarding=enabled
+            $why = "$($_.Exception.GetBaseException().Message); netsh: $($said -join ' ')"
+        }
+        if (Test-Forwarding $Index) { return }
+        if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
+            throw (New-Failure 'network-missing' "interface $Index does not forward: $why")
+        }
+        Start-Sleep -Milliseconds 500
+    }
 }
 
 # .SYNOPSIS
@@ -93,14 +110,19 @@ function Get-RouteAdapter {
 function New-PlannedNetwork {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
-    $address = Get-OwnAddress $Run
+    $address = Wait-OwnAddress $Run
     $subnet = @{ AddressPrefix = $Step['subnet']; GatewayAddress = Get-RangeAddress $Step['subnet'] 1 }
     $network = @{ Name = $Step['network']; Type = 'L2Bridge'; Subnets = @(, $subnet) }
     # Without a name HNS takes any adapter; it refuses that of a virtual switch (Azure/azure-container-networking
     # network/network_windows.go).
     $adapter = Get-RouteAdapter $Run
     if ($adapter -notlike 'vEthernet*') { $network['NetworkAdapterName'] = $adapter }
-    [void](Send-HnsRequest 'POST' 'networks' -Body $network)
+    try { [void](Send-HnsRequest 'POST' 'networks' -Body $network) }
+    catch {
+        if ($_.Exception.Message -notmatch $NetworkExists -or (Get-HnsObject 'networks' $Step['network'])) { throw }
+        Restart-Hns $Run "HNS refuses a second network $($Step['network']), but lists none"
+        [void](Send-HnsRequest 'POST' 'networks' -Body $network)
+    }
     $Run.Switched = [Diagnostics.Stopwatch]::StartNew()
     while ($gone = Get-AddressProblem $Run $address) {
         if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
@@ -108,6 +130,28 @@ function New-PlannedNetwork {
         }
         Start-Sleep -Milliseconds 500
     }
+}
+
+# .SYNOPSIS
+# Return the machine's address; wait until it has one, because a network that was removed just now took it away.
+function Wait-OwnAddress {
+    [CmdletBinding()]
+    param([hashtable] $Run)
+    for (; ; ) {
+        try { return Get-OwnAddress $Run }
+        catch { if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) { throw } }
+        Start-Sleep -Milliseconds 500
+    }
+}
+
+# .SYNOPSIS
+# Restart HNS, and say why: it forgets what it does not list.
+function Restart-Hns {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string] $Why)
+    Write-Said $Run "${Why}: HNS is started anew"
+    Stop-PlannedService $Run 'hns'
+    Start-PlannedService $Run 'hns'
 }
 
 # .SYNOPSIS
@@ -137,26 +181,32 @@ function New-PlannedEndpoint {
     }
     $made = Send-HnsRequest 'POST' 'endpoints' -Body $endpoint
     Join-HostEndpoint $made.ID
-    while (-not (Test-EndpointAdapter $Step)) {
+    while (-not ($interface = Get-EndpointInterface $Step)) {
         if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
-            throw (New-Failure 'network-missing' "$(Get-EndpointAlias $Step) is not up with $address")
+            throw (New-Failure 'network-missing' "no adapter of $($Step['endpoint']) is up with $address")
         }
         Start-Sleep -Milliseconds 500
     }
-    foreach ($adapter in Get-BridgeAdapter $Run $Step) {
-        Set-NetIPInterface @adapter -AddressFamily IPv4 -Forwarding Enabled
-    }
+    foreach ($index in $interface, (Get-DefaultRoute $Run).InterfaceIndex) { Enable-Forwarding $Run $index }
 }
 
 # .SYNOPSIS
-# Attach an endpoint to the host. HNS can attach it and still refuse the request, because it is attached (flannel issue
+# Attach an endpoint to the host; repeat that for $AttachSeconds, because HNS refuses it while the network comes up
+# (flannel-io/flannel#1112). HNS can attach it and still refuse the request, because it is attached (flannel issue
 # 1391); the text of that error is localized, so its number counts too.
 function Join-HostEndpoint {
     [CmdletBinding()]
     param([string] $Id)
     $where = @{ SystemType = 'Host'; CompartmentId = $HostCompartment }
-    try { [void](Send-HnsRequest 'POST' 'endpoints' -Id $Id -Action 'attach' -Body $where) }
-    catch { if ($_.Exception.Message -notmatch $AlreadyAttached) { throw } }
+    $watch = [Diagnostics.Stopwatch]::StartNew()
+    for (; ; ) {
+        try { return [void](Send-HnsRequest 'POST' 'endpoints' -Id $Id -Action 'attach' -Body $where) }
+        catch {
+            if ($_.Exception.Message -match $AlreadyAttached) { return }
+            if ($watch.Elapsed.TotalSeconds -gt $AttachSeconds) { throw }
+        }
+        Start-Sleep -Milliseconds 500
+    }
 }
 
 # .SYNOPSIS

@@ -1,6 +1,7 @@
 # Scheduled tasks that run as SYSTEM.
 
 $TaskBegin = [DateTime] '2020-01-01'    # a repetition needs a start in the past
+$TaskMinutes = 15    # limit of a repeated task: Windows ends one that hangs, and so lets it start again
 $TaskPriority = 4    # normal priority; the default 7 is below normal (learn.microsoft.com, TaskSettings.Priority)
 
 # .SYNOPSIS
@@ -30,6 +31,14 @@ function Test-Trigger {
 }
 
 # .SYNOPSIS
+# Return the longest time of one run; zero, which is without end, for a task that runs at boot.
+function Get-TaskLimit {
+    [CmdletBinding()]
+    param($Step)
+    if ($Step['schedule']['boot']) { [TimeSpan]::Zero } else { [TimeSpan]::FromMinutes($TaskMinutes) }
+}
+
+# .SYNOPSIS
 # Return whether the task is registered as planned and enabled.
 function Test-TaskStep {
     [CmdletBinding()]
@@ -39,6 +48,7 @@ function Test-TaskStep {
     if ($task.Principal.UserId -notin 'SYSTEM', $System) { return $false }
     $actions, $triggers = @($task.Actions), @($task.Triggers)
     if ($actions.Count -ne 1 -or $triggers.Count -ne 1 -or $task.Settings.Priority -ne $TaskPriority) { return $false }
+    if ([Xml.XmlConvert]::ToTimeSpan($task.Settings.ExecutionTimeLimit) -ne (Get-TaskLimit $Step)) { return $false }
     $actions[0].Execute -eq $Step['command'][0] -and [string] $actions[0].Arguments -ceq (Get-TaskArgument $Step) -and
     (Test-Trigger $triggers[0] $Step['schedule'])
 }
@@ -55,7 +65,9 @@ function Set-TaskStep {
     $trigger = if ($schedule['boot']) { @{ AtStartup = $true } } else {
         @{ Once = $true; At = $TaskBegin; RepetitionInterval = [TimeSpan]::FromMinutes($schedule['every_minutes']) }
     }
-    $settings = @{ Priority = $TaskPriority; ExecutionTimeLimit = [TimeSpan]::Zero; MultipleInstances = 'IgnoreNew' }
+    $settings = @{
+        Priority = $TaskPriority; ExecutionTimeLimit = Get-TaskLimit $Step; MultipleInstances = 'IgnoreNew'
+    }
     $task = @{
         TaskName = Get-TaskName $Step; Settings = New-ScheduledTaskSettingsSet @settings
         Action = New-ScheduledTaskAction @action; Trigger = New-ScheduledTaskTrigger @trigger

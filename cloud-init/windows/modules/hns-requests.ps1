@@ -11,7 +11,71 @@ function Get-HnsType {
     $script:HnsType
 }
 $HnsType = $null
+$HnsCaller = $null
 $PortSeconds = 60
+$HnsSeconds = 120    # for one call: HNS can hang and then never answers (Azure/aks-engine#4315); the limit is ours
+
+# .SYNOPSIS
+# Return a delegate that calls HNS with method, path and request of an array, and puts the code, the text and an
+# exception behind them. It needs no runspace: PowerShell would not exit before one whose call hangs.
+function Get-HnsCaller {
+    [CmdletBinding()]
+    param()
+    if ($script:HnsCaller) { return $script:HnsCaller }
+    $told = [Linq.Expressions.Expression]::Parameter([object])
+    $array = [Linq.Expressions.Expression]::Convert($told, [object[]])
+    $places = foreach ($number in 0..5) {
+        [Linq.Expressions.Expression]::ArrayAccess($array, [Linq.Expressions.Expression]::Constant($number))
+    }
+    $said = [Linq.Expressions.Expression]::Variable([string])
+    $words = @($places[0..2] | ForEach-Object { [Linq.Expressions.Expression]::Convert($_, [string]) }) + $said
+    $function = (Get-HnsType).GetMethod('HNSCall')
+    $call = [Linq.Expressions.Expression]::Call($function, [Linq.Expressions.Expression[]] $words)
+    $failure = [Linq.Expressions.Expression]::Variable([Exception])
+    $code, $text, $caught = foreach ($pair in @($places[3], $call), @($places[4], $said), @($places[5], $failure)) {
+        $any = [Linq.Expressions.Expression]::Convert($pair[1], [object])
+        [Linq.Expressions.Expression]::Assign($pair[0], $any)
+    }
+    $asks = [Linq.Expressions.Expression]::Block([Linq.Expressions.ParameterExpression[]] @($said),
+        [Linq.Expressions.Expression[]] @($code, $text))
+    $handler = [Linq.Expressions.Expression]::Catch($failure, $caught)
+    $whole = [Linq.Expressions.Expression]::TryCatch($asks, [Linq.Expressions.CatchBlock[]] @($handler))
+    $takes = [Linq.Expressions.ParameterExpression[]] @($told)
+    $lambda = [Linq.Expressions.Expression]::Lambda([Threading.ParameterizedThreadStart], $whole, $takes)
+    $script:HnsCaller = $lambda.Compile()
+    $script:HnsCaller
+}
+
+# .SYNOPSIS
+# Call HNS in a thread of its own; return its code and its text. Throw if HNS does not answer within $HnsSeconds: the
+# thread stays with the call, which nothing can end.
+function Invoke-HnsCall {
+    [CmdletBinding()]
+    param([string] $Method, [string] $Path, [string] $Data)
+    $call = [object[]] ($Method, $Path, $Data, 0, '', $null)
+    $thread = [Threading.Thread]::new([Threading.ParameterizedThreadStart] (Get-HnsCaller))
+    $thread.IsBackground = $true
+    $thread.Start($call)
+    if (-not $thread.Join([TimeSpan]::FromSeconds($HnsSeconds))) {
+        $why = "HNS does not answer $Method $Path within $HnsSeconds s: restart the service hns, or the machine"
+        throw (New-Failure 'network-missing' $why)
+    }
+    if ($call[5]) { throw $call[5] }
+    $call[3..4]
+}
+
+# .SYNOPSIS
+# Return process id and start time of HNS, because Windows reuses process ids. Empty if HNS is stopped; nothing if WMI
+# does not answer, which says nothing about HNS.
+function Get-HnsProcess {
+    [CmdletBinding()]
+    param()
+    $service = Get-CimInstance -ClassName Win32_Service -Filter "Name='hns'" -ErrorAction Ignore
+    if (-not $service) { return }
+    if (-not $service.ProcessId) { return $(if ((Get-ServiceState 'hns') -eq 'Stopped') { '' }) }
+    $process = Get-Process -Id $service.ProcessId -ErrorAction Ignore
+    if ($process) { '{0} {1:s}' -f $process.Id, $process.StartTime.ToUniversalTime() } else { "$($service.ProcessId)" }
+}
 
 # .SYNOPSIS
 # Send a request to HNS and return its output.
@@ -20,8 +84,7 @@ function Send-HnsRequest {
     param([string] $Method, [string] $Type, [string] $Id = '', [string] $Action = '', $Body)
     $data = if ($null -ne $Body) { ConvertTo-JsonText $Body } else { '' }
     $path = '/' + ((@($Type, $Id, $Action) | Where-Object { $_ }) -join '/')
-    $said = ''
-    $code = (Get-HnsType)::HNSCall($Method, $path, $data, [ref] $said)
+    $code, $said = Invoke-HnsCall $Method $path $data
     $answer = if ($said) { ConvertFrom-Json $said }
     if ($code -ne 0 -or ($answer -and -not $answer.Success)) {
         $number = '0x{0:x8}' -f $code

@@ -18,7 +18,7 @@ SYSTEM: dict[str, dict[str, str]] = {
 }  # fmt: skip
 """Values of a new machine, besides those of winpwsh."""
 
-REVISIONS = {"windows-2019": (17763, 6293), "windows-2022": (20348, 2849), "windows-2025": (26100, 2314)}
+REVISIONS = {"windows-2019": (17763, 6293), "windows-2022": (20348, 2849), "windows-2025": (26100, 32860)}
 """Build and update revision by operating system."""
 
 

@@ -75,7 +75,7 @@ def test_a_failed_lookup_names_the_table(lookup: object, arguments: tuple[str, .
     [
         ("windows-2019", "10.0.17763", "ltsc2019", 379),
         ("windows-2022", "10.0.20348", "ltsc2022", None),
-        ("windows-2025", "10.0.26100", "ltsc2025", None),
+        ("windows-2025", "10.0.26100", "ltsc2025", 32690),
     ],
 )
 def test_os_07_and_os_06_one_map_of_release_build_and_image_tag(os: str, build: str, tag: str, ubr: int | None) -> None:

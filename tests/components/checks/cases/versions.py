@@ -56,6 +56,12 @@ CASES = (
         "pools.web.os",
         _at("1.23.17", web(os="windows-2022")),
     ),
+    Case(
+        "windows-patch-early",
+        _at("1.33.1", web(os="windows-2025")),
+        "pools.web.os",
+        _at("1.33.2", web(os="windows-2025")),
+    ),
     Case("windows-2019-late", _at("1.36.4", web(os="windows-2019")), "pools.web.os", _at("1.36.4")),
     Case(
         "registry-credentials-early",

@@ -64,7 +64,8 @@ function New-ScheduledTaskSettingsSet {
     )
     if ([bool] $RestartCount -ne [bool] $RestartInterval.Ticks) { throw 'The task XML contains an unexpected node.' }
     $settings = @{
-        ExecutionTimeLimit = $ExecutionTimeLimit.TotalSeconds; MultipleInstances = $MultipleInstances; Priority = $Priority
+        ExecutionTimeLimit = [Xml.XmlConvert]::ToString($ExecutionTimeLimit); MultipleInstances = $MultipleInstances
+        Priority = $Priority
     }
     if ($RestartCount) { $settings += @{ RestartCount = $RestartCount; RestartInterval = $RestartInterval.TotalSeconds } }
     $settings

@@ -18,8 +18,15 @@ function Get-HnsState {
     $HnsCache.state
 }
 
-# Adapters of endpoints that the host has: with an id, an address, and a gateway where it gives a default route.
+# Adapters of endpoints that the host has: with an id, an address, and a gateway where it gives a default route. Their
+# interfaces have the numbers from $FirstEndpoint on; the machine's own is 7.
 function Get-HostEndpoint { (Get-HnsState).adapters | Where-Object { $_.id } }
+$FirstEndpoint = 21
+
+# Return the endpoint of an interface, if it is one.
+function Get-InterfaceEndpoint([uint32] $Index) {
+    if ($Index -ge $FirstEndpoint) { @(Get-HostEndpoint)[$Index - $FirstEndpoint] }
+}
 
 # Return the name of the machine's adapter whose address its packets have.
 function Get-CardName {
@@ -41,8 +48,11 @@ function Get-NetAdapter {
     [CmdletBinding()]
     param([string] $Name, [uint32[]] $InterfaceIndex)
     $names = @(Get-AdapterName | Where-Object { -not $Name -or $_ -like $Name })
-    # the only interface that routes name is the machine's own: a virtual switch has taken it over, if there is one
-    if ($InterfaceIndex) {
+    # a virtual switch has taken the machine's own interface over, if there is one
+    if ($InterfaceIndex -and $InterfaceIndex[0] -ge $FirstEndpoint) {
+        $names = @(Get-InterfaceEndpoint $InterfaceIndex[0] | ForEach-Object { $_.name })
+    }
+    elseif ($InterfaceIndex) {
         $names = @($names | Where-Object { $_ -eq "vEthernet ($(Get-CardName))" }) + $names | Select-Object -First 1
     }
     $names | ForEach-Object { [pscustomobject] @{ Name = $_; Status = 'Up' } }
@@ -52,17 +62,22 @@ function Get-NetAdapter {
 # the host has its own.
 function Get-NetIPAddress {
     [CmdletBinding()]
-    param([string] $InterfaceAlias, [uint32] $InterfaceIndex, [ValidateSet('IPv4', 'IPv6')] [string] $AddressFamily)
-    if ($InterfaceAlias) {
-        $found = @{}
-        Get-HostEndpoint | Where-Object { $_.name -eq $InterfaceAlias } | ForEach-Object { $found[$_.address] = 'Preferred' }
+    param([string] $IPAddress, [uint32] $InterfaceIndex, [ValidateSet('IPv4', 'IPv6')] [string] $AddressFamily)
+    $own = Get-Kept 'addresses'
+    if (-not $own.Count) { $own = @{ (Get-SourceAddress) = 'Preferred' } }
+    $all = @(foreach ($address in $own.Keys) { @{ IPAddress = $address; AddressState = $own[$address]; InterfaceIndex = 7 } })
+    $index = $FirstEndpoint
+    foreach ($endpoint in Get-HostEndpoint) {
+        $all += @{ IPAddress = $endpoint.address; AddressState = 'Preferred'; InterfaceIndex = $index++ }
     }
-    else {
-        $found = Get-Kept 'addresses'
-        if (-not $found.Count) { $found = @{ (Get-SourceAddress) = 'Preferred' } }
-    }
-    if (-not $found.Count) { return Write-Error 'No matching MSFT_NetIPAddress objects found' }
-    foreach ($address in $found.Keys) { [pscustomobject] @{ IPAddress = $address; AddressState = $found[$address] } }
+    # routes of a test may name another interface as the machine's own
+    if ($InterfaceIndex -and $InterfaceIndex -lt $FirstEndpoint) { $InterfaceIndex = 7 }
+    $found = @($all | Where-Object {
+            (-not $IPAddress -or $_.IPAddress -eq $IPAddress) -and
+            (-not $InterfaceIndex -or $_.InterfaceIndex -eq $InterfaceIndex)
+        })
+    if (-not $found) { return Write-Error 'No matching MSFT_NetIPAddress objects found' }
+    $found | ForEach-Object { [pscustomobject] $_ }
 }
 
 # The source address of packets to the cloud; sends nothing.
@@ -75,19 +90,17 @@ function Get-SourceAddress {
     finally { $probe.Dispose() }
 }
 
-# Where forwarding of an interface is kept: an endpoint's goes with it. The management adapter is that of index.
-function Get-InterfaceKey([string] $InterfaceAlias, $InterfaceIndex) {
-    if (-not $InterfaceAlias) { return "index $InterfaceIndex" }
-    if ($InterfaceAlias -notin (Get-AdapterName)) { return }
-    $endpoint = Get-HostEndpoint | Where-Object { $_.name -eq $InterfaceAlias } | Select-Object -First 1
-    if ($endpoint) { $endpoint.id } else { $InterfaceAlias }
+# Where forwarding of an interface is kept: an endpoint's goes with it.
+function Get-InterfaceKey([uint32] $InterfaceIndex) {
+    if ($InterfaceIndex -lt $FirstEndpoint) { return "index $InterfaceIndex" }
+    Get-InterfaceEndpoint $InterfaceIndex | ForEach-Object { $_.id }
 }
 
 function Get-NetIPInterface {
     [CmdletBinding()]
-    param([string] $InterfaceAlias, [uint32] $InterfaceIndex, [ValidateSet('IPv4', 'IPv6')] [string] $AddressFamily)
-    $key = Get-InterfaceKey $InterfaceAlias $InterfaceIndex
-    if (-not $key) { return Write-Error "No MSFT_NetIPInterface objects found with '$InterfaceAlias'" }
+    param([uint32] $InterfaceIndex, [ValidateSet('IPv4', 'IPv6')] [string] $AddressFamily)
+    $key = Get-InterfaceKey $InterfaceIndex
+    if (-not $key) { return Write-Error "No MSFT_NetIPInterface objects found with '$InterfaceIndex'" }
     $kept = (Get-Kept 'forwarding')[$key]
     [pscustomobject] @{ Forwarding = if ($kept) { $kept } else { 'Disabled' }; NlMtu = 9001 }
 }
@@ -95,14 +108,20 @@ function Get-NetIPInterface {
 function Set-NetIPInterface {
     [CmdletBinding()]
     param(
-        [string] $InterfaceAlias, [uint32] $InterfaceIndex, [ValidateSet('IPv4', 'IPv6')] [string] $AddressFamily,
+        [uint32] $InterfaceIndex, [ValidateSet('IPv4', 'IPv6')] [string] $AddressFamily,
         [ValidateSet('Enabled', 'Disabled')] [string] $Forwarding
     )
-    $key = Get-InterfaceKey $InterfaceAlias $InterfaceIndex
-    if (-not $key) { throw "No MSFT_NetIPInterface objects found with '$InterfaceAlias'" }
+    $key = Get-InterfaceKey $InterfaceIndex
+    if (-not $key) { return Write-Error "No MSFT_NetIPInterface objects found with '$InterfaceIndex'" }
     Write-Asked 'Set-NetIPInterface' $PSBoundParameters
+    # flannel-io/flannel#1858: it fails although the interface exists
+    if ((Get-Kept 'unforwardable').cmdlet) { return Write-Error 'Element not found.' }
+    Set-Forwarding $key $Forwarding
+}
+
+function Set-Forwarding([string] $Key, [string] $Forwarding) {
     $kept = Get-Kept 'forwarding'
-    $kept[$key] = $Forwarding
+    $kept[$Key] = $Forwarding
     Set-Kept 'forwarding' $kept
 }
 
@@ -118,11 +137,13 @@ function Test-Away {
     $true
 }
 
-# Services of Windows by the name of their program.
+# Services of Windows by the name of their program. The book "wmi" has the error of a WMI that does not work.
 function Get-CimInstance {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $ClassName, [string] $Filter)
     if ($ClassName -ne 'Win32_Service' -or $Filter -notmatch "^Name='([\w-]+)'$") { throw 'Invalid class or query' }
+    $broken = (Get-Kept 'wmi').error
+    if ($broken) { return Write-Error $broken }
     $process = Get-Process -Name $Matches[1] -ErrorAction Ignore | Select-Object -First 1
     [pscustomobject] @{ Name = $Matches[1]; ProcessId = if ($process) { $process.Id } else { 0 } }
 }

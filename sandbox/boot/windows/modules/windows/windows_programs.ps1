@@ -1,6 +1,14 @@
 # Programs of Windows that Wine lacks, or has without what the executor needs.
 
 function netsh.exe {
+    if (($args[0..3] -join ' ') -eq 'interface ipv4 set interface') {
+        $key = Get-InterfaceKey $args[4]
+        $global:LASTEXITCODE = [int] -not $key
+        if (-not $key) { return 'The filename, directory name, or volume label syntax is incorrect.' }
+        if ($args[5] -ne 'forwarding=enabled') { throw "no stand-in of netsh $args" }
+        Set-Forwarding $key 'Enabled'
+        return 'Ok.'
+    }
     $kept = Get-Kept 'ports'
     $protocol = $args[4]
     $global:LASTEXITCODE = 0
