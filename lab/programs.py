@@ -21,6 +21,9 @@ STANDINS = "standins"
 NOT_READY = "crinotready"
 """Program of lab/: a container runtime that never becomes ready."""
 
+PODS = "cripods"
+"""Program of lab/: a container runtime on Windows whose pods have a network and whose containers are imitated."""
+
 CRICTL = "1.36.0"
 """The only version of cri-tools that can be built; it uses CRI v1, as all containerd versions here do."""
 
@@ -144,12 +147,16 @@ WITHOUT_RUNTIME = Program(NOT_READY, "linux", CRI_API, "0.37.1", NOT_READY)
 """One build for all versions: CRI v1, which kubelets use since 1.23, is the same in all versions of its module."""
 
 
+WITH_PODS = Program(PODS, "windows", f"{CONTAINERD}/v2", "2.3.4", PODS)
+"""One build for all versions, as WITHOUT_RUNTIME: containerd's module has the packages that make a pod's network."""
+
+
 def joining_programs(kubernetes: str) -> tuple[Program, ...]:
     """Return the further programs with which a Windows node joins a real API server."""
     served = ("etcd", "kube-apiserver", "kube-controller-manager")
     real = cluster_programs(kubernetes)
     kubectl = [program for program in real if (program.name, program.os) == ("kubectl", "windows")]
-    return (*(program for program in real if program.name in served), *kubectl, STAND_IN, WITHOUT_RUNTIME)
+    return (*(program for program in real if program.name in served), *kubectl, STAND_IN, WITHOUT_RUNTIME, WITH_PODS)
 
 
 def containerd(version: str, os: str, name: str = "containerd") -> Program:

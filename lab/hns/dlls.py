@@ -1,4 +1,4 @@
-"""Builds of the two DLLs into the cache, with Debian's mingw-w64 from the C sources beside this module."""
+"""Builds of the DLLs into the cache, with Debian's mingw-w64 from the C sources beside this module."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from lab import build
 
 HERE = Path(__file__).parent
 
-NAMES = ("computenetwork", "vmcompute")
+NAMES = ("computenetwork", "vmcompute", "unixsockets")
 
 COMPILER = "x86_64-w64-mingw32-gcc"
 PACKAGE = "gcc-mingw-w64-x86-64-win32"
@@ -27,7 +27,7 @@ def place(name: str) -> Path:
 
 
 def is_built() -> bool:
-    """Return whether both are built from the current sources."""
+    """Return whether all are built from the current sources."""
     return all(place(name).is_file() and _stamp(name).is_file() for name in NAMES) and all(
         _stamp(name).read_text("utf-8") == _recipe(name) for name in NAMES
     )
@@ -40,7 +40,7 @@ def install(machine: Path) -> None:
 
 
 def make(announce: build.Announce) -> None:
-    """Build both unless they are built; install the compiler if it is missing. Raises build.NotBuilt."""
+    """Build all unless they are built; install the compiler if it is missing. Raises build.NotBuilt."""
     if is_built():
         return
     if not shutil.which(COMPILER):

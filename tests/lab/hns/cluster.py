@@ -64,11 +64,11 @@ class Cluster:
         words = [each for each in self.plan.command(program, program) if each != "--windows-service"]
         self.start(program, path, words)
 
-    def start(self, program: str, path: Path, words: Sequence[str]) -> None:
-        """Start a program of the machine in the background."""
+    def start(self, program: str, path: Path, words: Sequence[str], before: Sequence[str] = ()) -> None:
+        """Start a program of the machine in the background. `before`: another program's command that starts it."""
         installed = self.machine.windows.install(path, rf"C:\k\{program}.exe")
         lines = ["@echo off", f"set NODE_NAME={NAME}"]
-        lines.append(subprocess.list2cmdline([installed, *words]))
+        lines.append(subprocess.list2cmdline([*before, installed, *words]))
         script = self.machine.windows.path(rf"C:\k\{program}.cmd")
         script.write_text("\r\n".join(lines) + "\r\n", encoding="ascii")
         with self.log_file(program).open("wb") as log:
@@ -133,10 +133,14 @@ class Cluster:
         return plan.file_of_kind("KubeProxyConfiguration")["winkernel"]["enableDSR"]
 
     def proxy(self, plan: Rendered, path: Path, vips: Sequence[str]) -> None:
-        """Start kube-proxy with a plan's configuration; wait until it has made load balancers for the addresses."""
+        """Stop all programs and start kube-proxy with a plan's configuration (start_proxy)."""
         self.stop()
         for balancer in self.machine.service.all("LoadBalancer"):
             self.machine.call("DeleteLoadBalancer", balancer["ID"])
+        self.start_proxy(plan, path, vips)
+
+    def start_proxy(self, plan: Rendered, path: Path, vips: Sequence[str]) -> None:
+        """Start kube-proxy beside the programs that run; wait until it has load balancers for the addresses."""
         config = self.machine.windows.path(r"C:\k\kube-proxy.json")
         config.write_text(json.dumps(plan.file_of_kind("KubeProxyConfiguration")))
         self.service("kube-proxy", path)
