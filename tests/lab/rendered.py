@@ -11,7 +11,7 @@ from components.node import plan_node
 from components.node.kinds import REFERENCES
 from components.node.plan import NodePlan
 from components.spec.models import ClusterSpec
-from components.spec.report import SpecError
+from components.spec.report import Severity, SpecError
 from components.stack_files.stack import CLUSTER, read_stack
 
 VALUES: Mapping[str, Any] = {
@@ -92,6 +92,9 @@ VARIANTS = (
     Variant("docker", {}, {"runtime": "docker"}),
     Variant("l2bridge", {"network": {"mode": "l2bridge"}}, {}),
 )
+
+TOO_OLD = "windows-before-kubernetes"
+"""Id of the only check that may refuse a variant: another would leave its files without a judge."""
 
 WINDOWS = ("windows-2019", "windows-2022", "windows-2025")
 LINUX = {"linux22": "ubuntu-22.04", "linux24": "ubuntu-24.04"}
@@ -174,12 +177,14 @@ def _linux_part(variant: Variant) -> Mapping[str, Any]:
 
 
 def _spec(kubernetes: str, variant: Variant, pools: Mapping[str, Any]) -> ClusterSpec | None:
-    """Return the spec; None if a check refuses the combination."""
+    """Return the spec; None if Kubernetes does not support the operating system yet. Raises SpecError otherwise."""
     artifacts = {**variant.cluster.get("artifacts", {}), **_entries(kubernetes)}
     document = {"cloud": "aws", "kubernetes": kubernetes, "pools": pools, **variant.cluster, "artifacts": artifacts}
     try:
         return read_stack("dev", {"aws:region": "eu-west-1", CLUSTER: document}).spec
-    except SpecError:
+    except SpecError as refused:
+        if {each.id for each in refused.problems if each.severity is Severity.ERROR} != {TOO_OLD}:
+            raise
         return None
 
 

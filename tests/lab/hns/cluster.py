@@ -29,6 +29,12 @@ SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 RANGE, OTHER_RANGE = "10.244.1.0/24", "10.244.2.0/24"
 """Pod ranges of the two nodes with overlay."""
 
+OVERLAY = "flannel.4096"
+"""Name of flanneld's network."""
+
+CLIENT, WEB, REMOTE = "10.244.1.3", "10.244.1.4", "10.244.2.7"
+"""Pods with overlay: two on the Windows machine, one on the Linux node."""
+
 SERVICE, OWN_SERVICE = "10.96.0.50", "10.96.0.51"
 """A Service with a pod on each node, and one whose only pod is the client itself."""
 

@@ -14,12 +14,16 @@ from lab.hns.service import BUILDS, NON_PERSISTENT, Object, policies
 from lab.hns.walk import Fabric, LinuxNode, Outcome, Packet, WindowsNode
 from tests.lab.conftest import Find
 from tests.lab.hns.cluster import (
+    CLIENT,
     NAME,
     OTHER,
     OTHER_RANGE,
+    OVERLAY,
     OWN_SERVICE,
     RANGE,
+    REMOTE,
     SERVICE,
+    WEB,
     Cluster,
     cluster,
     delivered,
@@ -30,10 +34,7 @@ from tests.lab.rendered import VALUES, Rendered
 
 pytestmark = pytest.mark.lab
 
-NETWORK = "flannel.4096"
 VIP = VALUES["node.source_vip"]
-CLIENT, WEB, REMOTE = "10.244.1.3", "10.244.1.4", "10.244.2.7"
-"""Pods: two on the Windows machine, one on the Linux node."""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def overlay(
 def test_flanneld_makes_the_overlay_and_routes_other_nodes(overlay: Cluster) -> None:
     (network,) = overlay.machine.service.all("Network")
 
-    assert (network["Name"], network["Type"], network["Flags"]) == (NETWORK, "Overlay", NON_PERSISTENT)
+    assert (network["Name"], network["Type"], network["Flags"]) == (OVERLAY, "Overlay", NON_PERSISTENT)
     assert network["Ipams"][0]["Subnets"][0]["IpAddressPrefix"] == RANGE
     assert (vsid(network), management_address(network)) == (4096, NODE)
     assert policies(network, "HostRoute") == [{}]
@@ -109,7 +110,7 @@ def proxied(
 
 @pytest.fixture
 def fabric(overlay: Cluster) -> Fabric:
-    here = WindowsNode(NAME, NODE, overlay.machine.service, NETWORK)
+    here = WindowsNode(NAME, NODE, overlay.machine.service, OVERLAY)
     there = LinuxNode("linux-0", OTHER, OTHER_RANGE, 4096, "c6:71:81:86:b2:77")
     return Fabric([here], [there, LinuxNode("control-plane", API, "10.244.0.0/24", 4096, "c6:71:81:86:b2:01")])
 
@@ -124,11 +125,11 @@ def test_kube_proxy_makes_what_the_real_one_makes_without_a_refusal(overlay: Clu
 
     assert service.refusals == []
     assert (balancer.get("Flags", 0), balancer["SourceVIP"]) == (int(proxied), VIP)
-    assert service.named("Endpoint", f"client_{NETWORK}")
+    assert service.named("Endpoint", f"client_{OVERLAY}")
 
 
 def test_packets_between_pods_keep_their_source(fabric: Fabric, pods: Mapping[str, Object]) -> None:
-    assert _walk(fabric, pods, WEB) == {delivered(f"web_{NETWORK}", CLIENT, WEB)}
+    assert _walk(fabric, pods, WEB) == {delivered(f"web_{OVERLAY}", CLIENT, WEB)}
     assert _walk(fabric, pods, REMOTE) == {delivered("linux-0", CLIENT, REMOTE)}
     assert {each.verdict for each in _walk(fabric, pods, "10.244.9.9")} == {"dropped"}
 
@@ -142,7 +143,7 @@ def test_packets_of_the_linux_node_reach_the_pod_by_what_flanneld_told_it(
 
     assert pods[CLIENT]["HostComputeNamespace"]
     arrived = fabric.over_vxlan(packet, router["VNI"], provider, router["VtepMAC"])
-    assert arrived == Outcome("delivered", f"client_{NETWORK}", packet)
+    assert arrived == Outcome("delivered", f"client_{OVERLAY}", packet)
     assert fabric.over_vxlan(packet, 4097, provider, router["VtepMAC"]).verdict == "dropped"
 
 
@@ -151,7 +152,7 @@ def test_packets_to_a_service_reach_its_pods_on_both_nodes(
 ) -> None:
     source = CLIENT if proxied else VIP
     assert _walk(fabric, pods, SERVICE) == {
-        delivered(f"web_{NETWORK}", source, WEB, 8080),
+        delivered(f"web_{OVERLAY}", source, WEB, 8080),
         delivered("linux-0", source, REMOTE, 8080),
     }
 
@@ -160,7 +161,7 @@ def test_packets_of_a_pod_to_its_own_service_come_back(
     fabric: Fabric, pods: Mapping[str, Object], proxied: bool
 ) -> None:
     source = NODE if proxied else VIP
-    assert _walk(fabric, pods, OWN_SERVICE) == {delivered(f"client_{NETWORK}", source, CLIENT, 8080)}
+    assert _walk(fabric, pods, OWN_SERVICE) == {delivered(f"client_{OVERLAY}", source, CLIENT, 8080)}
 
 
 def test_packets_to_the_api_server_leave_with_the_nodes_address(
@@ -179,5 +180,5 @@ def test_packets_between_a_node_and_its_pods_pass_by_the_host_route(fabric: Fabr
     (node,) = fabric.windows
     assert pods
     probe = Packet(NODE, CLIENT, 8080)
-    assert fabric.from_node(node, probe) == Outcome("delivered", f"client_{NETWORK}", probe)
+    assert fabric.from_node(node, probe) == Outcome("delivered", f"client_{OVERLAY}", probe)
     assert {each.verdict for each in _walk(fabric, pods, NODE, 10250)} == {"delivered"}

@@ -20,13 +20,12 @@ from sandbox.boot.windows.winpwsh import BOOKS, IDLE
 from tests.awaited import until
 from tests.lab.conftest import Find
 from tests.lab.hns import cluster as clusters
+from tests.lab.hns.cluster import CLIENT, OVERLAY, REMOTE, WEB
 from tests.lab.hns.machine import API, NODE, Machine, plugin
 from tests.lab.rendered import Rendered, filled
 
 pytestmark = pytest.mark.lab
 
-NETWORK = "flannel.4096"
-CLIENT, WEB, REMOTE = "10.244.1.3", "10.244.1.4", "10.244.2.7"
 VIPS = {clusters.SERVICE, "10.96.0.1"}
 """Services that have a pod or server elsewhere too: HNS loses the endpoints of the machine's own pods."""
 STATE = r"C:\ProgramData\mullion"
@@ -63,7 +62,7 @@ def _install(machine: Machine, plan: Rendered, paths: Mapping[str, Path]) -> Non
     watched = [{**filled(plan.fields(name)), "name": name, "kind": kind} for name, kind in WATCHED.items()]
     _write(machine, r"C:\mullion\plan.json", {"phases": [{"steps": watched}]})
     _write(machine, rf"{STATE}\result.json", {"state": "done"})
-    _write(machine, rf"{STATE}\state.json", {"cleared": {NETWORK: int(BOOT)}})
+    _write(machine, rf"{STATE}\state.json", {"cleared": {OVERLAY: int(BOOT)}})
 
 
 def _commands(machine: Machine, *commands: str) -> None:
@@ -146,7 +145,7 @@ def works(made: clusters.Cluster, plan: Rendered, pod: str) -> None:
     address = endpoint["IpConfigurations"][0]["IpAddress"]
     there = LinuxNode("linux-0", clusters.OTHER, clusters.OTHER_RANGE, 4096, "c6:71:81:86:b2:77")
     control = LinuxNode("control-plane", API, "10.244.0.0/24", 4096, "c6:71:81:86:b2:01")
-    fabric = Fabric([WindowsNode(clusters.NAME, NODE, service, NETWORK)], [there, control])
+    fabric = Fabric([WindowsNode(clusters.NAME, NODE, service, OVERLAY)], [there, control])
     walked = clusters.walk(fabric, {address: endpoint}, address, clusters.SERVICE)
     assert clusters.delivered("linux-0", address, REMOTE, 8080) in walked, walked
     assert clusters.walk(fabric, {address: endpoint}, address, REMOTE) == {
@@ -183,7 +182,7 @@ def test_the_watch_lets_flanneld_make_a_lost_network_again(
     (after,) = node.machine.service.all("Network")
     assert after["ID"] != before["ID"]
     assert policies(after, "RemoteSubnetRoute") == policies(before, "RemoteSubnetRoute")
-    assert f"the network {NETWORK} is gone or incomplete" in log(node)
+    assert f"the network {OVERLAY} is gone or incomplete" in log(node)
     works(node, plans["defaults"], "third")
 
 
