@@ -71,9 +71,9 @@ function Restart-Network {
 }
 
 # .SYNOPSIS
-# Return pod ranges of other nodes that flannel has announced with a router, for which the network has no route:
-# flanneld drops errors of HNS (flannel-io/flannel pkg/backend/vxlan/vxlan_network_windows.go). None if the API does not
-# answer.
+# Return pod ranges of other nodes that flannel has announced with a router, for which the network has no route, or one
+# to another router: flanneld drops errors of HNS when it adds routes and when it removes old ones (flannel-io/flannel
+# pkg/backend/vxlan/vxlan_network_windows.go). None if the API does not answer.
 function Get-UnroutedRange {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -85,12 +85,16 @@ function Get-UnroutedRange {
     $network = Get-HnsObject 'networks' $Step['network']
     $policies = if ($network.PSObject.Properties['Policies']) { $network.Policies }
     $routes = $policies | Where-Object { $_.PSObject.Properties['DestinationPrefix'] }
-    $routed = @($routes | ForEach-Object { $_.DestinationPrefix })
+    # HNS writes MAC addresses with - or :; a route without one is taken as right
+    $routed = @($routes | ForEach-Object {
+            $mac = if ($_.PSObject.Properties['DistributedRouterMacAddress']) { $_.DistributedRouterMacAddress }
+            "$($_.DestinationPrefix) $("$mac" -replace '[-:]')"
+        })
     foreach ($line in $said -split "`r?`n") {
         $name, $range, $backend = -split $line
         # a Windows node that has no network yet has announced no router
-        if ($name -eq $api['node'] -or $backend -notmatch '"VtepMAC":"[0-9a-fA-F]') { continue }
-        if ($range -notin $routed) { $range }
+        if ($name -eq $api['node'] -or $backend -notmatch '"VtepMAC":"([0-9a-fA-F:]+)"') { continue }
+        if ("$range $($Matches[1] -replace ':')" -notin $routed -and "$range " -notin $routed) { $range }
     }
 }
 
@@ -107,7 +111,7 @@ function Get-RouteLoss {
     $before, $now = @($Known['unrouted']), @(Get-UnroutedRange $Run $Step)
     $Known['unrouted'] = $now
     $lost = @($now | Where-Object { $_ -in $before })
-    if ($lost) { "the network $($Step['network']) has no route to pods of $($lost -join ', ')" }
+    if ($lost) { "the network $($Step['network']) has no route to pods of $($lost -join ', '), or an old one" }
 }
 
 # .SYNOPSIS

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,16 +54,17 @@ def books(machine: Machine) -> Path:
     return machine.path(BOOKS)
 
 
-def network(machine: Machine, *, exists: bool, routed: str = "10.244.0.0/24") -> None:
-    """Create flannel's network in HNS, with a route to the pods of one node, or remove it."""
+def network(machine: Machine, *, exists: bool, routed: Sequence[str] = ("10.244.0.0/24",)) -> None:
+    """Create flannel's network in HNS, with routes to pods of nodes with one router's MAC, or remove it."""
     assert machine.hns
     windows_hns.arrange(machine.hns, {"networks": {"flannel.4096": NETWORK if exists else None}}, {})
     if not exists:
         return
-    route = {"DestinationPrefix": routed, "IsolationId": 4096, "ProviderAddress": "10.20.1.9"}
-    route["DistributedRouterMacAddress"] = "0e:2a:00:00:00:01"
     made = machine.hns.named("Network", "flannel.4096")
-    made["Policies"].append({"Type": "RemoteSubnetRoute", "Settings": route})
+    for each in routed:
+        route = {"DestinationPrefix": each, "IsolationId": 4096, "ProviderAddress": "10.20.1.9"}
+        route["DistributedRouterMacAddress"] = "0e:2a:00:00:00:01"
+        made["Policies"].append({"Type": "RemoteSubnetRoute", "Settings": route})
     machine.hns.changed()
 
 
@@ -245,13 +247,16 @@ def test_a_sandbox_without_its_endpoint_is_stopped_once_at_the_second_look_and_s
     assert first == last, "services of the network run on"
 
 
-def test_a_lost_route_to_another_nodes_pods_restarts_flanneld_alone_at_the_second_question(node: Machine) -> None:
-    network(node, exists=True, routed="10.244.1.0/24")
+def test_a_lost_or_old_route_to_another_nodes_pods_restarts_flanneld_alone_at_the_second_question(
+    node: Machine,
+) -> None:
+    network(node, exists=True, routed=["10.244.1.0/24", "10.244.6.0/24"])
     backend = '{"VNI":4096,"VtepMAC":"%s"}'
     rows = (
         ("web-0", "10.244.3.0/24", backend % "00:15:5d:aa:bb:cc"),
         ("linux-0", "10.244.1.0/24", backend % "0e:2a:00:00:00:01"),
         ("linux-1", "10.244.2.0/24", backend % "0e:2a:00:00:00:02"),
+        ("linux-2", "10.244.6.0/24", backend % "0e:2a:00:00:00:06"),
         ("web-1", "10.244.4.0/24", backend % ""),
         ("web-2", "10.244.5.0/24", "<none>"),
     )
@@ -261,7 +266,7 @@ def test_a_lost_route_to_another_nodes_pods_restarts_flanneld_alone_at_the_secon
     assert all(each == rounds[0] for each in rounds[:-1]), "other looks do not ask the API"
     assert rounds[-1]["flanneld"] not in (0, rounds[0]["flanneld"])
     assert {**rounds[-1], "flanneld": 0} == {**rounds[0], "flanneld": 0}
-    assert "the network flannel.4096 has no route to pods of 10.244.2.0/24: " in log(node)
+    assert "the network flannel.4096 has no route to pods of 10.244.2.0/24, 10.244.6.0/24, or an old one: " in log(node)
 
 
 @pytest.mark.parametrize(
