@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from xml.etree import ElementTree
 
+from components.rollout.plain_text import plain
 from operations.console.table import table
 from operations.verification.questions import Place, Question
 
@@ -122,10 +123,10 @@ def as_junit(stack: str, rows: list[Row]) -> str:
         "testsuite", {"name": f"mullion verify {stack}", **{key: str(count) for key, count in counts.items()}}
     )
     for row in rows:
-        case = ElementTree.SubElement(suite, "testcase", classname=row.check, name=f"{row.where}: {row.what}")
+        case = ElementTree.SubElement(suite, "testcase", classname=row.check, name=plain(f"{row.where}: {row.what}"))
         if row.verdict is Verdict.FAILED:
-            ElementTree.SubElement(case, "failure", message=row.said)
+            ElementTree.SubElement(case, "failure", message=plain(row.said))
         elif row in skipped:
-            ElementTree.SubElement(case, "skipped", message=f"{row.verdict.value}: {row.said}")
+            ElementTree.SubElement(case, "skipped", message=plain(f"{row.verdict.value}: {row.said}"))
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

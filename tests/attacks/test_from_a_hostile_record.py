@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -16,6 +17,7 @@ from operations.commands.logs import _archive
 from operations.commands.wait import ExpectedMachine, judge, table_of
 from operations.console.exits import Stop
 from operations.verification.run import answers
+from operations.verification.verdicts import Row, Verdict, as_junit
 from tests.cloud_init.test_redaction import redacted
 
 INSTANCE = "i-1"
@@ -31,6 +33,18 @@ def record(text: str) -> dict[str, Any]:
         return text
 
     return asyncio.run(status_record(read(), INSTANCE))
+
+
+def test_a_pods_answer_leaves_the_junit_report_readable() -> None:
+    """Answer a check of `verify` with escapes and characters that no XML document may contain.
+
+    Refused by: the writer of the report, which keeps printable characters.
+    """
+    row = Row("metadata", "web-0", f"pod {HOSTILE}", Verdict.FAILED, f"it says {HOSTILE}\x00")
+    case = ElementTree.fromstring(as_junit("aws-dev", [row])).find("testcase")
+    assert case is not None
+    assert case.attrib["name"].isprintable()
+    assert case.find("failure").attrib["message"].isprintable()  # type: ignore[union-attr]
 
 
 def test_a_record_cannot_control_the_terminal() -> None:

@@ -4,7 +4,6 @@ import fcntl
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError, model_validator
 
 from sandbox.boot import windows
+from sandbox.boot.host_lock import lock_file
 from sandbox.boot.windows.server import Failed
 
 HOSTS = "MULLION_WINDOWS_HOSTS"
@@ -100,9 +100,9 @@ def why_not(machine: str) -> str:
 def taken(host: Host) -> Iterator[None]:
     """Lock a Windows Server for one stack. Raises Failed if another stack on this host uses it."""
     name = hashlib.sha256(json.dumps(host.powershell).encode()).hexdigest()[:16]
-    with (Path(tempfile.gettempdir()) / f"mullion-windows-{name}.lock").open("w", encoding="ascii") as file:
+    with lock_file(f"windows-{name}.lock") as descriptor:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Failed(
                 f"another booted stack uses its Windows Server ({' '.join(host.powershell)}); "

@@ -95,7 +95,7 @@ def test_a_missing_file_or_a_relative_path_is_reported(file: Path, monkeypatch: 
 
 
 def test_a_host_that_another_booted_stack_uses_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosts.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     one, other = Host.model_validate(WEB), Host.model_validate({**WEB, "powershell": ["ssh", "other"]})
     refused = pytest.raises(
         Failed, match=r"another booted stack .* \(ssh Administrator@192.0.2.7 powershell\); stop that stack"
