@@ -15,6 +15,7 @@ from operations.stacks import stack_files, target
 from operations.stacks.paths import REPOSITORY
 from operations.stacks.target import Target
 from sandbox.cloud_state import CloudState
+from tests.engine import test_flags
 from tests.operations.test_help import COMMANDS
 from tests.operations.test_no_traceback import engine, judged
 
@@ -156,8 +157,8 @@ WITHOUT_ENGINE = (
 )
 """Command lines of commands that need an engine, a sandbox or booted machines; a pattern of their error message.
 
-An engine takes minutes for all stacks, so none is there: each line must get as far as the engine. Those that change a
-cluster run with an engine on one stack or more (tests/operations/commands, tests/engine).
+An engine takes minutes for all stacks, so none is there: each line must get as far as the engine.
+tests/engine/test_flags.py runs the same flags with the engine.
 """
 
 
@@ -182,6 +183,18 @@ def test_commands_take_their_flags_on_every_stack_as_far_as_the_engine(stack: st
                 assert re.search(said, result.stderr.splitlines()[-1]), f"{words}: {result.stderr}"
             else:
                 assert result.exit_code == 0, f"{words}: {result.stderr}"
+
+
+def test_every_flag_that_ends_without_an_engine_is_also_run_with_one() -> None:
+    there = {word for line, _, _ in test_flags.LINES for word in _of_command(line)}
+    here = {word for line, said in WITHOUT_ENGINE if NO_ENGINE in said for word in _of_command(line)}
+    assert here <= there
+
+
+def _of_command(line: str) -> set[tuple[str, str]]:
+    """Return the flags of a command line, each beside the command."""
+    command, *rest = line.split()
+    return {(command, word) for word in rest if word.startswith("-")}
 
 
 ELSEWHERE = {
