@@ -41,7 +41,8 @@ def pin(name: str, pool: str, *, sandbox: bool) -> None:
     users = ", ".join(each for each, group in groups.items() if group.os.value == os)
     print(
         f"{os}: {before or 'what was looked up first'} -> {newest} in {path.name}\nPools that use it: {users}. "
-        f"`mullion plan {name} --against FILE` says what it replaces; `{target.command('up', name)}` does so."
+        f"`{target.command('preview', name)}` shows which machines it replaces; "
+        f"`{target.command('up', name)}` replaces them."
     )
 
 

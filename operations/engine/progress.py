@@ -54,7 +54,7 @@ def line(tally: Tally, step: Step, estimate: Estimate | None) -> str:
     """Return the line for a finished step."""
     seconds = estimate(step) if estimate else 0
     real = f"  (about {duration(seconds)} on the real cloud)" if seconds >= 10 else ""
-    kind = "value in the state" if step.type == STASH else step.type
+    kind = "in the Pulumi state only" if step.type == STASH else step.type
     return f"[{tally.count}] {DONE[step.op]} {step.name} ({kind}){real}"
 
 

@@ -96,7 +96,7 @@ def test_objects_that_go_with_their_bucket_count_as_deleted_when_the_cluster_is_
 def test_a_value_in_the_state_is_not_shown_as_a_resource_of_a_cloud(tally: Tally) -> None:
     step = tally.hear(finished("create", of_type("pulumi:index:Stash", "dev-members-serial")))
     assert step
-    assert progress.line(tally, step, None) == "[1/5] created dev-members-serial (value in the state)"
+    assert progress.line(tally, step, None) == "[1/5] created dev-members-serial (in the Pulumi state only)"
 
 
 def test_a_run_of_mullion_does_not_ask_for_the_second_run_that_it_does_itself(tally: Tally) -> None:
