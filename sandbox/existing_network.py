@@ -79,9 +79,14 @@ def _aws(maker: _Maker, spec: ClusterSpec, existing: ExistingNetwork, zone: str)
     ]
     machines = [
         maker.make(
-            SUBNET, f"machines-{index}", each.id, vpcId=vpc, cidrBlock=str(each.range), availabilityZone=names[index]
+            SUBNET,
+            f"machines-{index}",
+            subnet.id,
+            vpcId=vpc,
+            cidrBlock=str(subnet.range),
+            availabilityZone=names[index],
         )
-        for index, each in enumerate(existing.subnets)
+        for index, subnet in enumerate(existing.subnets)
     ]
     address = maker.make(EIP, "nat", domain="vpc")
     nat = maker.make(NAT, "nat", allocationId=address, subnetId=edges[0])

@@ -24,8 +24,8 @@ def _code(values: Iterable[object]) -> str:
 
 def _closed(cloud: str) -> str:
     return ", ".join(
-        f"`{each.address}`" + (f" tcp {', '.join(map(str, each.tcp_ports))}" if each.tcp_ports else "")
-        for each in CLOUDS[cloud].closed_to_pods
+        f"`{endpoint.address}`" + (f" tcp {', '.join(map(str, endpoint.tcp_ports))}" if endpoint.tcp_ports else "")
+        for endpoint in CLOUDS[cloud].closed_to_pods
     )
 
 

@@ -53,12 +53,12 @@ def rows() -> tuple[Row, ...]:
     """Return the rows of the data. Raises KeyError or ValueError for a row without steps, purpose or three members."""
     return tuple(
         Row(
-            tuple(each["steps"]),
-            each["does"],
-            tuple((repository, path, text) for repository, path, text in each.get("witnesses", [])),
-            each.get("differs", ""),
+            tuple(row["steps"]),
+            row["does"],
+            tuple((repository, path, text) for repository, path, text in row.get("witnesses", [])),
+            row.get("differs", ""),
         )
-        for each in _data()["rows"]
+        for row in _data()["rows"]
     )
 
 
@@ -70,13 +70,13 @@ def repositories() -> Mapping[str, Mapping[str, str]]:
 def steps() -> frozenset[str]:
     """Return the names of all steps of all Windows plans."""
     return frozenset(
-        each.name
+        step.name
         for cloud in CLOUDS
         for os in SYSTEMS
         for runtime in RUNTIMES
         for mode in MODES
         for kubernetes in VERSIONS
-        for each in plan(os, {"runtime": runtime}, cloud=cloud, kubernetes=kubernetes, network={"mode": mode}).steps
+        for step in plan(os, {"runtime": runtime}, cloud=cloud, kubernetes=kubernetes, network={"mode": mode}).steps
     )
 
 

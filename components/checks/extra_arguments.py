@@ -81,8 +81,8 @@ def flags(component: Any, path: Path) -> Iterator[tuple[Path, str, Any]]:
         for name, value in cast(Mapping[str, Any], written).items():
             yield (*path, "extraArgs", name), name, value
     elif isinstance(written, list):
-        for index, each in enumerate(cast(list[Any], written)):
-            flag = cast(Mapping[str, Any], each if isinstance(each, Mapping) else {})
+        for index, argument in enumerate(cast(list[Any], written)):
+            flag = cast(Mapping[str, Any], argument if isinstance(argument, Mapping) else {})
             if isinstance(flag.get("name"), str):
                 yield (*path, "extraArgs", str(index)), flag["name"], flag.get("value")
 

@@ -205,7 +205,9 @@ def verify(certificate_pem: str, ca_pem: str) -> None:
     except (InvalidSignature, ValueError) as error:
         raise ValueError(f"{subject} was not signed by this {issuer}: it belongs to another authority") from error
     now = datetime.now(timezone.utc)
-    for name, each in ((subject, certificate), (issuer, authority)):
-        if not each.not_valid_before_utc <= now <= each.not_valid_after_utc:
-            period = f"{each.not_valid_before_utc:%Y-%m-%d %H:%M} to {each.not_valid_after_utc:%Y-%m-%d %H:%M} UTC"
+    for name, checked in ((subject, certificate), (issuer, authority)):
+        if not checked.not_valid_before_utc <= now <= checked.not_valid_after_utc:
+            period = (
+                f"{checked.not_valid_before_utc:%Y-%m-%d %H:%M} to {checked.not_valid_after_utc:%Y-%m-%d %H:%M} UTC"
+            )
             raise ValueError(f"{name} is valid from {period}, not now; compare this machine's clock")

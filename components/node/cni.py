@@ -138,9 +138,9 @@ def _access_lists(closed: tuple[ClosedAddress, ...]) -> Iterator[tuple[dict[str,
     all other traffic, and two host rules allow it in the firewall, as Calico does (felix/dataplane/windows
     endpoint_mgr.go, NewHostRule). Host rules have no priority from HNS 7.2 on, which is older than Windows Server 2019.
     """
-    for index, each in enumerate(closed):
-        block = {"Direction": "Out", "RemoteAddresses": f"{each.address}/32", "Action": "Block"}
-        ports = {"RemotePorts": ",".join(map(str, each.tcp_ports))} if each.tcp_ports else {}
+    for index, endpoint in enumerate(closed):
+        block = {"Direction": "Out", "RemoteAddresses": f"{endpoint.address}/32", "Action": "Block"}
+        ports = {"RemotePorts": ",".join(map(str, endpoint.tcp_ports))} if endpoint.tcp_ports else {}
         yield {**block, **ports, "Priority": 200 + index, "RuleType": "Switch"}, 6 if ports else _ANY_PROTOCOL
     for direction in ("In", "Out"):
         allow = {"Direction": direction, "Action": "Allow"}

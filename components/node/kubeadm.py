@@ -55,8 +55,8 @@ _VOLUMES = (
 """Host paths mounted into the API server: name, path on the host and in the pod, read-only."""
 
 SECRET_FILES: dict[str, str] = {
-    each: f"{PKI}/{each}"
-    for each in (
+    file: f"{PKI}/{file}"
+    for file in (
         "ca.crt",
         "ca.key",
         "front-proxy-ca.crt",

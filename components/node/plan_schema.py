@@ -90,8 +90,8 @@ def _step(system: str) -> Schema:
     foreign = [
         {"if": _is("kind", name), "then": {"properties": {field: False}}}
         for name in own
-        for field, each in KINDS[name].fields.items()
-        if system not in each.systems
+        for field, rule in KINDS[name].fields.items()
+        if system not in rule.systems
     ]
     return {"type": "object", "properties": {"kind": {"enum": own}}, "required": ["kind"], "allOf": [*kinds, *foreign]}
 

@@ -51,12 +51,12 @@ def steps(role: Role) -> tuple[Step, ...]:
         "providers": [
             {
                 # the file's whole name: on Windows a kubelet before 1.30 adds no .exe (kubernetes pull request 120291)
-                "name": each.program + LAYOUTS[role.system].exe,
-                "matchImages": list(each.images),
+                "name": provider.program + LAYOUTS[role.system].exe,
+                "matchImages": list(provider.images),
                 "defaultCacheDuration": "12h",
                 "apiVersion": "credentialprovider.kubelet.k8s.io/v1",
             }
-            for each in wanted(role)
+            for provider in wanted(role)
         ],
     }
     return (step("file", "credential-providers", path=_config(role), format="json", content=content),)

@@ -69,8 +69,8 @@ def _images(year: str, offer: str, sku: str) -> dict[str, str]:
 
 
 WINDOWS: dict[str, WindowsRelease] = {
-    each.os: each
-    for each in (
+    release.os: release
+    for release in (
         WindowsRelease(
             "windows-2019",
             "10.0.17763",
@@ -151,8 +151,8 @@ def _ubuntu(version: str, volume: str, offer: str, sku: str, family: str) -> dic
 
 
 LINUX: dict[str, LinuxRelease] = {
-    each.os: each
-    for each in (
+    release.os: release
+    for release in (
         LinuxRelease(
             "ubuntu-22.04",
             _ubuntu("22.04", "gp2", "0001-com-ubuntu-server-jammy", "22_04-lts-gen2", "ubuntu-2204-lts"),

@@ -80,9 +80,9 @@ def _wrong(index: int, entry: Any) -> Iterator[Problem]:
     try:
         ArtifactEntry.model_validate(entry)
     except ValidationError as failure:
-        for each in failure.errors(include_url=False):
-            inside: Place = tuple(str(key) for key in each["loc"])
-            problem = explain(("artifacts", "entries", str(index), *inside), each)
+        for error in failure.errors(include_url=False):
+            inside: Place = tuple(str(key) for key in error["loc"])
+            problem = explain(("artifacts", "entries", str(index), *inside), error)
             yield replace(problem, path=".".join((f"{WHERE}[{index}]", *inside)))
 
 

@@ -186,8 +186,11 @@ def allows(
 ) -> str | None:
     """Return None if source can reach target (None: the internet) on the port, else the missing rule."""
     if source is not None and not any(
-        not each.ingress and each.group is source and each.peer in (ANYWHERE, target) and _covers(each, protocol, port)
-        for each in table
+        not entry.ingress
+        and entry.group is source
+        and entry.peer in (ANYWHERE, target)
+        and _covers(entry, protocol, port)
+        for entry in table
     ):
         return (
             f"no outbound rule of {source.value} to {target.value if target else 'the internet'} on {protocol}/{port}"
@@ -200,8 +203,8 @@ def lets_in(
 ) -> str | None:
     """Return None if target lets in packets of source, a group or a range, else the missing rule."""
     if any(
-        each.ingress and each.group is target and each.peer == source and _covers(each, protocol, port)
-        for each in table
+        entry.ingress and entry.group is target and entry.peer == source and _covers(entry, protocol, port)
+        for entry in table
     ):
         return None
     origin = "the internet" if source is None else _peer_name(source)

@@ -141,11 +141,11 @@ def _network(service: Service, request: Mapping[str, Any]) -> Object:
     _known(request, NETWORK_FIELDS, "network")
     subnets = [
         {
-            "IpAddressPrefix": each.get("AddressPrefix", ""),
-            "Routes": [{"NextHop": each.get("GatewayAddress", ""), "DestinationPrefix": "0.0.0.0/0"}],
-            "Policies": [to_hcn(policy) for policy in each.get("Policies") or ()],
+            "IpAddressPrefix": subnet.get("AddressPrefix", ""),
+            "Routes": [{"NextHop": subnet.get("GatewayAddress", ""), "DestinationPrefix": "0.0.0.0/0"}],
+            "Policies": [to_hcn(policy) for policy in subnet.get("Policies") or ()],
         }
-        for each in request.get("Subnets") or ()
+        for subnet in request.get("Subnets") or ()
     ]
     own = [to_hcn(policy) for policy in request.get("Policies") or ()]
     if adapter := request.get("NetworkAdapterName"):

@@ -155,9 +155,9 @@ class Service:
         # hcsshim hcn.ListEndpointsOfNetwork filters by the name that the first API has
         wanted = {"HostComputeNetwork" if key == "VirtualNetwork" else key: value for key, value in wanted.items()}
         return [
-            each
-            for each in self.all(kind)
-            if all(str(each.get(key, "")).casefold() == str(value).casefold() for key, value in wanted.items())
+            entity
+            for entity in self.all(kind)
+            if all(str(entity.get(key, "")).casefold() == str(value).casefold() for key, value in wanted.items())
         ]
 
     def reboot(self, adapters: Mapping[str, str] | None = None) -> None:

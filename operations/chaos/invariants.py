@@ -51,9 +51,9 @@ class Snapshot:
     def machines(self) -> dict[str, str]:
         """Instance ids by URN. The id of a resource may be a name, which a successor has too."""
         return {
-            each.urn: str({**each.outputs, "id": each.id}[cloud_tables.of_type(each.type).instance])
-            for each in self.there
-            if each.type in cloud_tables.MACHINES
+            machine.urn: str({**machine.outputs, "id": machine.id}[cloud_tables.of_type(machine.type).instance])
+            for machine in self.there
+            if machine.type in cloud_tables.MACHINES
         }
 
 
@@ -85,9 +85,9 @@ def snapshot(clone: ScratchClone) -> Snapshot:
 def _reported(cloud_state: CloudState) -> dict[str, str]:
     """Return the Kubernetes versions in the status records of ready machines."""
     stored = (
-        each
+        record
         for bucket in cloud_state.buckets()
-        for key, each in cloud_state.objects(bucket).items()
+        for key, record in cloud_state.objects(bucket).items()
         if key.startswith("status/")
     )
     records = [json.loads(each.content) for each in stored]

@@ -40,16 +40,17 @@ def mirror(target: str, name: str) -> None:
     copied, failed = (
         0,
         [
-            f"{each.name} {each.version} {each.os}: it has no digest; run: mullion pin {each.name} {each.version}"
-            for each in unpinned
+            f"{artifact.name} {artifact.version} {artifact.os}: it has no digest; "
+            f"run: mullion pin {artifact.name} {artifact.version}"
+            for artifact in unpinned
         ],
     )
-    for each, outcome in _each([each for each in wanted if each.is_pinned], put):
+    for artifact, outcome in _each([each for each in wanted if each.is_pinned], put):
         if isinstance(outcome, Exception):
-            failed.append(f"{each.name} {each.version} {each.os}: {outcome}")
+            failed.append(f"{artifact.name} {artifact.version} {artifact.os}: {outcome}")
         else:
             copied += outcome
-            print(f"{'copied' if outcome else 'there':<7} {each.name} {each.version} {each.os}", flush=True)
+            print(f"{'copied' if outcome else 'there':<7} {artifact.name} {artifact.version} {artifact.os}", flush=True)
     listed = images(stack)
     if not target.startswith(("http://", "https://")):
         (Path(target) / IMAGES).write_text("".join(f"{each}\n" for each in listed), "ascii")

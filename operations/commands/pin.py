@@ -44,10 +44,10 @@ def pin(wanted: Wanted, file: str | None) -> None:
     there = entry_file.read(path)
     added = [_pinned(wanted, each, there) for each in _systems(wanted, there)]
     entry_file.write(path, there, added)
-    for each in added:
-        size = f", {each['size']:,} bytes" if "size" in each else ", not downloaded"
-        print(f"pinned {each['name']} {each['version']} for {each['os']}{size}\n  {_digest(each)}")
-        print(f"  {each['url']}\n  digest from: {each['source']}")
+    for entry in added:
+        size = f", {entry['size']:,} bytes" if "size" in entry else ", not downloaded"
+        print(f"pinned {entry['name']} {entry['version']} for {entry['os']}{size}\n  {_digest(entry)}")
+        print(f"  {entry['url']}\n  digest from: {entry['source']}")
     if path.parent == REPOSITORY and path.name == FILE:
         print("\nStacks without artifacts.file take these entries from now on; the next `mullion up` uses them")
 
@@ -121,10 +121,10 @@ def verify(name: str | None, file: str | None) -> None:
             + ", ".join(sorted({each.name for each in known.all()})),
         )
     counts: dict[str, int] = dict.fromkeys(STATES, 0)
-    for each, state, why in _compared(chosen):
+    for artifact, state, why in _compared(chosen):
         counts[state] += 1
         if state != "same":
-            print(f"{state:<13}  {each.name} {each.version} {each.os}: {why}", flush=True)
+            print(f"{state:<13}  {artifact.name} {artifact.version} {artifact.os}: {why}", flush=True)
     print(", ".join(f"{count} {state}" for state, count in counts.items() if count))
     if counts["differs"]:
         raise Stop(Exit.FAILED, "publishers have other digests than these entries; do not build with those downloads")

@@ -84,8 +84,14 @@ def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
         "images": _images(planned),
         "limits": account_limits(planned),
         "warnings": [
-            {"id": each.id, "path": each.path, "wrong": each.wrong, "fix": each.fix, "acknowledged": each.acknowledged}
-            for each in stack.warnings
+            {
+                "id": warning.id,
+                "path": warning.path,
+                "wrong": warning.wrong,
+                "fix": warning.fix,
+                "acknowledged": warning.acknowledged,
+            }
+            for warning in stack.warnings
         ],
     }
 

@@ -83,8 +83,8 @@ def from_plan(found: dict[str, Any]) -> Earlier:
     """Return the cluster that a plan document describes."""
     pools = {each["name"]: each for each in found["pools"]}
     machines = {
-        _name(each["name"]): Was(each["pool"], each["address"], _digest(pools[each["pool"]]))
-        for each in found["machines"]
+        _name(machine["name"]): Was(machine["pool"], machine["address"], _digest(pools[machine["pool"]]))
+        for machine in found["machines"]
     }
     bundle = pools[CONTROL_PLANE]["bundle"]["sha256"]
     facts = {name: {fact: each[fact] for fact in FACTS} for name, each in pools.items()}

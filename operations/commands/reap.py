@@ -78,8 +78,8 @@ def judged(found: list[ClusterFacts], now: datetime) -> list[Verdict]:
     verdicts = [Verdict(each, KEPT if (why := kept(each, now)) else EXPIRED, why) for each in found]
     order = sorted((each for each in verdicts if each.result == EXPIRED), key=lambda each: each.facts.expires or now)
     late = [
-        replace(each, why=f"expired {span(now - each.facts.expires)} ago" if each.facts.expires else "")
-        for each in order
+        replace(verdict, why=f"expired {span(now - verdict.facts.expires)} ago" if verdict.facts.expires else "")
+        for verdict in order
     ]
     return late + [each for each in verdicts if each.result == KEPT]
 
@@ -90,13 +90,13 @@ def _limited(verdicts: list[Verdict], most: int, remove: Callable[[Verdict], Ver
     remove: removes a cluster and returns the verdict; None in a dry run, in which each removal counts as done.
     """
     done = list[Verdict]()
-    for each in verdicts:
-        if each.result != EXPIRED:
-            done.append(each)
+    for verdict in verdicts:
+        if verdict.result != EXPIRED:
+            done.append(verdict)
         elif sum(one.result in (EXPIRED, REMOVED) for one in done) >= most:
-            done.append(replace(each, result=LATER, why=f"{each.why}; --max {most} is reached"))
+            done.append(replace(verdict, result=LATER, why=f"{verdict.why}; --max {most} is reached"))
         else:
-            done.append(remove(each) if remove else each)
+            done.append(remove(verdict) if remove else verdict)
     return done
 
 
@@ -178,8 +178,15 @@ def report(verdicts: list[Verdict], found: Inventory, form: str, now: datetime, 
         return json.dumps({"dry_run": dry, "clusters": rows, **ls.stateless_document(found)}, indent=2)
     headers = ("cluster", "owner", "expires", "machines", "result", "reason")
     lines = [
-        (each.facts.name, each.facts.owner, utc(each.facts.expires), each.facts.machines, each.result, each.why)
-        for each in verdicts
+        (
+            verdict.facts.name,
+            verdict.facts.owner,
+            utc(verdict.facts.expires),
+            verdict.facts.machines,
+            verdict.result,
+            verdict.why,
+        )
+        for verdict in verdicts
     ]
     if form == "markdown":
         body = [_row(headers), "|".join(["", *["---"] * len(headers), ""]), *map(_row, lines)]

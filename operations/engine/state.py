@@ -83,8 +83,11 @@ class Stores:
 def stores(stack: str, state: State) -> Stores:
     """Return the stores of a stack's machines. Raises Stop if the state lacks one."""
     outputs = {
-        (each["type"], each["urn"].rpartition("::")[2]): {"id": each.get("id", ""), **(each.get("outputs") or {})}
-        for each in state
+        (resource["type"], resource["urn"].rpartition("::")[2]): {
+            "id": resource.get("id", ""),
+            **(resource.get("outputs") or {}),
+        }
+        for resource in state
     }
     cloud = cloud_tables.of(state)
     try:

@@ -78,15 +78,15 @@ def unanswered(failed: list[auto.StepEventMetadata]) -> list[Resource]:
     """Return the resources whose creation failed, in the form of a state, without secrets."""
     return [
         {
-            "urn": each.urn,
-            "type": each.type,
+            "urn": step.urn,
+            "type": step.type,
             "custom": True,
-            "parent": each.new.parent,
-            "provider": each.provider,
-            "inputs": {name: value for name, value in (each.new.inputs or {}).items() if not _masked(value)},
+            "parent": step.new.parent,
+            "provider": step.provider,
+            "inputs": {name: value for name, value in (step.new.inputs or {}).items() if not _masked(value)},
         }
-        for each in failed
-        if each.op.value.startswith("create") and each.new
+        for step in failed
+        if step.op.value.startswith("create") and step.new
     ]
 
 

@@ -37,8 +37,8 @@ OWN_TAGS = frozenset({"virtualnetwork", "azureloadbalancer"})
 """Azure's service tags without addresses of strangers ("Virtual network service tags")."""
 
 PRIVATE = tuple(
-    ip_network(each)
-    for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "fc00::/7")
+    ip_network(block)
+    for block in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "fc00::/7")
 )
 """Ranges without public addresses: RFC 1918, 6598, 1122, 4193."""
 
@@ -107,9 +107,9 @@ def _of_gcp(resource: Resource) -> Iterator[Opening]:
     named = [properties.get(each) for each in ("sourceServiceAccounts", "sourceTags")]
     # a rule without a source applies to all (VPC, "Firewall rules": sources)
     sources = _list(properties.get("sourceRanges")) or ([] if any(named) else ["0.0.0.0/0"])
-    for each in items(properties, "allows"):
+    for allowed in items(properties, "allows"):
         yield Opening(
-            sources, str(each.get("protocol")).lower(), _spans(each.get("ports")), properties.get("description")
+            sources, str(allowed.get("protocol")).lower(), _spans(allowed.get("ports")), properties.get("description")
         )
 
 

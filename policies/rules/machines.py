@@ -154,10 +154,10 @@ def _protected(resources: Collection[Resource]) -> bool:
 def _guarded(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
     if not _protected(resources):
         return
-    for each in resources:
-        what = "control plane" if is_control_plane(each.urn) else GUARDED.get(each.type)
-        if what and not each.protect:
-            yield each, f"the {what} is not protected, but others of this stack are; set protect"
+    for resource in resources:
+        what = "control plane" if is_control_plane(resource.urn) else GUARDED.get(resource.type)
+        if what and not resource.protect:
+            yield resource, f"the {what} is not protected, but others of this stack are; set protect"
 
 
 RULES = (

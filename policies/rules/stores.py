@@ -16,9 +16,9 @@ BLOCKS = ("blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrictP
 
 def _encrypts(setting: Resource) -> bool:
     return setting.properties.get("rules") is UNKNOWN or any(
-        each.get("sseAlgorithm")
+        encryption.get("sseAlgorithm")
         for rule in items(setting.properties, "rules")
-        for each in items(rule, "applyServerSideEncryptionByDefault")
+        for encryption in items(rule, "applyServerSideEncryptionByDefault")
     )
 
 

@@ -44,8 +44,8 @@ LABELLED = frozenset(
 )
 """Types of GCP with labels."""
 AZURE = frozenset(
-    f"azure-native:{each}"
-    for each in (
+    f"azure-native:{kind}"
+    for kind in (
         *("compute:VirtualMachine", "compute:VirtualMachineExtension", "keyvault:Vault"),
         *("managedidentity:UserAssignedIdentity", "network:ApplicationSecurityGroup", "network:LoadBalancer"),
         *("network:NatGateway", "network:NetworkInterface", "network:NetworkSecurityGroup"),

@@ -50,11 +50,11 @@ def permissions(cloud_state: CloudState, machine: Record) -> list[Permission]:
     """Return the connections that a machine's security groups allow, in and out."""
     groups = machine.inputs.get("vpcSecurityGroupIds") or []
     rows = (
-        (type == INGRESS, each.inputs)
+        (type == INGRESS, rule.inputs)
         for group in groups
         for type in (INGRESS, EGRESS)
-        for each in cloud_state.resources(type)
-        if each.inputs["securityGroupId"] == group
+        for rule in cloud_state.resources(type)
+        if rule.inputs["securityGroupId"] == group
     )
     found = [_permission(cloud_state, ingress, rule) for ingress, rule in rows]
     return [*found, *_inline(cloud_state, groups)]

@@ -86,11 +86,11 @@ def instances(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) 
     tests += [(f"tag:{key}", [value]) for key, value in (arguments.get("instanceTags") or {}).items()]
     states = arguments.get("instanceStateNames") or ["running"]
     found = [
-        each
-        for each in cloud_state.resources(INSTANCE)
-        if each.region == place.region
+        instance
+        for instance in cloud_state.resources(INSTANCE)
+        if instance.region == place.region
         and "running" in states
-        and all(_passes(cloud_state, each, *test) for test in tests)
+        and all(_passes(cloud_state, instance, *test) for test in tests)
     ]
     return {
         "filters": arguments.get("filters"),

@@ -64,8 +64,8 @@ def _not_public(request: Request, statements: list[dict[str, Any]]) -> None:
     block = request.cloud_state.find(ACCESS_BLOCK, request.inputs["bucket"])
     everyone = ("*", {"AWS": "*"}, {"AWS": ["*"]})
     public = any(
-        each["Effect"] == "Allow" and each.get("Principal") in everyone and not each.get("Condition")
-        for each in statements
+        statement["Effect"] == "Allow" and statement.get("Principal") in everyone and not statement.get("Condition")
+        for statement in statements
     )
     if public and block and block.inputs.get("blockPublicPolicy"):
         raise Refusal(

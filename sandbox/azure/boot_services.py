@@ -108,10 +108,10 @@ def _check(probe: Mapping[str, Any]) -> dict[str, Any]:
 def _pool(cloud_state: CloudState, pool: str) -> list[str]:
     """Return the addresses of the interfaces in a backend pool."""
     return [
-        each["privateIPAddress"]
+        configuration["privateIPAddress"]
         for face in cloud_state.resources(INTERFACE.token)
-        for each in face.outputs["ipConfigurations"]
-        if pool in {one["id"] for one in each.get("loadBalancerBackendAddressPools") or []}
+        for configuration in face.outputs["ipConfigurations"]
+        if pool in {one["id"] for one in configuration.get("loadBalancerBackendAddressPools") or []}
     ]
 
 

@@ -67,15 +67,15 @@ def _completed(request: Request, path: str, before: Record | None) -> list[Confi
     """Return configurations with ids and addresses; a configuration keeps the address that it has."""
     known = {each["name"]: each for each in (before.outputs.get(path) or [])} if before else {}
     made: list[Configuration] = []
-    for index, each in enumerate(request.inputs.get(path) or []):
-        name = each.get("name") or f"{path}{index}"
-        address = each.get("privateIPAddress") or known.get(name, {}).get("privateIPAddress")
-        if not address and _id(each, "subnet"):
-            address = _free(request, _id(each, "subnet"))
+    for index, configuration in enumerate(request.inputs.get(path) or []):
+        name = configuration.get("name") or f"{path}{index}"
+        address = configuration.get("privateIPAddress") or known.get(name, {}).get("privateIPAddress")
+        if not address and _id(configuration, "subnet"):
+            address = _free(request, _id(configuration, "subnet"))
         more = {"privateIPAddress": address} if address else {}
-        method = each.get("privateIPAllocationMethod", "Dynamic")
+        method = configuration.get("privateIPAllocationMethod", "Dynamic")
         place = {"id": f"{request.id}/{path}/{name}", "provisioningState": "Succeeded"}
-        made.append({**each, **more, **place, "name": name, "privateIPAllocationMethod": method})
+        made.append({**configuration, **more, **place, "name": name, "privateIPAllocationMethod": method})
     return made
 
 

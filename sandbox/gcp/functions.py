@@ -103,8 +103,8 @@ def listing(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) ->
         raise Refusal("notFound", "googleapi: Error 404: The specified bucket does not exist.")
     link = f"https://www.googleapis.com/storage/v1/b/{bucket}/o"
     found = [
-        {"contentType": each.content_type, "name": key, "selfLink": f"{link}/{key}", "storageClass": "STANDARD"}
-        for key, each in sorted(cloud_state.objects(bucket).items())
+        {"contentType": stored.content_type, "name": key, "selfLink": f"{link}/{key}", "storageClass": "STANDARD"}
+        for key, stored in sorted(cloud_state.objects(bucket).items())
         if key.startswith(prefix)
     ]
     return {"bucket": bucket, "bucketObjects": found, "id": link, "prefix": prefix}

@@ -71,12 +71,12 @@ def planes(
     made = ControlPlanes(tmp_path, cluster, cloud, run, monkeypatch)
     made.add_key(FIRST)
     made.add_signer(1)
-    for each in made.machines.values():
-        each.file(kubeadm.ENCRYPTION).write_text(json.dumps({"name": "key1", "secret": FIRST}))
+    for machine in made.machines.values():
+        machine.file(kubeadm.ENCRYPTION).write_text(json.dumps({"name": "key1", "secret": FIRST}))
         for place, what in ((kubeadm.SIGNING_KEY, "private 1\n"), (kubeadm.VERIFYING_KEYS, "public 1\n")):
-            each.file(place).write_text(what)
+            machine.file(place).write_text(what)
         for component in PODS:
-            each.serve(component)
+            machine.serve(component)
     did = made.did
 
     def watched(what: str) -> None:

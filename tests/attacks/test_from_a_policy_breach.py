@@ -15,8 +15,8 @@ ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
 def violations(stack: str, kind: str, name: str, **properties: object) -> str:
     """Return what the policy pack says of a stack in which one resource has other properties."""
     changed = tuple(
-        given(**properties)(each) or each if (each.type, each.name) == (kind, name) else each
-        for each in resources(stack)
+        given(**properties)(resource) or resource if (resource.type, resource.name) == (kind, name) else resource
+        for resource in resources(stack)
     )
     assert changed != resources(stack)
     return f"{broken(changed)}"
@@ -45,10 +45,10 @@ def test_a_rule_with_the_right_description_for_other_machines_is_refused() -> No
     name = "gcp-prod-workers-kubelet-from-control-plane"
     why = "people, from the allow list"
     changed = tuple(
-        replace(each, properties={**(opened("6443")(each) or each).properties, "description": why})
-        if (each.type, each.name) == (FIREWALL, name)
-        else each
-        for each in resources("gcp-prod")
+        replace(resource, properties={**(opened("6443")(resource) or resource).properties, "description": why})
+        if (resource.type, resource.name) == (FIREWALL, name)
+        else resource
+        for resource in resources("gcp-prod")
     )
     assert "0.0.0.0/0 can reach port 6443" in f"{broken(changed)}"
     rule = azure_rule(sourceAddressPrefix="*", destinationPortRange="6443", description=why)

@@ -52,20 +52,20 @@ Books = dict[str, Any]
 def _rules(wanted: dict[str, Any]) -> Books:
     return {
         name: None
-        if each is None
+        if rule is None
         else {
-            "Direction": "Inbound", "Action": "Allow", "Enabled": "True", "Protocol": each["protocol"].upper(),
-            "LocalPort": each["ports"], "RemoteAddress": each.get("sources"),
+            "Direction": "Inbound", "Action": "Allow", "Enabled": "True", "Protocol": rule["protocol"].upper(),
+            "LocalPort": rule["ports"], "RemoteAddress": rule.get("sources"),
         }
-        for name, each in wanted.items()
+        for name, rule in wanted.items()
     }  # fmt: skip
 
 
 def _seen_rules(books: Books) -> Any:
     return {
-        name: {"protocol": each["Protocol"].lower(), "ports": each["LocalPort"]}
-        | ({"sources": each["RemoteAddress"]} if each.get("RemoteAddress") else {})
-        for name, each in books.items()
+        name: {"protocol": rule["Protocol"].lower(), "ports": rule["LocalPort"]}
+        | ({"sources": rule["RemoteAddress"]} if rule.get("RemoteAddress") else {})
+        for name, rule in books.items()
     }
 
 
@@ -91,8 +91,8 @@ def _seen_routes(books: Books) -> Any:
 
 def _routes(wanted: dict[str, Any]) -> Books:
     return {
-        prefix: each and {"DestinationPrefix": prefix, "InterfaceIndex": each, "NextHop": "10.20.0.1"}
-        for prefix, each in wanted.items()
+        prefix: interface and {"DestinationPrefix": prefix, "InterfaceIndex": interface, "NextHop": "10.20.0.1"}
+        for prefix, interface in wanted.items()
     }
 
 

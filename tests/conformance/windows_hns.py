@@ -63,18 +63,21 @@ def _networks(hns: Service, wanted: Mapping[str, Any], _: Any) -> None:
 def _endpoints(hns: Service, wanted: Mapping[str, Any], forwarding: Mapping[str, str]) -> dict[str, str]:
     known = {each["Name"]: each for each in hns.all("Endpoint")}
     left = dict(forwarding)
-    for name, each in wanted.items():
-        if name in known and each is None:
+    for name, endpoint in wanted.items():
+        if name in known and endpoint is None:
             endpoints.delete(hns, known[name]["ID"])
         elif name in known:
-            if not each.get("attached", True):
+            if not endpoint.get("attached", True):
                 known[name].pop("_host", None)
-            if not each.get("forwarding", True):
+            if not endpoint.get("forwarding", True):
                 left.pop(known[name]["ID"], None)
-        elif each is not None:
-            place = {"VirtualNetwork": hns.named("Network", each["network"])["ID"], "IPAddress": each["address"]}
+        elif endpoint is not None:
+            place = {
+                "VirtualNetwork": hns.named("Network", endpoint["network"])["ID"],
+                "IPAddress": endpoint["address"],
+            }
             made = _call(hns, "POST", "/endpoints", {"Name": name, **place})
-            if each.get("attached"):
+            if endpoint.get("attached"):
                 _call(hns, "POST", f"/endpoints/{made['ID']}/attach", {"SystemType": "Host", "CompartmentId": 1})
     return left
 
@@ -146,13 +149,13 @@ def seen(hns: Service, area: str, forwarding: Mapping[str, str]) -> Any:
         return {each["Name"]: _seen_network(each) for each in map(first_api.network_form, hns.all("Network"))}
     local = [each for each in hns.all("Endpoint") if not endpoints.is_remote(each)]
     return {
-        each["Name"]: {
-            "network": hns.get("Network", each["HostComputeNetwork"])["Name"],
-            "address": endpoints.address(each),
-            "attached": endpoints.HOST in endpoints.holders(hns, each),
-            "forwarding": forwarding.get(each["ID"]) == "Enabled",
+        endpoint["Name"]: {
+            "network": hns.get("Network", endpoint["HostComputeNetwork"])["Name"],
+            "address": endpoints.address(endpoint),
+            "attached": endpoints.HOST in endpoints.holders(hns, endpoint),
+            "forwarding": forwarding.get(endpoint["ID"]) == "Enabled",
         }
-        for each in local
+        for endpoint in local
     }
 
 

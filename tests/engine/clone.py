@@ -40,8 +40,8 @@ class Clone(ScratchClone):
         cloud = self.cloud
         with self.cloud_state() as cloud_state:
             return {
-                each.name.removeprefix(f"{self.stack}-"): str({**each.outputs, "id": each.id}[cloud.instance])
-                for each in cloud_state.resources(cloud.machine)
+                machine.name.removeprefix(f"{self.stack}-"): str({**machine.outputs, "id": machine.id}[cloud.instance])
+                for machine in cloud_state.resources(cloud.machine)
             }
 
     def differences(self) -> state_check.Disagreement:

@@ -147,8 +147,8 @@ class Stack:
         """Return the instance ids in the sandbox, by machine name."""
         cloud = self.cloud
         return {
-            each.name.removeprefix(f"{self.name}-"): ({**each.outputs, "id": each.id})[cloud.instance]
-            for each in self.cloud_state.resources(cloud.machine)
+            machine.name.removeprefix(f"{self.name}-"): ({**machine.outputs, "id": machine.id})[cloud.instance]
+            for machine in self.cloud_state.resources(cloud.machine)
         }
 
     @property

@@ -69,10 +69,10 @@ def most_missing(stack: Stack, since: int, machines: set[str]) -> int:
     """Return how many of these machines were missing at once, at most."""
     gone: set[str] = set()
     worst = 0
-    for each in stack.cloud_state.operations()[since:]:
-        name = each.urn.split("::")[-1].removeprefix(f"{stack.name}-")
-        if each.type == stack.cloud.machine and name in machines and each.error is None:
-            gone = gone | {name} if each.kind == "delete" else gone - {name}
+    for call in stack.cloud_state.operations()[since:]:
+        name = call.urn.split("::")[-1].removeprefix(f"{stack.name}-")
+        if call.type == stack.cloud.machine and name in machines and call.error is None:
+            gone = gone | {name} if call.kind == "delete" else gone - {name}
             worst = max(worst, len(gone))
     return worst
 
@@ -213,9 +213,9 @@ def test_another_network_layout_is_refused_before_a_machine_is_touched(
         assert [line for line in said if line not in str(refused.value)] == []
     assert stack.machines() == before
     assert not [
-        each
-        for each in stack.cloud_state.operations()[calls:]
-        if each.type.startswith(THINGS[stack.cloud.name].network)
+        call
+        for call in stack.cloud_state.operations()[calls:]
+        if call.type.startswith(THINGS[stack.cloud.name].network)
     ]
 
 

@@ -77,8 +77,8 @@ def test_a_machine_reads_no_request_and_writes_no_answer_of_another_group(clone:
         told = [(each, machines.document(each.inputs)) for each in services_of(cloud_state).records(cloud_state)]
         places = {each.id: machines.status_url(found, machines.instance(each)) for each, found in told if found}
         assert len(places) == 2, "a control plane and a worker"
-        for (each, _), (key, place) in product(told, places.items()):
+        for (machine, _), (key, place) in product(told, places.items()):
             rights = ((machines.read, "requests"), (machines.write, "logs"))
             for action, folder in rights:
-                refused = machines.not_allowed(cloud_state, each, action, place.replace("/status/", f"/{folder}/"))
-                assert bool(refused) is (each.id != key), f"{action} {folder} of {key} by {each.id}: {refused}"
+                refused = machines.not_allowed(cloud_state, machine, action, place.replace("/status/", f"/{folder}/"))
+                assert bool(refused) is (machine.id != key), f"{action} {folder} of {key} by {machine.id}: {refused}"

@@ -61,10 +61,10 @@ def made_twice(calls: Iterable[Operation]) -> dict[str, int]:
     """Return what was created more than once without a deletion in between."""
     there: Counter[str] = Counter()
     most: Counter[str] = Counter()
-    for each in calls:
-        if not each.error and each.kind != "update":
-            there[each.urn] += 1 if each.kind == "create" else -1
-            most[each.urn] = max(most[each.urn], there[each.urn])
+    for call in calls:
+        if not call.error and call.kind != "update":
+            there[call.urn] += 1 if call.kind == "create" else -1
+            most[call.urn] = max(most[call.urn], there[call.urn])
     return {urn: count for urn, count in most.items() if count > 1}
 
 

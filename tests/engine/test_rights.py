@@ -135,8 +135,8 @@ def test_only_roles_that_need_it_read_secrets_and_list_machines(clone: Clone) ->
             for action, wanted in zip(("read", "write"), allowed, strict=True):
                 found = {
                     name
-                    for name, each in there.items()
-                    if not asked(cloud_state, each, action, f"{clone.stack}/{secret}")
+                    for name, machine in there.items()
+                    if not asked(cloud_state, machine, action, f"{clone.stack}/{secret}")
                 }
                 assert found == wanted, f"{action} {secret}"
         assert {name for name, each in there.items() if not asked(cloud_state, each, "look", "")} == {CONTROL_PLANE}

@@ -45,8 +45,8 @@ THINGS = {
         network="aws:ec2",
         image=lambda inputs: inputs["ami"],
         kept=frozenset(
-            f"aws:s3/{each}"
-            for each in (
+            f"aws:s3/{kind}"
+            for kind in (
                 "bucket:Bucket",
                 "bucketLifecycleConfiguration:BucketLifecycleConfiguration",
                 "bucketPolicy:BucketPolicy",
@@ -84,8 +84,8 @@ THINGS = {
         network="azure-native:network",
         image=lambda _: "Canonical:ubuntu-24_04-lts:server:24.4.202509090",
         kept=frozenset(
-            f"azure-native:{each}"
-            for each in (
+            f"azure-native:{kind}"
+            for kind in (
                 *("resources:ResourceGroup", "storage:StorageAccount", "storage:BlobContainer"),
                 *("storage:BlobServiceProperties", "storage:ManagementPolicy"),
             )

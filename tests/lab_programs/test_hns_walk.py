@@ -91,9 +91,9 @@ class State:
         for name, address in self.walks().items():
             outcomes = fabric.from_pod(self.node, self.client, Packet(client, address))
             found[name] = " ".join(
-                f"{each.place if each.verdict == 'delivered' else each.verdict}"
-                f"{'' if each.packet.source == client else ' as ' + each.packet.source}"
-                for each in outcomes
+                f"{outcome.place if outcome.verdict == 'delivered' else outcome.verdict}"
+                f"{'' if outcome.packet.source == client else ' as ' + outcome.packet.source}"
+                for outcome in outcomes
             )
         found["from the node"] = fabric.from_node(self.node, Packet(NODE, client)).verdict
         return found
@@ -230,9 +230,9 @@ def without_lists(**fields: str) -> Edit:
 
     def edit(state: State) -> None:
         state.client["Policies"] = [
-            each
-            for each in state.client["Policies"]
-            if each["Type"] != "ACL" or not fields.items() <= each["Settings"].items()
+            policy
+            for policy in state.client["Policies"]
+            if policy["Type"] != "ACL" or not fields.items() <= policy["Settings"].items()
         ]
 
     return edit

@@ -31,9 +31,9 @@ def printed(path: Path) -> list[str]:
         if isinstance(node, ast.JoinedStr):
             texts.append(
                 "".join(
-                    str(each.value) if isinstance(each, ast.Constant) else f"{{{ast.unparse(each.value)}}}"
-                    for each in node.values
-                    if isinstance(each, (ast.Constant, ast.FormattedValue))
+                    str(part.value) if isinstance(part, ast.Constant) else f"{{{ast.unparse(part.value)}}}"
+                    for part in node.values
+                    if isinstance(part, (ast.Constant, ast.FormattedValue))
                 )
             )
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs | parts:

@@ -19,15 +19,15 @@ def resources(stack: str, *, preview: bool = False) -> tuple[Resource, ...]:
     assert recording.errors == []
     return tuple(
         Resource(
-            each.urn,
-            each.type,
-            plain({**each.inputs, **(each.outputs or {})}),
-            each.protect,
-            frozenset(each.ignore_changes),
-            each.dependencies,
-            each.property_dependencies,
+            registered.urn,
+            registered.type,
+            plain({**registered.inputs, **(registered.outputs or {})}),
+            registered.protect,
+            frozenset(registered.ignore_changes),
+            registered.dependencies,
+            registered.property_dependencies,
         )
-        for each in recording.resources.values()
+        for registered in recording.resources.values()
     )
 
 

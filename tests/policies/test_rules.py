@@ -27,8 +27,8 @@ def test_the_repositorys_stacks_break_no_rule(stack: str, preview: bool) -> None
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_each_change_breaks_exactly_one_rule(case: Case) -> None:
     changed = [
-        case.change(each) if (each.type, each.name) == (case.type, case.name) else each
-        for each in resources(case.stack)
+        case.change(resource) if (resource.type, resource.name) == (case.type, case.name) else resource
+        for resource in resources(case.stack)
     ]
     assert changed != list(resources(case.stack)), f"{case.stack} has no {case.type} {case.name}"
     violations = broken(tuple(each for each in changed if each is not None))
@@ -62,9 +62,9 @@ def test_unknown_values_break_no_rule_because_up_runs_the_rules_again(stack: str
 
 def test_only_the_apis_security_group_admits_the_allow_list() -> None:
     ports = {
-        each.properties["fromPort"]
-        for each in resources("aws-ci")
-        if each.properties.get("cidrIpv4") == "203.0.113.0/24"
+        resource.properties["fromPort"]
+        for resource in resources("aws-ci")
+        if resource.properties.get("cidrIpv4") == "203.0.113.0/24"
     }
     assert ports == {6443}
     closed = tuple(replace(each, inputs_from={}) if each.type == INGRESS else each for each in resources("aws-ci"))
@@ -73,8 +73,8 @@ def test_only_the_apis_security_group_admits_the_allow_list() -> None:
 
 def test_an_unprotected_stack_may_use_unpinned_images() -> None:
     loose = tuple(
-        given(ami="ami-0")(replace(each, inputs_from={})) or each if each.type == INSTANCE else each
-        for each in resources("aws-dev")
+        given(ami="ami-0")(replace(resource, inputs_from={})) or resource if resource.type == INSTANCE else resource
+        for resource in resources("aws-dev")
     )
     assert broken(loose) == {}
 
@@ -83,8 +83,10 @@ def test_an_unprotected_stack_may_use_unpinned_images() -> None:
 def test_a_control_plane_keeps_its_image_when_the_spec_names_another(case: Case) -> None:
     """A control plane ignores the change, so the engine shows the old image, without the Stash that it came from."""
     kept = tuple(
-        case.change(each) or each if machines.is_control_plane(each.urn) and each.type == case.type else each
-        for each in resources(case.stack)
+        case.change(resource) or resource
+        if machines.is_control_plane(resource.urn) and resource.type == case.type
+        else resource
+        for resource in resources(case.stack)
     )
     assert sum(one != other for one, other in zip(kept, resources(case.stack), strict=True)) == 3
     assert broken(kept) == {}

@@ -21,8 +21,8 @@ def _documents(context: Context) -> Documents:
 def _checks(below: Node, name: str) -> bool:
     """Return whether a function asks `.PSObject.Properties['name']`."""
     return any(
-        "psobject.properties" in each.children[0].text.lower() and each.children[1].value.lower() == name
-        for each in below.all("IndexExpressionAst")
+        "psobject.properties" in index.children[0].text.lower() and index.children[1].value.lower() == name
+        for index in below.all("IndexExpressionAst")
     )
 
 
@@ -79,9 +79,9 @@ def missing_keys(script: Script, context: Context) -> Iterator[FOUND]:
     """Find `.Key` of hashtables that no script gives that key, and of trees of a JSON text, which may lack it."""
     keys = _keys(context)
     indexed = {
-        (each.above(*BLOCKS), bare(each.children[0].value))
-        for each in script.root.all("IndexExpressionAst")
-        if each.children[0].kind == "VariableExpressionAst" and each.children[1].kind == "StringConstantExpressionAst"
+        (index.above(*BLOCKS), bare(index.children[0].value))
+        for index in script.root.all("IndexExpressionAst")
+        if index.children[0].kind == "VariableExpressionAst" and index.children[1].kind == "StringConstantExpressionAst"
     }
     for node in script.root.all("MemberExpressionAst"):
         name, holder = member(node), node.children[0].inner()

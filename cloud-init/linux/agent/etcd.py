@@ -32,12 +32,12 @@ def leave(run: Run, told: Configuration, name: str) -> None:
     """
     said = etcdctl(run, told, "member", "list", "--write-out", "json").stdout
     listed: list[dict[str, Any]] = json.loads(said)["members"]
-    for each in (one for one in listed if one.get("name") == name):
-        urls = ",".join(each.get("clientURLs") or ())
+    for member in (one for one in listed if one.get("name") == name):
+        urls = ",".join(member.get("clientURLs") or ())
         if urls and not etcdctl(run, told, "endpoint", "status", "--endpoints", urls, check=False).returncode:
             continue
-        etcdctl(run, told, "member", "remove", f"{each['ID']:x}")
-        say(f"etcd member {each['ID']:x} of {name} is removed: its machine is deleted")
+        etcdctl(run, told, "member", "remove", f"{member['ID']:x}")
+        say(f"etcd member {member['ID']:x} of {name} is removed: its machine is deleted")
 
 
 def outdated(run: Run, told: Configuration) -> str:

@@ -49,12 +49,12 @@ def taints(has: list[dict[str, Any]], planned: list[dict[str, Any]], before: Ite
     """Return the Node's taints in their order: others' kept, planned ones set, those no longer planned dropped."""
     ours = {mark(each): {name: value for name, value in each.items() if value} for each in planned}
     result: list[dict[str, Any]] = []
-    for each in has:
-        mine = ours.pop(mark(each), None)
+    for entry in has:
+        mine = ours.pop(mark(entry), None)
         if mine is not None:  # with timeAdded, set by the API
-            result.append(each if each.get("value", "") == mine.get("value", "") else mine)
-        elif mark(each) not in before:
-            result.append(each)
+            result.append(entry if entry.get("value", "") == mine.get("value", "") else mine)
+        elif mark(entry) not in before:
+            result.append(entry)
     return result + list(ours.values())
 
 

@@ -65,12 +65,12 @@ def members(run: Run, told: Configuration) -> tuple[list[Member], int, bool]:
     """Return the members that answer, the newest revision, and whether all answer, with a leader and no learner."""
     ended = etcdctl(run, told, ANSWER, "endpoint", "status", "--cluster", "--write-out", "json", check=False)
     found, revision, whole = list[Member](), 0, not ended.returncode
-    for each in json.loads(ended.stdout or "[]"):
-        status, head = each["Status"], each["Status"]["header"]  # JSON without the fields that are 0
+    for answer in json.loads(ended.stdout or "[]"):
+        status, head = answer["Status"], answer["Status"]["header"]  # JSON without the fields that are 0
         leader = status.get("leader", 0)
         revision = max(revision, head.get("revision", 0))
         whole = whole and bool(leader) and not status.get("isLearner")
-        address, sizes = urlsplit(each["Endpoint"]).hostname or "", (status["dbSize"], status.get("dbSizeInUse", 0))
+        address, sizes = urlsplit(answer["Endpoint"]).hostname or "", (status["dbSize"], status.get("dbSizeInUse", 0))
         found.append(Member(head["member_id"], address, *sizes, leader == head["member_id"]))
     return sorted(found, key=lambda each: (each.leader, each.id)), revision, whole
 

@@ -65,11 +65,11 @@ def machines(run: Run, addresses: dict[str, str]) -> dict[str, str]:
     """Return ids of the instances with the planned names and addresses; names begin with the cluster's name."""
     found: dict[str, str] = {}
     prefix = f"{run.value('facts.cluster')}-"
-    for _, each in _listed(run):
-        name = each["name"].removeprefix(prefix)
-        has = [interface.get("networkIP") for interface in each.get("networkInterfaces") or ()]
-        if each["name"].startswith(prefix) and addresses.get(name) in has:
-            found[name] = each["id"]
+    for _, instance in _listed(run):
+        name = instance["name"].removeprefix(prefix)
+        has = [interface.get("networkIP") for interface in instance.get("networkInterfaces") or ()]
+        if instance["name"].startswith(prefix) and addresses.get(name) in has:
+            found[name] = instance["id"]
     return found
 
 

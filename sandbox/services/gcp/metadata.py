@@ -90,8 +90,8 @@ def _camel(value: Any) -> Any:
     if value and all(name.isdigit() for name in value):
         return [_camel(each) for each in value.values()]
     return {
-        _PART.sub(lambda found: found[1].upper(), name): each if name == "attributes" else _camel(each)
-        for name, each in value.items()
+        _PART.sub(lambda found: found[1].upper(), name): part if name == "attributes" else _camel(part)
+        for name, part in value.items()
     }
 
 

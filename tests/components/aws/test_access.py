@@ -27,21 +27,21 @@ def test_generated_secrets_are_marked_and_never_compared(stack: str) -> None:
     stashes = {
         each.name.removeprefix(f"{stack}-"): each for each in recording(stack).resources.values() if each.type == STASH
     }
-    for name, each in stashes.items():
-        assert each.ignore_changes == ["input"], name
-        assert (name in SECRET_STASHES) == isinstance(each.inputs["input"], Secret), name
-        assert (name in SECRET_STASHES) == ("output" in each.additional_secret_outputs), name
+    for name, stash in stashes.items():
+        assert stash.ignore_changes == ["input"], name
+        assert (name in SECRET_STASHES) == isinstance(stash.inputs["input"], Secret), name
+        assert (name in SECRET_STASHES) == ("output" in stash.additional_secret_outputs), name
     assert set(stashes) >= SECRET_STASHES
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_secrets_are_only_in_the_secret_store_and_the_kubeconfig(stack: str) -> None:
-    for each in recording(stack).resources.values():
-        marked = [name for name, value in each.inputs.items() if isinstance(value, Secret)]
-        if each.type == "aws:secretsmanager/secretVersion:SecretVersion":
+    for resource in recording(stack).resources.values():
+        marked = [name for name, value in resource.inputs.items() if isinstance(value, Secret)]
+        if resource.type == "aws:secretsmanager/secretVersion:SecretVersion":
             assert marked == ["secretString"]
-        elif each.type != STASH:
-            assert marked == [], f"{each.urn} holds a secret"
+        elif resource.type != STASH:
+            assert marked == [], f"{resource.urn} holds a secret"
     outputs = recording(stack).outputs
     assert [name for name, value in outputs.items() if isinstance(value, Secret)] == ["kubeconfig"]
 
@@ -49,9 +49,9 @@ def test_secrets_are_only_in_the_secret_store_and_the_kubeconfig(stack: str) -> 
 @pytest.mark.parametrize("stack", STACKS)
 def test_roles_have_the_least_rights(stack: str) -> None:
     policies = {
-        each.name.removeprefix(f"{stack}-"): json.loads(each.inputs["policy"])["Statement"]
-        for each in recording(stack).resources.values()
-        if each.type == "aws:iam/rolePolicy:RolePolicy"
+        policy.name.removeprefix(f"{stack}-"): json.loads(policy.inputs["policy"])["Statement"]
+        for policy in recording(stack).resources.values()
+        if policy.type == "aws:iam/rolePolicy:RolePolicy"
     }
     allowed = {name: {action for each in rows for action in each["Action"]} for name, rows in policies.items()}
     assert allowed["workers"] == {"s3:GetObject", "s3:PutObject", "secretsmanager:GetSecretValue"}
@@ -89,14 +89,14 @@ def test_machines_may_pull_from_ecr_only_if_the_spec_says_so() -> None:
 def test_only_workers_have_gates_and_the_pointer_waits_for_the_control_plane(stack: str) -> None:
     """Names of hooks are in the state: they stay the same."""
     pools = {f"{stack}-{machine.name}" for pool in plan(stack).pools for machine in pool.machines}
-    for each in recording(stack).resources.values():
-        hooks = each.request.hooks
+    for resource in recording(stack).resources.values():
+        hooks = resource.request.hooks
         found = (list(hooks.before_delete), list(hooks.after_create), list(hooks.after_update))
         gated = ([f"{stack}-leave"], [f"{stack}-arrive"], [])
         reached = ([], [f"{stack}-reach"], [f"{stack}-reach"])
-        is_pointer = each.inputs.get("key") == "desired-state.json"
-        wanted = gated if each.name in pools else reached if is_pointer else ([], [], [])
-        assert found == wanted, each.urn
+        is_pointer = resource.inputs.get("key") == "desired-state.json"
+        wanted = gated if resource.name in pools else reached if is_pointer else ([], [], [])
+        assert found == wanted, resource.urn
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -109,10 +109,10 @@ def test_the_member_list_is_uploaded_before_machines_and_no_machine_may_write_it
     first = [each for name, each in instances(recording(stack)).items() if name.endswith("-0")]
     assert all(members.urn in each.request.dependencies for each in first), "the others are chained to these"
     signed = ("/desired-state.json", "/members.json")
-    for each in resources.values():
-        for row in json.loads(each.inputs["policy"])["Statement"] if each.type.endswith(":RolePolicy") else []:
+    for policy in resources.values():
+        for row in json.loads(policy.inputs["policy"])["Statement"] if policy.type.endswith(":RolePolicy") else []:
             if any(place.endswith(signed) for place in row["Resource"]):
-                assert (each.name, row["Action"]) == (f"{stack}-control-plane", ["s3:GetObject"])
+                assert (policy.name, row["Action"]) == (f"{stack}-control-plane", ["s3:GetObject"])
             assert not any(place.endswith("bundles/*") for place in row["Resource"] if "s3:PutObject" in row["Action"])
 
 
@@ -127,9 +127,9 @@ def test_older_versions_of_snapshots_expire_after_a_month() -> None:
 @pytest.mark.parametrize("stack", STACKS)
 def test_snapshots_outlive_the_cluster_unless_it_expires(stack: str) -> None:
     kept = {
-        each.name
-        for each in recording(stack).resources.values()
-        if each.retain_on_delete and each.type != "aws:s3/bucketObjectv2:BucketObjectv2"
+        resource.name
+        for resource in recording(stack).resources.values()
+        if resource.retain_on_delete and resource.type != "aws:s3/bucketObjectv2:BucketObjectv2"
     }
     assert kept == ({f"{stack}-snapshots"} if plan(stack).spec.expires is None else set())
     objects = [

@@ -34,15 +34,15 @@ UNTAGGABLE = {
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_taggable_resource_has_tags_for_cluster_owner_expiry_and_urn(stack: str) -> None:
     spec = plan(stack).spec
-    for each in recording(stack).resources.values():
-        if not each.type.startswith("aws:") or each.type in UNTAGGABLE:
+    for resource in recording(stack).resources.values():
+        if not resource.type.startswith("aws:") or resource.type in UNTAGGABLE:
             continue
-        tags = each.inputs.get("tags", {})
-        assert tags.get("mullion:cluster") == stack, each.urn
-        assert tags.get("mullion:owner") == spec.owner, each.urn
-        assert tags.get("mullion:expires") == spec.expires, each.urn
-        assert tags.get("mullion:urn") == each.urn.replace("$", "+"), each.urn
-        assert tags.get("Name") == each.name
+        tags = resource.inputs.get("tags", {})
+        assert tags.get("mullion:cluster") == stack, resource.urn
+        assert tags.get("mullion:owner") == spec.owner, resource.urn
+        assert tags.get("mullion:expires") == spec.expires, resource.urn
+        assert tags.get("mullion:urn") == resource.urn.replace("$", "+"), resource.urn
+        assert tags.get("Name") == resource.name
         assert all(len(value) <= 256 for value in tags.values())
 
 
@@ -59,11 +59,11 @@ def test_the_order_of_pools_does_not_matter() -> None:
     before = recording("aws-prod")
     assert set(turned.resources) == set(before.resources)
     authority = re.compile(r"sha256:[0-9a-f]{64}")  # made anew by each recording
-    for key, each in instances(turned).items():
+    for key, instance in instances(turned).items():
         then = instances(before)[key]
-        mine, theirs = ({**r.inputs, "userData": authority.sub("", r.inputs["userData"])} for r in (each, then))
+        mine, theirs = ({**r.inputs, "userData": authority.sub("", r.inputs["userData"])} for r in (instance, then))
         assert mine == theirs
-        assert (each.dependencies, each.replacement_trigger) == (then.dependencies, then.replacement_trigger)
+        assert (instance.dependencies, instance.replacement_trigger) == (then.dependencies, then.replacement_trigger)
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -111,8 +111,8 @@ def test_user_data_is_a_loader_with_bundle_machine_and_facts(stack: str) -> None
 def test_the_control_plane_is_chained_and_ignores_image_size_and_user_data(stack: str) -> None:
     found = instances(recording(stack))
     members = [found[f"{stack}-{machine.name}"] for machine in plan(stack).control_plane.machines]
-    for each in members:
-        assert set(each.ignore_changes) == {
+    for member in members:
+        assert set(member.ignore_changes) == {
             "ami",
             "instanceType",
             "userData",
@@ -122,8 +122,8 @@ def test_the_control_plane_is_chained_and_ignores_image_size_and_user_data(stack
             "rootBlockDevice.volumeSize",
             "rootBlockDevice.volumeType",
         }
-        assert each.replacement_trigger is None
-        assert each.protect is plan(stack).spec.protect
+        assert member.replacement_trigger is None
+        assert member.protect is plan(stack).spec.protect
     for before, each in pairwise(members):
         assert before.urn in each.dependencies
 
@@ -141,16 +141,16 @@ def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_interface_in_ev
 
     tables, interfaces = known("aws:ec2/routeTable:RouteTable", "id"), known(INSTANCE, "primaryNetworkInterfaceId")
     routes = {
-        (tables[each.inputs["routeTableId"]], interfaces[interface]): each.inputs["destinationCidrBlock"]
-        for each in found.resources.values()
-        if each.type == "aws:ec2/route:Route" and (interface := each.inputs.get("networkInterfaceId"))
+        (tables[route.inputs["routeTableId"]], interfaces[interface]): route.inputs["destinationCidrBlock"]
+        for route in found.resources.values()
+        if route.type == "aws:ec2/route:Route" and (interface := route.inputs.get("networkInterfaceId"))
     }
     spec = read_stack("aws-routed", changed("aws-routed", network=network)).spec
     planned = plan_cluster("aws-routed", spec).machines
     assert routes == {
-        (f"aws-routed-machines-{zone}", f"aws-routed-{each.name}"): str(each.pods)
+        (f"aws-routed-machines-{zone}", f"aws-routed-{machine.name}"): str(machine.pods)
         for zone in (0, 1)
-        for each in planned
+        for machine in planned
     }
     overlay = [each for each in recording("aws-dev").resources.values() if "networkInterfaceId" in each.inputs]
     assert overlay == []
@@ -161,18 +161,18 @@ def test_workers_wait_for_the_machine_max_unavailable_before_them() -> None:
     web = {**pools["web"], "count": 5, "rollout": {"max_unavailable": 2}}
     found = instances(record("aws-prod", changed("aws-prod", pools={**pools, "web": web})))
     workers = [found[f"aws-prod-web-{index}"] for index in range(5)]
-    for index, each in enumerate(workers):
-        chained = {other.urn for other in workers} & each.dependencies
+    for index, worker in enumerate(workers):
+        chained = {other.urn for other in workers} & worker.dependencies
         assert chained == ({workers[index - 2].urn} if index >= 2 else set())
-        assert each.delete_before_replace
-        assert set(each.ignore_changes) == {"userData", "userDataBase64", "associatePublicIpAddress"}
+        assert worker.delete_before_replace
+        assert set(worker.ignore_changes) == {"userData", "userDataBase64", "associatePublicIpAddress"}
     assert len({each.replacement_trigger for each in workers}) == 1
 
 
 def test_every_ignored_path_exists() -> None:
-    for each in instances(recording("aws-prod")).values():
-        for path in set(each.ignore_changes) - {"userDataBase64"}:
-            holder: Any = each.inputs
+    for instance in instances(recording("aws-prod")).values():
+        for path in set(instance.ignore_changes) - {"userDataBase64"}:
+            holder: Any = instance.inputs
             for key in path.split("."):
                 assert key in holder, path
                 holder = holder[key]

@@ -117,13 +117,13 @@ def test_an_extension_starts_the_loader_of_each_windows_machine(stack: str) -> N
     }
     extensions, machines = of(recording(stack), EXTENSION), of(recording(stack), MACHINE)
     assert {name: each.inputs["vmName"] for name, each in extensions.items()} == windows
-    for name, each in extensions.items():
-        assert each.inputs["protectedSettings"].value == {"commandToExecute": COMMAND}
-        assert not each.property_dependencies.get("vmName"), (
+    for name, extension in extensions.items():
+        assert extension.inputs["protectedSettings"].value == {"commandToExecute": COMMAND}
+        assert not extension.property_dependencies.get("vmName"), (
             "such a dependency would make the engine delete the extension before the drain"
         )
-        assert machines[name].urn in each.dependencies
-        assert each.request.deletedWith == machines[name].urn
+        assert machines[name].urn in extension.dependencies
+        assert extension.request.deletedWith == machines[name].urn
 
 
 def test_the_extension_copies_the_loader_from_custom_data_and_returns_its_exit_code() -> None:
@@ -196,14 +196,14 @@ def test_stores_and_vault_admit_only_the_clusters_subnets_and_the_allow_list(sta
     [vault] = of(recording(stack), "azure-native:keyvault:Vault").values()
     assert vault.inputs["properties"]["enableRbacAuthorization"] is True
     assert vault.inputs["properties"]["networkAcls"]["defaultAction"] == "Deny"
-    for name, each in of(recording(stack), STORE).items():
-        assert each.inputs["allowBlobPublicAccess"] is False and each.inputs["minimumTlsVersion"] == "TLS1_2"
-        listed = each.inputs["networkRuleSet"]
+    for name, store in of(recording(stack), STORE).items():
+        assert store.inputs["allowBlobPublicAccess"] is False and store.inputs["minimumTlsVersion"] == "TLS1_2"
+        listed = store.inputs["networkRuleSet"]
         assert listed["defaultAction"] == "Deny" and listed["bypass"] == "None"
         assert len(listed["virtualNetworkRules"]) == plan(stack).network.zones
         assert [row["iPAddressOrRange"] for row in listed["ipRules"]] == ["203.0.113.0/24"]
         kept = name.endswith("-snapshots") and plan(stack).spec.expires is None
-        assert each.retain_on_delete is kept, name
+        assert store.retain_on_delete is kept, name
 
 
 def test_snapshots_are_in_a_separate_resource_group_that_is_retained() -> None:

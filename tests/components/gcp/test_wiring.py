@@ -134,10 +134,10 @@ def test_service_accounts_have_the_least_rights(stack: str) -> None:
     named = {each.rpartition("_")[0].removeprefix(f"{stack.replace('-', '_')}_"): each for each in roles}
     records = f"projects/example-project/roles/{named['records']}"
     assert {each["role"] for each in workers} == {"roles/storage.legacyObjectReader", records}
-    for each in workers:
-        paths = re.findall(r'objects/([^"]*)"', each["condition"]["expression"])
-        written = each["role"] == records
-        [own] = [pool for pool in pools if each["member"].startswith(f"serviceAccount:{stack}-{pool}-")]
+    for binding in workers:
+        paths = re.findall(r'objects/([^"]*)"', binding["condition"]["expression"])
+        written = binding["role"] == records
+        [own] = [pool for pool in pools if binding["member"].startswith(f"serviceAccount:{stack}-{pool}-")]
         read = {"bundles/", "ca.crt", "epoch.json", f"requests/{own}:"}
         assert set(paths) == ({f"status/{own}:", f"logs/{own}:", f"join/{own}:"} if written else read)
     secrets = {name: each.inputs for name, each in of(recording(stack), SECRET_RIGHT).items()}
@@ -151,12 +151,12 @@ def test_service_accounts_have_the_least_rights(stack: str) -> None:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_stores_are_private_and_snapshots_have_versions(stack: str) -> None:
-    for name, each in of(recording(stack), "gcp:storage/bucket:Bucket").items():
-        assert each.inputs["uniformBucketLevelAccess"] is True
-        assert each.inputs["publicAccessPrevention"] == "enforced"
-        assert each.inputs["versioning"] == {"enabled": name.endswith("-snapshots")}
+    for name, bucket in of(recording(stack), "gcp:storage/bucket:Bucket").items():
+        assert bucket.inputs["uniformBucketLevelAccess"] is True
+        assert bucket.inputs["publicAccessPrevention"] == "enforced"
+        assert bucket.inputs["versioning"] == {"enabled": name.endswith("-snapshots")}
         kept = name.endswith("-snapshots") and plan(stack).spec.expires is None
-        assert (each.retain_on_delete, each.inputs["forceDestroy"]) == (kept, not kept)
+        assert (bucket.retain_on_delete, bucket.inputs["forceDestroy"]) == (kept, not kept)
 
 
 def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_address() -> None:
@@ -165,8 +165,8 @@ def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_address() -> No
     recorded = record("gcp-dev", changed)
     assert recorded.errors == []
     routes = {
-        each.inputs["destRange"]: each.inputs.get("nextHopIp")
-        for each in of(recorded, "gcp:compute/route:Route").values()
+        route.inputs["destRange"]: route.inputs.get("nextHopIp")
+        for route in of(recorded, "gcp:compute/route:Route").values()
     }
     routed = plan_cluster("gcp-dev", read_stack("gcp-dev", changed).spec)
     assert routes == {"0.0.0.0/0": None, **{str(each.pods): str(each.address) for each in routed.machines}}

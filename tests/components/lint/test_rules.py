@@ -49,9 +49,9 @@ def test_a_rule_finds_its_refused_example_and_not_its_accepted_one(rule: Rule) -
     context = examples.context(rule)
     accepted, refused = (
         {
-            each.rule.id
-            for each in lint(examples.manifests(text), context).findings
-            if each.rule is rule or each.rule.level is not Level.NOTE
+            finding.rule.id
+            for finding in lint(examples.manifests(text), context).findings
+            if finding.rule is rule or finding.rule.level is not Level.NOTE
         }
         for text in (rule.accepted, rule.refused)
     )
@@ -82,8 +82,8 @@ CASES = [
     *((f"{{securityContext: {{{each}}}}}", {"run-as-user"}) for each in LIN_04),
     *((f"{{securityContext: {{{each}}}}}", {"linux-only-pod-field"}) for each in LIN_05),
     *(
-        (f"{{os: {{name: windows}}, securityContext: {{{each}}}}}", {"os-refuses-field"})
-        for each in (*LIN_05, *LIN_04)
+        (f"{{os: {{name: windows}}, securityContext: {{{field}}}}}", {"os-refuses-field"})
+        for field in (*LIN_05, *LIN_04)
     ),
     *((f"{{{each}: true}}", {"host-namespaces"}) for each in ("hostNetwork", "hostPID", "hostIPC")),
     ("{shareProcessNamespace: true}", {"host-namespaces"}),

@@ -81,10 +81,10 @@ def test_changes_of_the_returned_scripts_do_not_reach_a_later_bundle() -> None:
 
 def test_no_script_exceeds_its_number_of_lines() -> None:
     lengths = {
-        each.relative_to(CLOUD_INIT): len(each.read_text(encoding="ascii").splitlines())
+        path.relative_to(CLOUD_INIT): len(path.read_text(encoding="ascii").splitlines())
         for family in ("linux", "windows")
-        for each in Path(CLOUD_INIT / family).rglob("*.p[ys]*")
-        if each.suffix != ".pyc"
+        for path in Path(CLOUD_INIT / family).rglob("*.p[ys]*")
+        if path.suffix != ".pyc"
     }
     # it has code for three clouds; tests/components/machine/test_user_data.py limits the part that a machine gets
     longest = {"loader.ps1": 320}

@@ -51,8 +51,8 @@ def test_groups_get_roles_under_the_names_that_the_api_server_gives_them() -> No
     node_plan = plan(None, api={"oidc": {**OIDC, "prefix": "acme:", "admins": ["ops"], "viewers": ["web", "data"]}})
     assert _server(node_plan)["extraArgs"]["oidc-groups-prefix"] == "acme:"
     bound = {
-        each["roleRef"]["name"]: [subject["name"] for subject in each["subjects"]]
-        for each in content(node_plan, "addon-sign-in")["items"]
+        binding["roleRef"]["name"]: [subject["name"] for subject in binding["subjects"]]
+        for binding in content(node_plan, "addon-sign-in")["items"]
     }
     assert bound == {"cluster-admin": ["acme:ops"], "view": ["acme:web", "acme:data"]}
 

@@ -93,8 +93,8 @@ def test_windows_nodes_may_read_nodes_and_nothing_more_for_flannel(control_plane
     assert role["rules"] == [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]}]
     subjects = [each["subjects"] for each in manifests if each["kind"] == "ClusterRoleBinding"]
     assert all(
-        each == [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:nodes"}]
-        for each in subjects
+        subject == [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:nodes"}]
+        for subject in subjects
     )
 
 
@@ -128,8 +128,8 @@ def test_pod_security_warns_beyond_baseline_and_lets_system_namespaces_be_privil
     (own,) = [each for each in _manifests(control_plane, "flannel") if each["kind"] == "Namespace"]
     namespaces |= {own["metadata"]["name"]: own}
     levels = {
-        name: {key.rpartition("/")[2]: level for key, level in each["metadata"]["labels"].items()}
-        for name, each in namespaces.items()
+        name: {key.rpartition("/")[2]: level for key, level in namespace["metadata"]["labels"].items()}
+        for name, namespace in namespaces.items()
     }
     assert levels == {
         "default": {"audit": "baseline", "warn": "baseline"},
@@ -143,10 +143,10 @@ def test_cp_04_pods_of_all_addons_select_linux() -> None:
     (files,) = [each.fields["files"] for each in node_plan.steps if each.kind == "addons"]
     names = [path.rpartition("/")[2].removesuffix(".json") for path in files]
     pods = [
-        each["spec"]["template"]["spec"]
+        manifest["spec"]["template"]["spec"]
         for name in names
-        for each in _manifests(node_plan, name)
-        if "template" in each.get("spec", {})
+        for manifest in _manifests(node_plan, name)
+        if "template" in manifest.get("spec", {})
     ]
     assert len(pods) == 2
     assert all(each["nodeSelector"]["kubernetes.io/os"] == "linux" for each in pods)

@@ -109,8 +109,8 @@ def test_every_other_field_replaces_machines() -> None:
     steering = {
         (name, field)
         for name, kind in KINDS.items()
-        for field, each in kind.fields.items()
-        if (each.on_change or kind.on_change) is not OnChange.REPLACE
+        for field, rule in kind.fields.items()
+        if (rule.on_change or kind.on_change) is not OnChange.REPLACE
     }
     asking = ("wait", "probe", "api-version", "node-object", "pod-range", "overlay-network")
     looking = {(name, field) for name in (*asking, "stale-network") for field in KINDS[name].fields}

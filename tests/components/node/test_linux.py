@@ -135,11 +135,11 @@ def test_a_control_plane_reaches_its_peers_at_their_addresses_and_itself_once_it
 def test_another_attempt_of_kubeadm_removes_only_files_that_kubeadm_creates() -> None:
     for node_plan in (plan(None), plan("ubuntu-24.04")):
         given = {each.fields["path"] for each in node_plan.steps if each.kind in ("file", "secret", "directory")}
-        for each in (each for each in node_plan.steps if each.kind == "kubeadm"):
-            assert not given & set(each.fields["clears"])
-            assert not [path for path in each.fields["clears"] if "/var/lib/etcd" in path], "a member keeps its memory"
-            assert "/etc/kubernetes/kubelet.conf" in each.fields["clears"]
-            assert ("data" in each.fields) == (each.name == "kubeadm-init"), "a founder's etcd alone is empty still"
+        for step in (each for each in node_plan.steps if each.kind == "kubeadm"):
+            assert not given & set(step.fields["clears"])
+            assert not [path for path in step.fields["clears"] if "/var/lib/etcd" in path], "a member keeps its memory"
+            assert "/etc/kubernetes/kubelet.conf" in step.fields["clears"]
+            assert ("data" in step.fields) == (step.name == "kubeadm-init"), "a founder's etcd alone is empty still"
     node_plan = plan(None)
     assert one(node_plan, "kubeadm-init").fields["snapshot"] == one(node_plan, "etcd-restored").fields["done"]
 

@@ -39,14 +39,14 @@ def _accepts_itself(document: dict[str, Any]) -> bool:
     try:
         phases = [
             Phase(
-                each["name"],
-                Scope(each["scope"]),
+                phase["name"],
+                Scope(phase["scope"]),
                 tuple(
                     Step(one["kind"], one["name"], {k: v for k, v in one.items() if k not in ("kind", "name")})
-                    for one in each["steps"]
+                    for one in phase["steps"]
                 ),
             )
-            for each in document["phases"]
+            for phase in document["phases"]
         ]
         NodePlan("worker", "pool", document["os"], tuple(phases), egress=document.get("egress", {}))
     except ValueError:

@@ -30,12 +30,12 @@ def test_every_download_has_a_digest_and_comes_before_its_unpacking(any_plan: No
     artifacts = [each for each in any_plan.steps if each.kind == "artifact"]
     assert artifacts
     paths: set[str] = set()
-    for each in any_plan.steps:
-        if each.kind == "artifact":
-            assert re.fullmatch(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}", each.fields["digest"]), each.name
-            paths.add(each.fields["path"])
-        if each.kind == "archive":
-            assert each.fields["source"] in paths, f"{each.name} is unpacked before it is there"
+    for step in any_plan.steps:
+        if step.kind == "artifact":
+            assert re.fullmatch(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}", step.fields["digest"]), step.name
+            paths.add(step.fields["path"])
+        if step.kind == "archive":
+            assert step.fields["source"] in paths, f"{step.name} is unpacked before it is there"
 
 
 def test_every_reference_is_in_the_closed_list_and_every_kind_is_known(any_plan: NodePlan) -> None:
@@ -58,11 +58,11 @@ def test_no_image_is_latest_or_untagged(any_plan: NodePlan) -> None:
 
 def test_no_secret_is_in_a_command_line_or_an_environment(any_plan: NodePlan) -> None:
     """CP-05: the token is written only to a private file or to standard input."""
-    for each in any_plan.steps:
-        seen = [each.fields.get(key) for key in ("argv", "command", "environment")]
-        assert "node.bootstrap_token" not in references(seen), each.name
-        if each.kind == "file" and "node.bootstrap_token" in references(each.fields):
-            assert each.fields["access"] == "private", each.name
+    for step in any_plan.steps:
+        seen = [step.fields.get(key) for key in ("argv", "command", "environment")]
+        assert "node.bootstrap_token" not in references(seen), step.name
+        if step.kind == "file" and "node.bootstrap_token" in references(step.fields):
+            assert step.fields["access"] == "private", step.name
 
 
 @pytest.mark.parametrize("os", ["ubuntu-22.04", "windows-2019"])

@@ -150,10 +150,10 @@ def test_net_05_with_l2bridge_windows_has_the_planned_range_and_no_flanneld() ->
 def test_srv_03_only_flanneld_needs_a_wrapper(windows: NodePlan) -> None:
     services = [each.fields for each in windows.steps if each.kind == "service"]
     assert [each["service"] for each in services if "wrapper" in each] == ["flanneld"]
-    for each in services:
-        if each["service"] in ("kubelet", "kube-proxy"):
-            assert "--windows-service" in each["command"]
-        assert each["restart_seconds"] == 10, "SRV-06"
+    for service in services:
+        if service["service"] in ("kubelet", "kube-proxy"):
+            assert "--windows-service" in service["command"]
+        assert service["restart_seconds"] == 10, "SRV-06"
 
 
 def test_srv_08_the_kubelet_has_its_own_kubeconfigs_address_and_labels(windows: NodePlan) -> None:

@@ -226,10 +226,10 @@ def test_the_two_newest_service_account_keys_are_kept(runs: dict[str, Run]) -> N
     first, second, third = (runs[each].files["service-account-keys"] for each in ("first", "service account", "signer"))
     assert [[each["number"] for each in keys] for keys in (first, second, third)] == [[1], [2, 1], [3, 2]]
     assert (second[1], third[1]) == (first[0], second[0])
-    for each in (*second, third[0]):
-        key = serialization.load_pem_private_key(each["private"].encode(), None)
+    for pair in (*second, third[0]):
+        key = serialization.load_pem_private_key(pair["private"].encode(), None)
         form = (serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-        assert key.public_key().public_bytes(*form).decode() == each["public"]
+        assert key.public_key().public_bytes(*form).decode() == pair["public"]
 
 
 def test_the_suffix_is_six_lower_case_letters_and_never_changes(runs: dict[str, Run]) -> None:

@@ -88,9 +88,9 @@ def judge(served: Served) -> Iterator[Judge]:
     account = ("get", "serviceaccount", "default", "--namespace", NAMESPACE)
     until(lambda: served.kubectl(*account, check=False), "the namespace has its service account")
     removed(served)  # tests of add-ons make the same objects with other handlers and owners
-    for each in RUNTIME_CLASSES:
+    for runtime in RUNTIME_CLASSES:
         found.apply(
-            [{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": each}, "handler": "a"}]
+            [{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": runtime}, "handler": "a"}]
         )
     yield found
     found.client.close()
@@ -118,10 +118,13 @@ def made(item: Any, namespace: str = NAMESPACE) -> dict[str, Any]:
 def in_force(judge: Judge, context: Context, actions: dict[Level, list[str]], generation: str) -> None:
     """Apply the policies, and wait until the API server judges by them: a probe's message names the generation."""
     manifests = policies.manifests(context, actions, ["kube-system"])
-    for each in manifests:
-        if each["kind"] == "ValidatingAdmissionPolicy":
-            probe = {"expression": 'request.name != "probe"', "message": f"{each['metadata']['name']} {generation}."}
-            each["spec"]["validations"].append(probe)
+    for manifest in manifests:
+        if manifest["kind"] == "ValidatingAdmissionPolicy":
+            probe = {
+                "expression": 'request.name != "probe"',
+                "message": f"{manifest['metadata']['name']} {generation}.",
+            }
+            manifest["spec"]["validations"].append(probe)
     judge.apply(manifests)
     probe_pod = made({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, "spec": examples.POD})
     for level, name in policies.NAMES.items():

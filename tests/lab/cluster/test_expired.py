@@ -74,9 +74,12 @@ def test_machines_whose_certificates_ended_join_again_by_their_own_tokens(
     old = [age(each, head) for each in machines]
     for each in machines:
         each.boot()
-    for each, mark in zip(machines, old, strict=True):
+    for machine, mark in zip(machines, old, strict=True):
         until(
-            lambda each=each, mark=mark: renewed(each, mark), f"{each.name} joins again", REJOIN_SECONDS, log=each.log
+            lambda machine=machine, mark=mark: renewed(machine, mark),
+            f"{machine.name} joins again",
+            REJOIN_SECONDS,
+            log=machine.log,
         )
     until(lambda: all_ready(head, 2), "both nodes are Ready again")
 

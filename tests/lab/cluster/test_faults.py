@@ -80,12 +80,12 @@ def booting(clone: Clone) -> dict[str, dict[str, str]]:
 
 def healed(clone: Clone) -> None:
     """Undo every fault, and wait until each machine is as planned."""
-    for name, each in booting(clone).items():
-        if each["network"] == "isolated":
+    for name, machine in booting(clone).items():
+        if machine["network"] == "isolated":
             clone.mullion("sandbox", "isolate", STACK, name, "--undo")
         if booting(clone)[name]["network"] != "open":
             clone.mullion("sandbox", "throttle", STACK, name)
-        if each["power"] == "off":
+        if machine["power"] == "off":
             clone.mullion("sandbox", "cut", STACK, name, "--undo")
 
     def whole() -> bool:

@@ -41,11 +41,14 @@ def plugins(program: Find) -> Mapping[str, Path]:
 def served(kubernetes: str, program: Find, missing: Missing) -> Mapping[str, Path]:
     """Return the programs of a control plane."""
     paths = {name: program(name, "linux") for name in ("kubeadm", "kube-apiserver", "kube-controller-manager")}
-    for each in joining_programs(kubernetes):
-        if each.os == "linux" and each.name not in paths:
-            if not build.is_built(each):
-                missing("lab", f"{each.name} {each.version} is not built; run: python -m lab join {kubernetes}")
-            paths[each.name] = build.place(each)
+    for linux_program in joining_programs(kubernetes):
+        if linux_program.os == "linux" and linux_program.name not in paths:
+            if not build.is_built(linux_program):
+                missing(
+                    "lab",
+                    f"{linux_program.name} {linux_program.version} is not built; run: python -m lab join {kubernetes}",
+                )
+            paths[linux_program.name] = build.place(linux_program)
     return paths
 
 

@@ -117,8 +117,8 @@ def test_the_version_of_a_cluster_without_pools_is_read_from_the_pointer_of_its_
 def test_stores_of_gcp_are_buckets_by_name_and_records_begin_with_the_pool() -> None:
     urn = "urn:pulumi:small::mullion::gcp:storage/bucket:Bucket::small-"
     buckets = [
-        {"type": "gcp:storage/bucket:Bucket", "urn": f"{urn}{each}", "outputs": {"name": f"small-{each}-1"}}
-        for each in ("bundles", "snapshots")
+        {"type": "gcp:storage/bucket:Bucket", "urn": f"{urn}{store}", "outputs": {"name": f"small-{store}-1"}}
+        for store in ("bundles", "snapshots")
     ]
     found = state.stores("small", [*STATES["gcp"], *buckets])
     assert found == state.Stores("small-bundles-1", "small-snapshots-1", "gcp", {})

@@ -146,12 +146,12 @@ def exported(whole: dict[str, Any], stale: str) -> dict[str, Any]:
     """A state with the document's machines, one of them made of something else."""
     digests = {each["name"]: each["replace_digest"][:16] for each in whole["pools"]}
     rows = []
-    for each in whole["machines"]:
-        tags = {"mullion:cluster": "small", "mullion:pool": each["pool"]}
-        if each["pool"] != "control-plane":
-            tags["mullion:digest"] = "0" * 16 if each["name"] == stale else digests[each["pool"]]
-        urn = f"urn:pulumi:small::mullion::x$aws:ec2/instance:Instance::small-{each['name']}"
-        given = {"tags": tags, "privateIp": each["address"]}
+    for machine in whole["machines"]:
+        tags = {"mullion:cluster": "small", "mullion:pool": machine["pool"]}
+        if machine["pool"] != "control-plane":
+            tags["mullion:digest"] = "0" * 16 if machine["name"] == stale else digests[machine["pool"]]
+        urn = f"urn:pulumi:small::mullion::x$aws:ec2/instance:Instance::small-{machine['name']}"
+        given = {"tags": tags, "privateIp": machine["address"]}
         rows.append({"type": "aws:ec2/instance:Instance", "urn": urn, "inputs": given})
     rows.append({**rows[-1], "delete": True, "inputs": {}})
     bundle = {"inputs": {"key": f"bundles/control-plane/{'0' * 64}.zip"}}

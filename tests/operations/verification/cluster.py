@@ -200,14 +200,14 @@ class FakeApi:
 
     def _pods(self, path: str) -> Iterator[dict[str, Any]]:
         """Give the pods with their status: created ones, and one on each node of a Deployment."""
-        for name, each in self.objects.items():
+        for name, workload in self.objects.items():
             if name.startswith(f"{path}/"):
-                yield self._run(each, each["spec"]["nodeSelector"]["kubernetes.io/hostname"])
-            if each["kind"] == "Deployment":
-                template = each["spec"]["template"]
+                yield self._run(workload, workload["spec"]["nodeSelector"]["kubernetes.io/hostname"])
+            if workload["kind"] == "Deployment":
+                template = workload["spec"]["template"]
                 term = template["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
                 (names,) = term["nodeSelectorTerms"][0]["matchExpressions"]
-                for on in names["values"][: each["spec"]["replicas"]]:
+                for on in names["values"][: workload["spec"]["replicas"]]:
                     labels = {"name": f"web-{on}", "labels": template["metadata"]["labels"]}
                     yield self._run({"metadata": labels, "spec": template["spec"]}, on)
 

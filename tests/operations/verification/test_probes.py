@@ -29,9 +29,9 @@ def test_smk_12_each_windows_build_gets_http_tcp_and_exec_probes() -> None:
     verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     probed = [each for each in api.made if "-probe-" in each["metadata"]["name"]]
     found = {
-        (each["spec"]["nodeSelector"]["kubernetes.io/hostname"], kind)
-        for each in probed
-        for kind in each["spec"]["containers"][0]["readinessProbe"]
+        (pod["spec"]["nodeSelector"]["kubernetes.io/hostname"], kind)
+        for pod in probed
+        for kind in pod["spec"]["containers"][0]["readinessProbe"]
         if kind not in ("periodSeconds", "timeoutSeconds")
     }
     kinds = ("httpGet", "tcpSocket", "exec")

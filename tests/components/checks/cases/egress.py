@@ -31,8 +31,8 @@ CASES = (
     Case("proxy-address", _proxy(http="http://10.1.2.3"), "proxy.http", _proxy(http="http://10.1.2.3:80/")),
     Case("proxy-password", _proxy(https="http://me:word@proxy.example.com:3128"), "proxy.https", _proxy()),
     *(
-        Case("proxy-direct", _proxy(no_proxy=["a.example", each]), "proxy.no_proxy.1", _proxy(no_proxy=[good]))
-        for each, good in (
+        Case("proxy-direct", _proxy(no_proxy=["a.example", destination]), "proxy.no_proxy.1", _proxy(no_proxy=[good]))
+        for destination, good in (
             ("*.example.com", ".example.com"),
             ("example.com:443", "example.com"),
             ("10.0.0.0/33", "10.0.0.0/8"),

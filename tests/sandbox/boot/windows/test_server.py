@@ -102,9 +102,9 @@ def test_clean_stops_a_windows_machine_of_a_killed_supervisor_with_its_tool(
     (disk / machine.WITH).write_text(str(tool))
     words = [sys.executable, "-c", "import time; time.sleep(60)"]
     with subprocess.Popen([*words, "/lab/crinotready"]) as its_runtime, subprocess.Popen(words) as somebody:
-        for each, code in ((somebody, None), (its_runtime, -9)):
-            (disk / machine.RUNTIME).write_text(str(each.pid))
+        for process, code in ((somebody, None), (its_runtime, -9)):
+            (disk / machine.RUNTIME).write_text(str(process.pid))
             supervision.clean(tmp_path)
-            assert (each.poll() if code is None else each.wait(10)) == code
+            assert (process.poll() if code is None else process.wait(10)) == code
         somebody.kill()
     assert said.read_text() == f"stop {disk}\n" * 2

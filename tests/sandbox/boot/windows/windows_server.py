@@ -112,14 +112,14 @@ class Server:
 
     def _network(self) -> None:
         """The card has what the books say."""
-        for each in self.machine.kept("addresses").values():
-            if each.get("InterfaceAlias") == self.about["card"] and each.get("Gateway"):
+        for address in self.machine.kept("addresses").values():
+            if address.get("InterfaceAlias") == self.about["card"] and address.get("Gateway"):
                 ip = ["ip", "-n", self.about["space"]]
                 device = ("dev", self.about["interface"])
                 subprocess.run(
-                    [*ip, "addr", "replace", f"{each['IPAddress']}/{each['PrefixLength']}", *device], check=True
+                    [*ip, "addr", "replace", f"{address['IPAddress']}/{address['PrefixLength']}", *device], check=True
                 )
-                subprocess.run([*ip, "route", "replace", "default", "via", each["Gateway"], *device], check=True)
+                subprocess.run([*ip, "route", "replace", "default", "via", address["Gateway"], *device], check=True)
 
 
 def main(folder: str, verb: str, *words: str) -> int:
