@@ -65,6 +65,10 @@ _CONTINUED = {"token": _TOKEN, "encryption": _KEYS, "service_account": _SIGNERS,
 _READS = ["get", "list", "watch"]
 _CONTROLLERS = ["system:apiserver", "system:kube-controller-manager", "system:kube-scheduler", "system:kube-proxy"]
 
+_CONNECTIONS = ["pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "services/proxy", "nodes/proxy"]
+"""Resources through which a request reaches a program in the cluster. A WebSocket opens them with GET, so their verb is
+`get` (kubernetes, staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go)."""
+
 AUDIT_POLICY: dict[str, Any] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -74,6 +78,7 @@ AUDIT_POLICY: dict[str, Any] = {
         {"level": "None", "resources": [{"group": "", "resources": ["events"]}]},
         {"level": "None", "verbs": ["get", "update"], "resources": [{"group": "coordination.k8s.io"}]},
         {"level": "Metadata", "resources": [{"group": "", "resources": ["secrets", "serviceaccounts/token"]}]},
+        {"level": "Metadata", "resources": [{"group": "", "resources": _CONNECTIONS}]},
         {"level": "None", "verbs": _READS, "users": _CONTROLLERS},
         {"level": "None", "verbs": _READS, "userGroups": ["system:nodes", "system:serviceaccounts:kube-system"]},
         {"level": "Metadata"},
@@ -82,7 +87,7 @@ AUDIT_POLICY: dict[str, Any] = {
 """Audit policy: records who did what to which object; never request bodies, which contain Secrets.
 
 Reads of Kubernetes' own programs, which no person asked for, would fill the log within hours; their reads of Secrets
-stay. The first rule that matches decides.
+stay, and so do their connections to pods, Services and kubelets. The first rule that matches decides.
 """
 
 

@@ -191,13 +191,13 @@ class Rollout:
         if not fault and time.monotonic() - self._ready.get(instance, -READY_VALID_SECONDS) < READY_VALID_SECONDS:
             return None
         record = await self._machines.record(self._facts.identity_of(pool.name, machine.name), instance)
-        if fault and record["state"] != "failed":
-            return Missing(machine.name, fault, await self._hopeful(pool, instance))
-        if record["state"] in ENOUGH[gate]:
+        if not fault and record["state"] in ENOUGH[gate]:
             self._ready[instance] = time.monotonic()
             self._failed.forget(instance)
             return None
-        if record["state"] == "absent":
+        if fault and record["state"] != "failed":
+            why = fault
+        elif record["state"] == "absent":
             why = f"{instance} has no status record ({record['message']})"
         else:
             step = "/".join(str(record[key]) for key in ("phase", "step") if record.get(key))

@@ -34,7 +34,8 @@ Heard = Callable[[int, int | None], None]
 class Unreachable(Exception):
     """The server gave no complete answer.
 
-    status: HTTP status of a refusal, None without one. challenge: its header WWW-Authenticate, or "".
+    status: HTTP status of a refusal, None without one. challenge: its header WWW-Authenticate; "" without one, and ""
+    if the refusal came from another host, to which the server that was asked had redirected.
     """
 
     def __init__(self, message: str, status: int | None = None, challenge: str = "") -> None:
@@ -200,7 +201,8 @@ def _open(url: str, headers: Mapping[str, str], method: str = "GET", content: An
         answer = client.send(request, stream=True, follow_redirects=method == "GET")
         try:
             if not answer.is_success:
-                why, challenge = f"HTTP status {answer.status_code}", answer.headers.get("WWW-Authenticate", "")
+                why, own = f"HTTP status {answer.status_code}", answer.url.netloc == request.url.netloc
+                challenge = answer.headers.get("WWW-Authenticate", "") if own else ""
                 raise Unreachable(f"{url}: {why} {answer.reason_phrase}", answer.status_code, challenge)
             yield answer
         finally:

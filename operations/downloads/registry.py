@@ -1,7 +1,7 @@
 """Digests of container images, from a registry's API (OCI distribution specification 1.1, "Pulling manifests").
 
 Credentials come from Docker's configuration and are sent to their own registry, and to the token server that it names,
-over https only; they are never printed.
+over https only; they are never printed. A host to which a registry redirects names no token server.
 """
 
 import base64
@@ -95,12 +95,18 @@ def _manifest(url: str, image: Image, *, trusted: bool) -> bytes:
         return fetch.text(url, accept, headers=signed_in)
     parts = dict(_CHALLENGE.findall(rest))
     realm = parts.get("realm", "")
-    if scheme.lower() != "bearer" or not realm or fetch.forgeable(realm):
+    if scheme.lower() != "bearer" or not may_get_password(realm, url):
         raise fetch.Unreachable(f"{url}: it asks for credentials; run docker login {urlsplit(url).netloc}", 401)
     query = {"service": parts.get("service", ""), "scope": f"repository:{image.path}:pull"}
     place = f"{realm}{'&' if '?' in realm else '?'}{urlencode({key: value for key, value in query.items() if value})}"
     answer = fetch.text(place, headers=signed_in)
     return fetch.text(url, accept, headers={"Authorization": f"Bearer {_token(answer, realm)}"})
+
+
+def may_get_password(realm: str, url: str) -> bool:
+    """Return whether a token server may get the password for a registry's URL: over https, or both on loopback."""
+    both_here = urlsplit(url).hostname in fetch.LOOPBACK and not fetch.forgeable(realm)
+    return realm.startswith("https://") or (realm.startswith("http://") and both_here)
 
 
 def _token(answer: bytes, realm: str) -> str:

@@ -1,4 +1,4 @@
-"""From a pod of a Linux node: the metadata service, which gives the machine's rights away."""
+"""From a pod of a Linux node: the metadata service, which gives the machine's rights away, and a stolen token."""
 
 import re
 import subprocess
@@ -9,6 +9,7 @@ import pytest
 
 from lab.linuxnode import image
 from lab.linuxnode.image import lacking
+from tests.components.node.test_audit import AGENT, level
 from tools.golden.samples import content, plan
 
 pytestmark = pytest.mark.subprocess
@@ -61,3 +62,12 @@ def test_the_kubelet_does_not_start_pods_before_the_rules() -> None:
         assert {"Before=kubelet.service", "RequiredBy=kubelet.service", "Type=oneshot"} <= set(lines)
         assert "RemainAfterExit=yes" not in lines, "each start of the kubelet runs it again"
         assert "OnUnitInactiveSec=5min" in content(node_plan, "closed-to-pods-timer")
+
+
+@pytest.mark.parametrize("resource", ["pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "services/proxy"])
+def test_a_shell_over_a_websocket_is_in_the_audit_log(resource: str) -> None:
+    """Open a shell in other pods over a WebSocket, whose verb is `get`, with the token of a program of Kubernetes.
+
+    Refused by: the audit policy, which leaves out reads of those programs but no connections: the log says who it was.
+    """
+    assert level(AGENT, "get", resource) == "Metadata"

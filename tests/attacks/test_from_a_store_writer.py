@@ -264,3 +264,22 @@ def test_credentials_of_a_registry_are_not_given_to_its_mirror(tmp_path: Path, m
             with pytest.raises(client.NoDigest):
                 client.digest("localhost:1/team/pause:3.10", ["linux"], [mirror.url])
     assert {authorization for _, authorization in mirror.asked} == {""}
+
+
+@pytest.mark.parametrize("scheme", ["Basic", "Bearer"])
+def test_credentials_of_a_registry_are_not_given_to_the_server_it_redirects_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    """Be the storage to which a registry redirects, and answer with a challenge that names your token server.
+
+    Refused by: `mullion pin images`, which follows challenges only of the host that it asked.
+    """
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    monkeypatch.setattr(fetch.time, "sleep", lambda seconds: None)
+    with serving() as registry, serving() as storage:
+        registry.moved, storage.private = storage.url, scheme
+        auths = {registry.url.removeprefix("http://"): {"auth": SIGNED_IN}}
+        (tmp_path / "config.json").write_text(json.dumps({"auths": auths}))
+        with pytest.raises(client.NoDigest, match=r"401|asks for credentials"):
+            client.digest("localhost:1/team/pause:3.10", ["linux"], [registry.url])
+    assert {authorization for _, authorization in storage.asked} == {""}

@@ -32,6 +32,7 @@ def level(who: dict[str, Any], verb: str, resource: str, group: str = "") -> str
         (NODE, "patch", "nodes/status", "Metadata"),
         (NODE, "get", "secrets", "Metadata"),
         (NODE, "create", "serviceaccounts/token", "Metadata"),
+        (NODE, "get", "nodes/proxy", "Metadata"),
         (MANAGER, "list", "pods", "None"),
         (MANAGER, "list", "secrets", "Metadata"),
         (MANAGER, "delete", "pods", "Metadata"),
@@ -39,6 +40,8 @@ def level(who: dict[str, Any], verb: str, resource: str, group: str = "") -> str
         (AGENT, "patch", "nodes", "Metadata"),
         (PERSON, "get", "pods", "Metadata"),
         (PERSON, "list", "secrets", "Metadata"),
+        (AGENT, "get", "pods/exec", "Metadata"),
+        (AGENT, "get", "pods/portforward", "Metadata"),
         (APP, "list", "configmaps", "Metadata"),
     ],
 )

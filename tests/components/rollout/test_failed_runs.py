@@ -53,6 +53,21 @@ def test_the_next_deletion_waits_minutes_for_an_old_machine_that_repeats_a_faile
     assert machines.reads.count("i-web-0") < 5
 
 
+def test_a_repeated_run_of_an_old_machine_is_waited_for_while_its_node_is_not_ready() -> None:
+    """The record says `failed`, then `running`; the Node stays NotReady until the second run has ended."""
+    machines = Machines(plan(gate="ready"))
+    machines.records = Answers({"web-0": iter([FAILED, RUNNING, READY])})  # type: ignore[assignment]
+    rollout = rolling(machines, "web-1", simulated=False)
+    ready = itertools.chain([False, False], itertools.repeat(True))
+
+    async def nodes(_: object) -> dict[str, bool]:
+        return {"web-0": next(ready), "web-2": True}
+
+    rollout._nodes = nodes  # type: ignore[method-assign]
+    leave(rollout, "web-1")
+    assert machines.reads.count("i-web-0") == 3
+
+
 def test_failures_that_end_a_roll_are_those_that_no_repetition_mends() -> None:
     errors = json.loads((STACK.parents[1] / "cloud-init" / "errors.json").read_text())["errors"]
     never_repeated = {each["name"] for each in errors if not each["retry"]}

@@ -50,12 +50,16 @@ class Registry:
     """Scheme of the challenge: Bearer, Basic, or "" for none."""
     realm: str = ""
     """Address of another token server."""
+    moved: str = ""
+    """Address of the server to which every request is redirected."""
     asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Path with query, and the header Authorization, of each request."""
 
     def answer(self, path: str, authorization: str) -> tuple[int, dict[str, str], bytes]:
         self.asked.append((path, authorization))
         parts = urlsplit(path)
+        if self.moved:
+            return 307, {"Location": f"{self.moved}{path}"}, b""
         if parts.path == "/token":
             allowed = authorization == f"Basic {SIGNED_IN}" and "scope" in parse_qs(parts.query)
             return (200, {}, json.dumps({"token": TOKEN}).encode()) if allowed else (401, {}, b"")

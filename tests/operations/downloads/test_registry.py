@@ -107,6 +107,14 @@ def test_credentials_are_not_sent_to_a_token_server_over_plain_http(registry: Re
     assert {authorization for _, authorization in registry.asked} == {""}
 
 
+def test_a_registry_elsewhere_names_no_token_server_on_this_computer() -> None:
+    """Another user of the computer may listen there."""
+    assert not client.may_get_password("http://localhost:8000/token", "https://registry.example/v2/")
+    assert not client.may_get_password("ftp://tokens.example", "https://registry.example/v2/")
+    assert client.may_get_password("http://localhost:8000/token", "https://localhost:5000/v2/")
+    assert client.may_get_password("https://tokens.example", "https://registry.example/v2/")
+
+
 def test_a_mirror_gets_no_credentials_of_the_registry_it_stands_for(registry: Registry, tmp_path: Path) -> None:
     registry.private = "Basic"
     (tmp_path / "config.json").write_text(json.dumps({"auths": {"localhost:1": {"auth": SIGNED_IN}}}))
