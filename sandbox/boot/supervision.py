@@ -30,7 +30,7 @@ def disks(folder: Path) -> Path:
 
 def log(folder: Path) -> Path:
     """Return the supervisor's log file."""
-    return folder / "booted" / "keeper.log"
+    return folder / "booted" / "supervisor.log"
 
 
 def namespace(folder: Path) -> str:
