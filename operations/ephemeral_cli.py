@@ -26,7 +26,7 @@ def run(
         str | None, typer.Option(metavar="NAME", help="Name of the new stack. Default: TEMPLATE and six letters.")
     ] = None,
     ttl: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Life of the cluster: 2h. Default: the template's, or 2h.")
+        str | None, typer.Option(metavar="TIME", help="Lifetime of the cluster: 2h. Default: the template's, or 2h.")
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -100,7 +100,7 @@ def reap(
     sandbox: Sandbox = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove them. Default: only show what is expired.")] = False,
     most: Annotated[int, typer.Option("--max", metavar="N", min=1, help="Remove at most N clusters.")] = 10,
-    form: Annotated[str, typer.Option("--format", metavar="text|json|markdown", help="Form of the report.")] = "text",
+    form: Annotated[str, typer.Option("--format", metavar="text|json|markdown", help="Format of the report.")] = "text",
 ) -> None:
     """Remove clusters that are past their expiry, by their state; without --yes only list them."""
     from operations.commands import reap as reaping

@@ -85,7 +85,7 @@ function Get-UnroutedRange {
     $network = Get-HnsObject 'networks' $Step['network']
     $policies = if ($network.PSObject.Properties['Policies']) { $network.Policies }
     $routes = $policies | Where-Object { $_.PSObject.Properties['DestinationPrefix'] }
-    # HNS writes MAC addresses with - or :; a route without one is taken as right
+    # HNS writes MAC addresses with - or :; a route without one counts as correct
     $routed = @($routes | ForEach-Object {
             $mac = if ($_.PSObject.Properties['DistributedRouterMacAddress']) { $_.DistributedRouterMacAddress }
             "$($_.DestinationPrefix) $("$mac" -replace '[-:]')"
@@ -99,7 +99,7 @@ function Get-UnroutedRange {
 }
 
 # .SYNOPSIS
-# Return the routes that are missing now and were missing at the last question, as text; nothing if there is none.
+# Return as text the routes that this question and the last one found missing; nothing if there are none.
 function Get-RouteLoss {
     [CmdletBinding()]
     param([hashtable] $Run, $Step, $Known)
@@ -116,8 +116,8 @@ function Get-RouteLoss {
 
 # .SYNOPSIS
 # Stop sandboxes that two looks in a row found without an endpoint: HNS lost it, the containers run on without network,
-# and the kubelet restarts them in the same sandbox. It makes a new sandbox for a stopped one. host-local's leases name
-# each sandbox; one that stays leased is stopped once.
+# and the kubelet restarts them in the same sandbox. In place of a stopped sandbox it makes a new one. host-local's
+# leases name the sandboxes; one whose lease stays is stopped only once.
 function Stop-LostSandbox {
     [CmdletBinding()]
     param([hashtable] $Run, $Known, $Endpoints)
@@ -185,8 +185,8 @@ function Get-UpSecond {
 
 # .SYNOPSIS
 # Look at the network once, and restart its services if it was lost; if that fails, start the executor, which repairs
-# the node or reports the error. The memory between looks has the boot, the process of HNS, the up-times of restarts,
-# and whether one waits.
+# the node or reports the error. Kept between looks: the boot, the process of HNS, the up-times of restarts, whether a
+# restart waits, the number of looks, and the routes found missing.
 function Invoke-NetworkLook {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)

@@ -1,4 +1,4 @@
-"""Conditions about Kubernetes objects. One description gives two judges: Python for the linter, CEL for the API server.
+"""Conditions about Kubernetes objects. The linter evaluates them in Python, the API server in CEL.
 
 `find` returns the places in a document that meet the condition; `cel` returns an expression that is true if any place
 does. Paths are dotted. An empty path is the value itself.

@@ -62,6 +62,6 @@ def _scopes(item: Object) -> set[Scope]:
 
 
 def _in_pod(item: Object, condition: Condition | None) -> list[Place]:
-    """Return the places of an object's pod that meet a condition; None of it: the rule does not apply."""
+    """Return the places of an object's pod that meet a condition; none if the rule does not apply."""
     place = item.pod_place
     return [] if condition is None or place is None else condition.find(item.pod, place)

@@ -37,7 +37,7 @@ _CHANGED = (
     "? dyn(object).spec.jobTemplate != dyn(oldObject).spec.jobTemplate "
     ": dyn(object).spec.?template != dyn(oldObject).spec.?template)"
 )
-"""Updates of pods, and of workloads that keep their template, are not judged: both must work whatever they run."""
+"""Updates of pods, and of workloads that keep their template, are not judged, so that existing ones stay usable."""
 
 
 def manifests(context: Context, actions: dict[Level, list[str]], exempt: Iterable[str]) -> list[Manifest]:
@@ -60,7 +60,7 @@ def _policy(level: Level, context: Context) -> Manifest:
         "kind": "ValidatingAdmissionPolicy",
         "metadata": {"name": NAMES[level]},
         "spec": {
-            # a fault in an expression must keep no pod from starting
+            # an error in an expression must not block pods
             "failurePolicy": "Ignore",
             "matchConstraints": {
                 "resourceRules": [

@@ -106,7 +106,8 @@ class Rule:
     """The same, which the rule refuses."""
     scope: Scope = Scope.WINDOWS
     condition: Condition | Callable[[Context], Condition | None] | None = None
-    """What is wrong in the spec of a pod; a function, if it depends on the cluster. None from it: does not apply."""
+    """What is wrong in the spec of a pod; a function, if it depends on the cluster. It returns None if the rule
+    does not apply."""
     find: Find | None = None
     kinds: tuple[str, ...] = ()
     """Kinds of objects that the rule judges. Empty: all with a pod."""

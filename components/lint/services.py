@@ -90,7 +90,7 @@ def _backends(service: Object, manifests: Manifests, _context: Context) -> Itera
 
 
 def _most_pods(workload: Object, manifests: Manifests) -> int:
-    """Return the most pods of a workload: its replicas, or the maximum of a HorizontalPodAutoscaler for it."""
+    """Return how many pods a workload can have: its replicas, or the maximum of its HorizontalPodAutoscaler."""
     own = read(workload.data, "spec.replicas")
     scaled = manifests.once(_most_by_autoscaler).get((workload.namespace, workload.kind, workload.name), 1)
     return max(own, scaled) if isinstance(own, int) else scaled
@@ -197,7 +197,7 @@ RULES = (
         "SVC-05",
         (
             "externalTrafficPolicy Local needs direct server return on Windows",
-            "Without it the node changes the client's address, and probes of the load balancer go to wrong nodes.",
+            "Without it the node replaces the client's address, and the load balancer's probes reach wrong nodes.",
             "set kube_proxy.dsr: true in the Windows pools, or write Cluster",
         ),
         ("externalTrafficPolicy: Cluster", "externalTrafficPolicy: Local"),
@@ -224,7 +224,7 @@ RULES = (
         "SVC-09",
         (
             "Services of Windows pods have one address family",
-            "Windows nodes know dual-stack for pods and nodes; kube-proxy balances a Service in one family.",
+            "Windows pods and nodes can have two address families; kube-proxy on Windows serves a Service in one.",
             "write ipFamilyPolicy: SingleStack",
         ),
         ("ipFamilyPolicy: SingleStack", "ipFamilyPolicy: PreferDualStack"),

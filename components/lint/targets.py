@@ -11,7 +11,7 @@ BUILD_LABEL = "node.kubernetes.io/windows-build"
 REQUIRED = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 
 WINDOWS_IMAGE = r"(^|/)windows/|nanoserver|servercore|ltsc20[0-9][0-9]|:[^/]*windows"
-"""Names and tags of Microsoft's base images, and of images that say what they are based on."""
+"""Names and tags of Microsoft's base images, and of images whose tags name their base."""
 LINUX_IMAGE = (
     r"(^|/)(alpine|busybox|debian|ubuntu)(:|@|$)|"
     r":[^/]*(alpine|bookworm|bullseye|buster|debian|distroless|focal|jammy|linux|noble|trixie|ubuntu)"
@@ -23,7 +23,7 @@ _TAG = r"^[^@]*:[^/@]*"
 
 
 def _numbers(versions: str) -> str:
-    """Return a pattern: the tag names one of the versions by its bare number, which only some tags mean as Windows."""
+    """Return a pattern of tags with one of these version numbers, in the forms that only Windows images have."""
     return (
         rf"^[^@]*:({versions})(@|$)|{_TAG}(nanoserver|servercore)-({versions})([-@]|$)|"
         rf"^mcr\.microsoft\.com/windows/[^@]*:({versions})([-@]|$)"

@@ -73,8 +73,8 @@ RULES = (
         "STO-04",
         Level.WARNING,
         "subPath and subPathExpr are documented as unsupported on Windows",
-        "Only whole volumes are promised to work, also of Secrets. The kubelet has code for parts of volumes "
-        "(pkg/volume/util/subpath/subpath_windows.go), and some charts for Windows rely on it.",
+        "Only mounts of whole volumes are documented to work, also for Secrets. The kubelet has code for parts "
+        "of volumes (pkg/volume/util/subpath/subpath_windows.go), and some charts for Windows rely on it.",
         "mount the volume into a folder of its own, and read the file there",
         STORAGE_PAGE,
         r"{volumes: [{name: data, emptyDir: {}}], containers: [{volumeMounts: [{name: data, mountPath: 'C:\data'}]}]}",
@@ -113,7 +113,7 @@ RULES = (
         "file-modes",
         "STO-07",
         Level.WARNING,
-        "modes of files have no effect on Windows",
+        "file modes have no effect on Windows",
         "Windows has no mode bits; access control lists inside the container decide.",
         "remove defaultMode and mode",
         STORAGE_PAGE,
@@ -214,7 +214,7 @@ RULES = (
         Level.WARNING,
         "the pod mounts the named pipe of the container runtime",
         "Whoever reaches the pipe controls the host. Other named pipes are fine.",
-        "remove the volume, or run the program as a HostProcess pod, which says what it is",
+        "remove the volume, or run the program as a HostProcess pod, whose manifest shows its rights on the host",
         "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support",
         r"{volumes: [{name: pipe, hostPath: {path: '\\.\pipe\own'}}]}",
         r"{volumes: [{name: pipe, hostPath: {path: '\\.\pipe\containerd-containerd'}}]}",

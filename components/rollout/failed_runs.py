@@ -15,11 +15,11 @@ FINAL = frozenset(
         *("build-refused", "reboot-limit", "image-refused", "code-blocked", "founding-refused"),
     }
 )
-"""Names of failures (cloud-init/errors.json) that every further run of the same bundle on the same machine meets."""
+"""Names (cloud-init/errors.json) of failures that recur in every run of the same bundle on the same machine."""
 
 REPEAT_SECONDS = 300.0
-"""Time within which a machine that runs longer than its boot takes has to mend a failure: a minute of pause, and a
-second run, which finds most steps done."""
+"""Time for a machine that was not launched recently to repair a failure: a minute of pause and a second run, which
+finds most steps done."""
 
 
 class FailedRuns:

@@ -11,7 +11,7 @@ from operations.cost.bill import Usage
 from operations.stacks import stack_files
 
 UPDATE = "update"
-"""Word in place of a stack's name."""
+"""Word in place of a stack's name: `mullion cost update`."""
 
 
 def cost(name: str, *, as_json: bool, against: Path | None, usage: Usage) -> None:
@@ -32,7 +32,7 @@ def cost(name: str, *, as_json: bool, against: Path | None, usage: Usage) -> Non
 
 
 def update(clouds: list[str]) -> None:
-    """Write the tables of clouds anew; none: of all. Raises Stop after the last one if one could not be updated."""
+    """Update the tables of these clouds; without any, of all. Raises Stop at the end if a cloud was not updated."""
     from operations.cost import update as updating
 
     chosen = clouds or list(updating.INTERFACES)

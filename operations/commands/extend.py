@@ -17,7 +17,7 @@ from operations.recovery import recovery
 from operations.stacks import stack_files, target
 
 MOST_SECONDS = 366 * 86400
-"""Longest duration, a year: a longer one is a mistake of the unit."""
+"""Longest duration, a year: a longer one has probably a wrong unit."""
 
 
 def extend(name: str, duration: str, *, sandbox: bool, yes: bool) -> None:

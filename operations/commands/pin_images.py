@@ -16,7 +16,7 @@ from operations.stacks import stack_files
 from operations.stacks.paths import REPOSITORY
 
 AT_ONCE = 8
-"""Registries that are asked at the same time."""
+"""Maximum number of images that are looked up at the same time."""
 _ANY = f"sha256:{'0' * 64}"
 
 

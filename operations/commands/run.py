@@ -20,7 +20,7 @@ from operations.stacks import boot_site, ephemeral, stack_files, target
 from operations.verification.verdicts import TITLES
 
 TTL = "2h"
-"""Life of a cluster whose template has no duration as `expires`."""
+"""Lifetime of a cluster whose template has no duration as `expires`."""
 TRIES, RETRY_SECONDS = 3, 15.0
 """Tries to remove the cluster, and seconds between them: a network that was lost may come back."""
 ALL, NONE = "all", "none"
@@ -66,7 +66,7 @@ def run(wanted: Wanted) -> int:
         job.report.left, job.report.code = left, code or (Exit.FAILED if left else Exit.OK)
         job.folder.write()
     if left or error:
-        print(f"mullion: what is known of this run is in {job.folder.path}", file=sys.stderr)
+        print(f"mullion: reports and logs of this run: {job.folder.path}", file=sys.stderr)
     if left:
         print(f"mullion: {left}", file=sys.stderr)
     return job.report.code

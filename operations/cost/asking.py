@@ -11,7 +11,7 @@ import httpx
 from operations.console.exits import Exit, Stop
 
 SECONDS = 30
-"""Longest wait for an answer, and for each part of it."""
+"""Timeout of an answer, and of each part of it."""
 
 Answers = dict[tuple[str, str], float]
 """USD by region and key."""
@@ -19,20 +19,20 @@ Answers = dict[tuple[str, str], float]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for: regions, and instance types in each of them."""
+    """A question for prices: regions, and instance types in each of them."""
 
     regions: tuple[str, ...]
     sizes: tuple[str, ...]
 
 
 class Found:
-    """Prices as they are found. A second, different price of a key is an error: the question was ambiguous."""
+    """Prices collected from answers. A second, different price of a key is an error: the question was ambiguous."""
 
     def __init__(self) -> None:
         self.answers: Answers = {}
 
     def add(self, region: str, key: str, amount: float) -> None:
-        """Take a price. Raises Stop if the interface gave another one for the same key."""
+        """Add a price. Raises Stop if the interface gave another one for the same key."""
         before = self.answers.setdefault((region, key), amount)
         if before != amount:
             raise Stop(Exit.FAILED, f"two prices of {key} in {region}: {before:g} and {amount:g}")
@@ -47,7 +47,7 @@ def get_json(url: str, params: Mapping[str, str] | None = None, headers: Mapping
 
 @contextmanager
 def lines(url: str) -> Iterator[Iterable[str]]:
-    """Give the lines of an answer as they arrive. Raises Stop with the host and the reason, also in the middle."""
+    """Yield the lines of an answer as they arrive. Raises Stop with the host and the reason, also in the middle."""
     with _open(url, None, None) as answer:
         yield answer.iter_lines()
 

@@ -13,7 +13,7 @@ from operations.cost import prices
 from operations.cost.prices import HOUR, HOURS, Price
 
 SHARED = "(shared)"
-"""What no pool has for itself, in place of a pool's name."""
+"""Shown in place of a pool's name for items that all pools share."""
 
 NAT_MACHINES = 32
 """GCP charges for each machine behind Cloud NAT, up to 32 ("Cloud NAT pricing")."""
@@ -24,7 +24,7 @@ SECRETS = 3
 
 @dataclass(frozen=True)
 class Usage:
-    """Assumptions a month that no plan shows; None: not counted. Traffic to the internet, GB; stored files, GiB."""
+    """Use in a month, which no plan shows: traffic to the internet, GB; stored files, GiB. None: not counted."""
 
     traffic_gb: float | None = None
     stored_gib: float | None = None
@@ -69,12 +69,12 @@ class Bill:
 
     @property
     def hour(self) -> float:
-        """USD an hour: a month by 730."""
+        """USD an hour: the month divided by 730."""
         return self.month / HOURS
 
     @cached_property
     def unknown(self) -> tuple[str, ...]:
-        """What has no price in the tables; the total is then the least that the cluster costs."""
+        """Items without a price in the tables; with any, the total is a lower bound."""
         return tuple(dict.fromkeys(item.what.partition(",")[0] for item in self.items if item.price is None))
 
     @cached_property
@@ -102,7 +102,7 @@ def bill(planned: ClusterPlan, region: str, usage: Usage | None = None) -> Bill:
 
 
 def _group(planned: ClusterPlan, group: MachineGroup, region: str) -> Iterator[Item]:
-    """Give the items of one machine group; none if it has no machine."""
+    """Yield the items of one machine group; none if it has no machine."""
     cloud, count = planned.spec.cloud.value, len(group.machines)
     if not count:
         return
@@ -118,7 +118,7 @@ def _group(planned: ClusterPlan, group: MachineGroup, region: str) -> Iterator[I
 
 
 def _network(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float]]:
-    """Give gateways, load balancers and their public addresses."""
+    """Yield gateways, load balancers and their public addresses."""
     gateways, addresses = len(planned.network.gateways), 0
     if gateways and cloud == "gcp":  # one Cloud NAT with one address; 256 ports for each of up to 252 machines
         yield "Cloud NAT machine", "nat-vm", min(len(planned.machines), NAT_MACHINES)

@@ -6,7 +6,7 @@ from operations.cost import shown
 from operations.cost.bill import Bill, bill
 
 LARGEST = 4
-"""Items that a refusal names."""
+"""Number of items that a refusal names."""
 
 
 def refuse(bill_: Bill, most: int | None) -> None:

@@ -1,6 +1,6 @@
 """Price tables of the clouds: data files with a date and a source for each table, read when a command needs them.
 
-Keys of a table are instance types (USD an hour) and the keys of UNITS. A region's own table goes before the one for
+Keys of a table are instance types (USD an hour) and the keys of UNITS. A region's own table wins over the one for
 all regions ("*").
 """
 
@@ -39,7 +39,7 @@ UNITS = {
 """Keys that are no instance types. windows-vcpu: premium of one vCPU; nat-vm: one machine behind Cloud NAT."""
 
 WINDOWS = "windows/"
-"""Begin of the keys for the premium of one type, of which a table has those that differ from windows-vcpu."""
+"""Prefix of keys for the premium of Windows on one type; tables have it for types that differ from windows-vcpu."""
 
 AZURE_DISKS = {"P4": 32, "P6": 64, "P10": 128, "P15": 256, "P20": 512, "P30": 1024, "P40": 2048, "P50": 4096}
 AZURE_DISKS |= {"P60": 8192, "P70": 16384}
@@ -105,8 +105,8 @@ def disk_key(cloud: str, size: str, gib: int) -> tuple[str, float]:
 def windows(cloud: str, region: str, size: str) -> tuple[str, float, Price | None]:
     """Return the premium of Windows on one machine: key, units of that key, price.
 
-    A type's own row goes first. The price of a vCPU is not that of burstable types (AWS T, Azure B), and types that no
-    table has have an unknown number of vCPU; their price is None.
+    A row of the type itself wins; else each vCPU has its price. The price is None for burstable types (AWS T, Azure B),
+    whose premium follows another rule, and for types whose number of vCPU is unknown.
     """
     own = price(cloud, region, f"{WINDOWS}{size}")
     if own is not None:

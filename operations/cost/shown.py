@@ -96,7 +96,7 @@ def _row(item: Item) -> tuple[str, ...]:
 
 
 def assumptions(usage: Usage) -> Iterator[str]:
-    """Give what the bill assumes or leaves out."""
+    """Yield the lines about what the bill assumes and leaves out."""
     if usage.traffic_gb is None:
         yield "Traffic is not counted (--traffic GB: to the internet, a month); nor is traffic between zones"
     else:

@@ -36,7 +36,8 @@ def update(cloud: str) -> str:
     if lacking:
         named = ", ".join(f"{key} in {region}" for region, key in lacking[:5])
         raise Stop(
-            Exit.FAILED, f"{len(lacking)} prices that the table has are missing in the answers ({named}); it stays"
+            Exit.FAILED,
+            f"{len(lacking)} prices that the table has are missing in the answers ({named}); the table stays as it was",
         )
     today = f"{datetime.now(timezone.utc):%Y-%m-%d}"
     new = [
@@ -64,7 +65,7 @@ def wanted(cloud: str, old: tuple[Table, ...]) -> Wanted:
 
 
 def _answered(price: tuple[str, str], regions: tuple[str, ...], answers: Answers) -> bool:
-    """Return whether a price of the old tables was answered; one for all regions: in each of them."""
+    """Return whether the answers have a price of the old tables; one for all regions must be there for each of them."""
     region, key = price
     return all((each, key) in answers for each in (regions if region == EVERYWHERE else (region,)))
 
@@ -76,7 +77,7 @@ def _others(table: Table, sizes: tuple[str, ...], services: set[str]) -> dict[st
 
 
 def _changed(old: tuple[Table, ...], answers: Answers) -> int:
-    """Return how many answers the old tables had not, or otherwise."""
+    """Return how many answers are new or differ from the old tables."""
     before = {(table.region, key): amount for table in reversed(old) for key, amount in table.prices.items()}
     return sum(
         before.get((region, key), before.get((EVERYWHERE, key))) != now for (region, key), now in answers.items()

@@ -18,7 +18,7 @@ SERVICES = ("gp3", "nat-gateway", "nat-gb", "public-ipv4", "load-balancer")
 
 OFFERS = ("AmazonEC2", "AmazonVPC", "AWSELB")
 _PREFIX = r"(?:[A-Z0-9]+-)?"
-"""Begin of a usage type: the region's short name, which us-east-1 has not."""
+"""Prefix of a usage type: the region's short name; us-east-1 has none."""
 _USAGES = {
     f"{_PREFIX}NatGateway-Hours": "nat-gateway",
     f"{_PREFIX}NatGateway-Bytes": "nat-gb",
@@ -47,7 +47,7 @@ def answers(wanted: Wanted) -> Answers:
 
 
 def _rows(lines: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Give the on-demand rows of a list. The row that begins with SKU names the columns."""
+    """Yield the on-demand rows of a list. The row that begins with SKU names the columns."""
     names: list[str] = []
     for cells in csv.reader(lines):
         if not names:

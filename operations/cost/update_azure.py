@@ -47,7 +47,7 @@ def answers(wanted: Wanted) -> Answers:
 
 
 def _machine(found: Found, region: str, row: Any, sizes: tuple[str, ...], windows: dict[str, float]) -> None:
-    """Take a row of a virtual machine: not of spot or low priority, not of Cloud Services."""
+    """Add the price of a virtual machine; skip rows of spot and low priority machines and of Cloud Services."""
     size, product, sku = row["armSkuName"], row["productName"], row["skuName"]
     if size not in sizes or row["type"] != "Consumption" or row["unitOfMeasure"] != "1 Hour":
         return
@@ -68,13 +68,13 @@ def _disks(found: Found, region: str) -> None:
 
 
 def _rows(where: str) -> Iterator[Any]:
-    """Give the rows of all pages, of which each names the next. Raises Stop if a page is on another host."""
+    """Yield the rows of all pages; each page names the next. Raises Stop if a page is on another host."""
     url, host = BASE, urlsplit(BASE).hostname
     params: dict[str, str] | None = {"$filter": where, "currencyCode": "'USD'"}
     for _ in range(MOST_PAGES):
         page = asking.get_json(url, params)
         yield from page["Items"]
-        url, params = page["NextPageLink"] or "", None  # the link has its own
+        url, params = page["NextPageLink"] or "", None  # the link has its own query
         if not url:
             return
         if urlsplit(url).hostname != host:

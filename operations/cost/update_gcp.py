@@ -48,7 +48,7 @@ def answers(wanted: Wanted) -> Answers:
 
 
 def _take(sku: Any, regions: tuple[str, ...], parts: Found, found: Found) -> None:
-    """Take a SKU of the list: the core or the memory of a series, a disk, or Windows."""
+    """Read a SKU of the list: the core or the memory of a series, a disk, or Windows."""
     text, kind = sku["description"], sku["category"]
     if kind["usageType"] != "OnDemand":
         return
@@ -82,7 +82,7 @@ def _machine(parts: Answers, region: str, size: str) -> float | None:
 
 
 def _skus() -> Iterator[Any]:
-    """Give the SKUs of Compute Engine, page by page."""
+    """Yield the SKUs of Compute Engine, page by page."""
     token = ""
     for _ in range(MOST_PAGES):
         page = asking.get_json(

@@ -23,7 +23,7 @@ TYPES = (
     "application/vnd.oci.image.manifest.v1+json",
     "application/vnd.docker.distribution.manifest.v2+json",
 )
-"""Media types of lists of manifests and of manifests, the ones that containerd accepts
+"""Media types of image indexes and manifests that containerd accepts
 (core/remotes/docker/resolver.go)."""
 HOSTS = {"docker.io": "registry-1.docker.io"}
 """Hosts of registries whose name differs from the one in image names."""
@@ -33,7 +33,7 @@ _CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
 
 
 class NoDigest(Exception):
-    """No digest for an image; the message says why, without credentials."""
+    """Raised for an image without a digest; the message gives the reason, without credentials."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _token(answer: bytes, realm: str) -> str:
 
 
 def _systems(content: bytes, wanted: set[str]) -> set[str]:
-    """Return the systems for amd64 in a list of manifests. A single manifest names none, so it counts as wanted."""
+    """Return the systems for amd64 in a list of manifests. A single manifest names none, so all wanted count."""
     try:
         document: Any = json.loads(content)
     except (ValueError, RecursionError):

@@ -17,7 +17,7 @@ from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files, target
 
 _LETTERS = "bcdfghjklmnpqrstvwxz23456789"
-"""Letters and digits of the end of a name: no vowels, so no words."""
+"""Letters and digits of the random end of a name; without vowels they form no words."""
 _HEAD = "# Written by `mullion run` from {template} for one run; deleted with its cluster.\n"
 
 
@@ -31,7 +31,7 @@ def is_made(name: str) -> bool:
 
 
 def names() -> list[str]:
-    """Return the stacks of this clone that `mullion run` made and nothing removed yet."""
+    """Return the stacks of this clone that `mullion run` made and that still exist."""
     return sorted(path.parent.name for path in target.root().glob("*/run.json"))
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 TOKEN = re.compile(r"\s*(?:('(?:[^']|'')*')|(-?\d+(?:\.\d+)?)|([A-Za-z_][\w-]*)|(&&|\|\||==|!=|[!().,\[\]]))")
 STATUS = re.compile(r"\b(always|success|failure|cancelled)\(\)")
-"""Functions that replace the condition success(), which every other condition has before it."""
+"""Status functions. A condition without one also requires success()."""
 OPEN = ("event", "secrets")
-"""Parts of contexts whose missing properties are null: an event has what its kind has, a fork has no secrets."""
+"""Parts of contexts in which a missing property is null: events differ in properties, and forks have no secrets."""
 
 
 class Unknown(Exception):

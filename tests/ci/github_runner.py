@@ -174,7 +174,7 @@ class GitHub:
                     outputs[step["id"]] = {"outputs": got}
 
     def _script(self, job: Job, step: Any, script: str, environment: dict[str, str]) -> dict[str, str]:
-        """Run a script with the files by which steps speak to the runner; return its outputs."""
+        """Run a script with the command files of the runner (GITHUB_OUTPUT and others); return its outputs."""
         temp = self.clone / ".runner"
         shutil.rmtree(temp, ignore_errors=True)
         temp.mkdir()
@@ -246,7 +246,7 @@ def _worst(results: Any) -> str:
 
 
 def _pairs(file: Path) -> dict[str, str]:
-    """Return what a step wrote; values of several lines have another form, which nothing here writes."""
+    """Return the lines NAME=VALUE of a command file. Raises Unknown for values of several lines."""
     lines = file.read_text("utf-8").splitlines()
     if bad := [line for line in lines if "=" not in line or "<<" in line.partition("=")[0]]:
         raise Unknown(f"{file.name}: {bad}")

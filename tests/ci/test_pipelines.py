@@ -27,7 +27,7 @@ SETTINGS = "      cloud: aws\n      region: eu-west-1\n      backend: s3://YOUR-
 """Lines of the example that docs/ci.md replaces, to try it without an account."""
 VARYING = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z|\d+\.\d s")
 CREATED = 10
-"""Resources after which a runner dies: it creates others at that moment."""
+"""Number of created resources after which the runner is killed, while it creates others."""
 PULL_REQUEST = {
     "pull_request": {"number": 7, "base": {"sha": "0" * 40}, "head": {"repo": {"full_name": "me/mullion"}}},
 }

@@ -17,7 +17,7 @@ DAY = 86400
 SHARE = 4
 """Renew in the last quarter of the validity, so that short-lived certificates are not renewed without end."""
 URGENT_SHARE, URGENT_DAYS = 26, 14
-"""The same for a renewal without turn and API: of a year the last 14 days."""
+"""The same for a renewal without a turn and without the API: the last 14 days of a year."""
 DATES = re.compile(r"notBefore=(.+)\nnotAfter=(.+)")
 
 

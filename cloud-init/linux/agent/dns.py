@@ -20,12 +20,13 @@ PODS = "/api/v1/namespaces/kube-system/pods"
 SELECTED = f"{PODS}?labelSelector=k8s-app%3Dkube-dns"
 BUDGETS = "/apis/policy/v1/namespaces/kube-system/poddisruptionbudgets"
 LEAST, NODES_EACH = 2, 16
-"""Replicas: kubeadm's, and one for so many Nodes (cluster-proportional-autoscaler's parameters for kube-dns)."""
+"""Minimum of replicas (kubeadm's number), and Nodes for each replica (cluster-proportional-autoscaler's parameters for
+kube-dns)."""
 SELECTOR = {"kubernetes.io/os": "linux"}
 """nodeSelector, and below the taints that CoreDNS tolerates (kubeadm, phases/addons/dns/manifests.go)."""
 TOLERATED = {"CriticalAddonsOnly", "node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
 SETTLED = 300.0
-"""Seconds since the newest pod began, before one is deleted: a Node that cannot take it costs no more restarts."""
+"""Minimum age of the newest pod, seconds, before one is deleted: limits restarts if no other Node can take it."""
 AGAIN = 86400.0
 """Seconds until another pod is deleted, if the last one's successor runs on the same Node again."""
 BUDGET = {
@@ -41,7 +42,7 @@ BUDGET = {
 
 
 def reconcile(seen: Seen) -> None:
-    """Hold the disruption budget, then raise the replicas, or else move one pod if all run on one machine."""
+    """Keep the disruption budget, then raise the replicas, or else move one pod if all run on one machine."""
     deployment = seen.api.find(DEPLOYMENT)
     budget(seen, deployment)
     if not deployment:

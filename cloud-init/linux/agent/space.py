@@ -2,8 +2,8 @@
 
 An etcd above its quota refuses every write (alarm NOSPACE), also those of the Lease, so no election decides who acts.
 All agents see the same members: the first one that wastes space is next, the leader last. A member that defragments
-does not answer, and then nobody else begins. Only under the alarm a member that was silent for SILENT seconds, longer
-than a defragmentation takes, holds up the others no more: a dead machine must not keep the cluster without writes.
+does not answer, and then no other begins. Under the alarm the others wait at most SILENT seconds for a silent member,
+longer than a defragmentation takes: a dead machine must not keep the cluster without writes.
 """
 
 import json
@@ -26,25 +26,25 @@ ALARMS = {NOSPACE: "NOSPACE", 2: "CORRUPT"}
 LEAST = 100 << 20
 """Bytes of a database below which free pages do not matter."""
 CROWDED = 0.8
-"""Share of the quota that the file takes, above which little free space is worth a defragmentation. etcd compares the
-quota with the file, free pages included (etcd, server/storage/quota.go).
+"""Share of the quota: once the file is larger, little free space is worth a defragmentation. etcd compares the quota
+with the file, free pages included (etcd, server/storage/quota.go).
 """
 DISARMED = 0.95
-"""Share of the quota below which the largest file lets the alarm end. Deletions free space under the alarm, but Nodes,
-Leases and a higher quota need writes, so these are allowed again as early as some writes fit.
+"""Share of the quota: once the largest file is smaller, the alarm is disarmed. Under the alarm only deletions work, but
+Nodes, Leases and a higher quota need writes, so writes are allowed again as soon as some fit.
 """
 ANSWER, DEFRAGMENT = "--command-timeout=10s", "--command-timeout=280s"
 SILENT = 300.0
 """Seconds, longer than DEFRAGMENT."""
 COUNTED = 90.0
-"""Most seconds of silence that one pause between two rounds counts; a round a minute."""
+"""Maximum seconds that one pause between two rounds adds to a silence; a round runs each minute."""
 PAUSE = 3600.0
 """Seconds between two defragmentations of one member that has space left, and after a failed one. The kubelet kills an
 etcd that does not answer its liveness probe for 80 to 120 s (kubeadm, LivenessProbe in util/staticpod/utils.go), so a
 defragmentation that takes longer never ends.
 """
 DOUBTFUL = 600.0
-"""Seconds between two defragmentations of a member that seems full of objects, under the alarm. etcd counts pages that
+"""Seconds between two defragmentations of a member without free pages, under the alarm. etcd counts pages that
 a compaction freed as used until a later write (storage/backend, begin), and the alarm refuses writes.
 """
 UNLIMITED = 8 << 30
@@ -92,7 +92,7 @@ def crowded(member: Member, quota: int) -> bool:
 
 
 def next_member(found: list[Member], quota: int, *, full: bool) -> tuple[Member | None, float]:
-    """Return the member to defragment next, if any, and the least seconds since its last defragmentation.
+    """Return the member to defragment next, if any, and the minimum seconds since its last defragmentation.
 
     quota: bytes; 0 if there is none.
     """
@@ -105,14 +105,14 @@ def next_member(found: list[Member], quota: int, *, full: bool) -> tuple[Member 
 
 
 class Space:
-    """The agent's work on its own member. Its memory is the process: a restarted agent counts from 0."""
+    """The agent's work on its own member. A restarted agent remembers nothing and counts from 0."""
 
     def __init__(self) -> None:
         self.clock = time.monotonic
         self.began: float | None = None
         """Moment of this member's last defragmentation."""
         self.failed = False
-        """It did not end well."""
+        """Whether that defragmentation failed."""
         self.answering: tuple[frozenset[int], float, float] = (frozenset(), 0.0, 0.0)
         """Members that answer, seconds for which others have not, and when they were read."""
 

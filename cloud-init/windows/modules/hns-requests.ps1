@@ -16,8 +16,9 @@ $PortSeconds = 60
 $HnsSeconds = 120    # for one call: HNS can hang and then never answers (Azure/aks-engine#4315); the limit is ours
 
 # .SYNOPSIS
-# Return a delegate that calls HNS with method, path and request of an array, and puts the code, the text and an
-# exception behind them. It needs no runspace: PowerShell would not exit before one whose call hangs.
+# Return a delegate that takes an array of six: it calls HNS with the first three (method, path, request), and sets the
+# others to the code, the text and an exception. It needs no runspace: PowerShell would not exit before one whose call
+# hangs.
 function Get-HnsCaller {
     [CmdletBinding()]
     param()
