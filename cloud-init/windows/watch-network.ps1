@@ -1,8 +1,7 @@
 # Watches the pod network between boots: routes to the cloud's services, the Host Networking Service (HNS), routes to
-# other nodes' pods, and endpoints of pods. A restart of HNS loses pods' endpoints (projectcalico/calico#5164). Load
-# balancers and networks are lost too (Azure/AgentBaker#2085), or restored (kubernetes/kubernetes#139519); neither
-# kube-proxy nor flanneld notices. The task that handles requests (collect-logs.ps1) uses these functions every two
-# minutes.
+# other nodes' pods, and endpoints of pods. A restart of HNS loses pods' endpoints (projectcalico/calico#5164), and it
+# loses (Azure/AgentBaker#2085) or restores (kubernetes/kubernetes#139519) load balancers and networks; neither
+# kube-proxy nor flanneld notices. The task that handles requests (collect-logs.ps1) does this every two minutes.
 
 $WatchRestarts = 3    # restarts of services within WatchWindow; further ones wait
 $WatchWindow = 3600    # seconds
