@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from pulumi.automation._stack import StackInitMode
 from components.checks import UNREADY
 from components.plan import ClusterPlan, plan_cluster
 from components.spec.report import SpecError
-from components.stack_files.stack import EXAMPLES, Stack, refuse_unready
+from components.stack_files.stack import CLUSTER, EXAMPLES, Stack, refuse_unready
 from operations.clouds import cloud_tables
 from operations.clouds.identity import Identity, of_stack
 from operations.commands import account_check, plan_against, readiness, removal, report
@@ -46,7 +46,7 @@ def up(
     replaced: returns, from the state, the URNs of resources to replace although no input of them changed.
     created: called once the backend has the new stack; with it, a stack that exists already is refused.
     """
-    boot_overlay.begin(name, stack_files.written(name), bootable_as)
+    _begin_overlay(name, bootable_as)
     stack = stack_files.load(name)
     refuse_unready(stack, UNREADY if sandbox else UNREADY | EXAMPLES)
     planned = plan_cluster(name, stack.spec)
@@ -90,6 +90,16 @@ def up(
         print(f"\n{report.timeline(planned, after)}")
     for fault in state_check.faults(name, after) if sandbox else ():
         print(f"mullion: {fault}", file=sys.stderr)
+
+
+def _begin_overlay(name: str, bootable_as: boot_overlay.As | None) -> None:
+    """Apply the bootable overlay if requested now or earlier. Raises Stop before that if the budget is too small."""
+    config = stack_files.written(name)
+    cluster = config.get(CLUSTER)
+    if bootable_as and isinstance(cluster, Mapping) and "budget" in cluster:
+        stack = stack_files.load(name)
+        budget.refuse_planned(plan_cluster(name, stack.spec), stack.region)
+    boot_overlay.begin(name, config, bootable_as)
 
 
 def _print_warnings(stack: Stack) -> None:

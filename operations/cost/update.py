@@ -31,8 +31,14 @@ def update(cloud: str) -> str:
         reason = f"{type(error).__name__} {error}"
         raise Stop(Exit.FAILED, f"{interface.BASE} gave an answer of another form: {reason}") from error
     services = {*interface.SERVICES, "windows-vcpu"}
-    mine = {(table.region, key) for table in old for key in table.prices if key in asked.sizes or key in services}
-    lacking = sorted(each for each in mine if not _answered(each, asked.regions, answers))
+    mine = {
+        (table.region, key)
+        for table in old
+        if table.region != EVERYWHERE
+        for key in table.prices
+        if key in asked.sizes or key in services or key.startswith(WINDOWS)
+    }
+    lacking = sorted(mine - set(answers))
     if lacking:
         named = ", ".join(f"{key} in {region}" for region, key in lacking[:5])
         raise Stop(
@@ -64,14 +70,13 @@ def wanted(cloud: str, old: tuple[Table, ...]) -> Wanted:
     return Wanted(tuple(sorted(regions)), tuple(sorted(sizes - known)))
 
 
-def _answered(price: tuple[str, str], regions: tuple[str, ...], answers: Answers) -> bool:
-    """Return whether the answers have a price of the old tables; one for all regions must be there for each of them."""
-    region, key = price
-    return all((each, key) in answers for each in (regions if region == EVERYWHERE else (region,)))
-
-
 def _others(table: Table, sizes: tuple[str, ...], services: set[str]) -> dict[str, float]:
-    """Return the prices of an old table that the interface is not asked for."""
+    """Return the prices of an old table that stay: those that the interface is not asked for.
+
+    All prices for every region stay, for regions that are in no answer.
+    """
+    if table.region == EVERYWHERE:
+        return table.prices
     asked = {*sizes, *services}
     return {key: amount for key, amount in table.prices.items() if key not in asked and not key.startswith(WINDOWS)}
 

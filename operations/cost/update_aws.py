@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from components.catalogue import instance_sizes
 from operations.cost import asking
 from operations.cost.asking import Answers, Found, Wanted
+from operations.cost.prices import WINDOWS
 
 BASE = "https://pricing.us-east-1.amazonaws.com"
 SOURCE = "AWS price list (pricing.us-east-1.amazonaws.com/offers/v1.0)"
@@ -62,19 +63,26 @@ def _rows(lines: Iterable[str]) -> Iterator[dict[str, str]]:
 
 
 def _take(found: Found, region: str, row: dict[str, str], sizes: tuple[str, ...], windows: dict[str, float]) -> None:
-    amount, usage = float(row["PricePerUnit"]), row["usageType"]
-    if row.get("Instance Type") in sizes:
-        shared = row["Tenancy"] == "Shared" and row["CapacityStatus"] == "Used" and row["Pre Installed S/W"] == "NA"
-        if shared and row["License Model"] == "No License required" and row["Unit"] == "Hrs":
-            if row["Operating System"] == "Linux":
-                found.add(region, row["Instance Type"], amount)
-            elif row["Operating System"] == "Windows":
-                windows[row["Instance Type"]] = amount
-    elif row.get("Volume API Name") == "gp3" and row["Unit"] == "GB-Mo":
-        found.add(region, "gp3", amount)
-    elif row["Product Family"] == "Load Balancer-Network" and _BALANCER.fullmatch(usage):
-        found.add(region, "load-balancer", amount)
+    """Take the price of a row. A row of another product, and one with the price zero, gives none."""
+    key = _key(row, sizes)
+    if key is None or not (amount := float(row["PricePerUnit"])):
+        return
+    if key.startswith(WINDOWS):
+        windows[key.removeprefix(WINDOWS)] = amount
     else:
-        for pattern, key in _USAGES.items():
-            if re.fullmatch(pattern, usage):
-                found.add(region, key, amount)
+        found.add(region, key, amount)
+
+
+def _key(row: dict[str, str], sizes: tuple[str, ...]) -> str | None:
+    """Return the key of a row's price: for machines with Windows, WINDOWS and the type. None: not asked for."""
+    size, usage = row.get("Instance Type", ""), row["usageType"]
+    if size in sizes:
+        shared = row["Tenancy"] == "Shared" and row["CapacityStatus"] == "Used" and row["Pre Installed S/W"] == "NA"
+        if not shared or row["License Model"] != "No License required" or row["Unit"] != "Hrs":
+            return None
+        return {"Linux": size, "Windows": f"{WINDOWS}{size}"}.get(row["Operating System"])
+    if row.get("Volume API Name") == "gp3" and row["Unit"] == "GB-Mo":
+        return "gp3"
+    if row["Product Family"] == "Load Balancer-Network" and _BALANCER.fullmatch(usage):
+        return "load-balancer"
+    return next((key for pattern, key in _USAGES.items() if re.fullmatch(pattern, usage)), None)

@@ -101,6 +101,13 @@ def test_a_cluster_above_its_budget_is_refused_with_its_largest_items(
     assert "web m6i.xlarge: 312.44; web Windows on m6i.xlarge: 268.64" in result.stderr
 
 
+def test_a_refused_bootable_cluster_leaves_nothing(clone: Path, mullion: Run) -> None:
+    budget(clone, 800)
+    result = mullion("up", "small", "--sandbox", "--bootable")
+    assert (result.exit_code, "budget.month" in result.stderr) == (Exit.REFUSED, True), result.stderr
+    assert not list(clone.rglob("bootable.json"))
+
+
 def test_a_cluster_within_its_budget_is_planned(clone: Path, mullion: Run) -> None:
     budget(clone, 810)
     result = mullion("plan", "small")

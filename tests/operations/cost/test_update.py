@@ -16,7 +16,12 @@ from tests.operations.cost.interfaces import Asked, aws_list, aws_row, azure_pag
 
 OLD = {
     "aws": [
-        Table("eu-west-1", "2020-01-01", "a list", {"m6i.large": 9.0, "gp3": 9.0, "t3.large": 9.0}),
+        Table(
+            "eu-west-1",
+            "2020-01-01",
+            "a list",
+            {"m6i.large": 9.0, "gp3": 9.0, "t3.large": 9.0, "windows/t3.large": 9.0},
+        ),
         Table("*", "2020-01-01", "a list", {"windows-vcpu": 9.0, "secret": 0.4}),
     ],
     "azure": [Table("eastus", "2020-01-01", "a list", {"Standard_D2s_v5": 9.0, "P4": 9.0, "public-ipv4": 0.005})],
@@ -66,6 +71,8 @@ def aws_answer(path: str, given: dict[str, str]) -> tuple[int, str]:
             aws_row(Volume_API_Name="gp3", PricePerUnit="0.088", Unit="GB-Mo", usageType="EU-EBS:VolumeUsage.gp3"),
             aws_row(usageType="EU-NatGateway-Hours", PricePerUnit="0.048"),
             aws_row(usageType="EU-RegionalNatGateway-Hours", PricePerUnit="0.9"),
+            aws_row(usageType="EU-Another", PricePerUnit=""),
+            aws_row(usageType="EU-NatGateway-Hours", PricePerUnit="0.0000000000"),
         ),
         "AmazonVPC": aws_list(aws_row(usageType="EU-PublicIPv4:InUseAddress", PricePerUnit="0.005")),
         "AWSELB": aws_list(
@@ -93,7 +100,8 @@ def test_aws_takes_on_demand_prices_of_shared_machines(monkeypatch: pytest.Monke
         "windows/t3.large": 0.0276,
     }
     assert (new.region, new.source) == ("eu-west-1", update_aws.SOURCE)
-    assert kept == Table("*", "2020-01-01", "a list", {"secret": 0.4}), "what is not asked for stays"
+    assert kept == OLD["aws"][1], "prices for every region stay, for regions that are not asked for"
+    assert prices.price("aws", "sa-east-1", "windows-vcpu") == prices.Price(9.0, kept)
     assert prices.windows("aws", "eu-west-1", "t3.large")[1:] == (1, prices.Price(0.0276, new))
 
 
@@ -178,11 +186,12 @@ def without(word: str) -> Asked:
         (lambda path, given: (503, "busy"), "answered 503"),
         (lambda path, given: (0, aws_answer(path, given)[1]), "could not be asked"),
         (lambda path, given: (200, "<html>sign in</html>"), "another form"),
-        (without("m6i.large"), r"2 prices .* missing in the answers \(windows-vcpu in \*, m6i.large in eu-west-1\)"),
+        (without("m6i.large"), r"1 prices .* missing in the answers \(m6i.large in eu-west-1\)"),
+        (without('"0.1188"'), r"1 prices .* missing in the answers \(windows/t3.large in eu-west-1\)"),
         (without("gp3"), "1 prices that the table has are missing"),
         (lambda path, given: (200, aws_answer(path, given)[1].replace('"0.107"', '"free"')), "another form"),
     ],
-    ids=["an error", "hung up", "no list", "a size is missing", "a disk is missing", "no number"],
+    ids=["an error", "hung up", "no list", "a size is missing", "Windows is missing", "a disk is missing", "no number"],
 )
 def test_a_faulty_answer_leaves_the_table_as_it_was(
     answer: Asked, message: str, monkeypatch: pytest.MonkeyPatch
