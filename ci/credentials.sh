@@ -21,10 +21,11 @@ case $CLOUD in
     need 1 "the role's ARN"
     printf 'export %s=%q\n' AWS_ROLE_ARN "${words[0]}" AWS_WEB_IDENTITY_TOKEN_FILE "$token"
     ;;
-  azure) # variables of the provider azure-native
+  azure) # ARM_: of the provider azure-native. AZURE_: of the backend azblob://, which reads no ARM_ variable
     need 3 "client id, tenant id and subscription id"
     printf 'export %s=%q\n' ARM_USE_OIDC true ARM_CLIENT_ID "${words[0]}" ARM_TENANT_ID "${words[1]}" \
-      ARM_SUBSCRIPTION_ID "${words[2]}" ARM_OIDC_TOKEN_FILE_PATH "$token"
+      ARM_SUBSCRIPTION_ID "${words[2]}" ARM_OIDC_TOKEN_FILE_PATH "$token" \
+      AZURE_CLIENT_ID "${words[0]}" AZURE_TENANT_ID "${words[1]}" AZURE_FEDERATED_TOKEN_FILE "$token"
     ;;
   gcp) # the form of `gcloud iam workload-identity-pools create-cred-config`
     need 2 "the provider and the service account"

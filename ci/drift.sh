@@ -5,9 +5,10 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 code=0
 text="$(.venv/bin/mullion drift "$STACK" 2>&1)" || code=$?
+code_block="$(printf '%s\n' "$text" | sed 's/^/    /')"
 {
   printf '### Drift of %s\n\n' "$STACK"
-  printf '%s\n' "${text:0:60000}" | sed 's/^/    /'
+  printf '%s\n' "${code_block:0:60000}"
 } >drift.md
 cat drift.md
 exit "$code"

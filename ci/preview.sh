@@ -12,10 +12,11 @@ case $code in
   3) verdict="**Refused**: \`mullion up $STACK\` would not begin. The reasons are at the end." ;;
   *) verdict="**Failed**: \`mullion preview $STACK\` ended with $code." ;;
 esac
-# Lines that begin with four spaces are code in Markdown, whatever they contain. GitHub takes 65,536 characters.
+# Lines that begin with four spaces are code in Markdown, whatever they contain. GitHub takes 65,536 characters, with them.
+code_block="$(printf '%s\n' "$text" | sed 's/^/    /')"
 {
   printf '### Preview of %s\n\n%s\n\n' "$STACK" "$verdict"
-  printf '%s\n' "${text:0:60000}" | sed 's/^/    /'
+  printf '%s\n' "${code_block:0:60000}"
 } >preview.md
 cat preview.md
 exit "$code"

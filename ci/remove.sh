@@ -10,7 +10,9 @@ if [[ ! -e stacks/Pulumi.$NAME.yaml ]]; then
   exit 0
 fi
 if grep -q '"kept_until": "[^"]' artifacts/result.json 2>/dev/null; then
-  echo "cluster $NAME is kept; the reaper removes it after its expiry"
+  cp "stacks/Pulumi.$NAME.yaml" artifacts/
+  echo "cluster $NAME is kept; the reaper removes it after its expiry. To use it from another clone, copy" \
+    "Pulumi.$NAME.yaml of the artifacts to stacks/, then: mullion kubeconfig $NAME"
   exit 0
 fi
 # Code 3: the engine of the killed run still finishes its calls, and holds the lock of the state.

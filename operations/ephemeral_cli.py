@@ -30,7 +30,11 @@ def run(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Change an option of the template: pools.web.count=2."),
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Change an option of the template: pools.web.count=2; += appends to a list.",
+        ),
     ] = None,
     keep: Annotated[
         str | None,
@@ -89,7 +93,10 @@ def extend(
     sandbox: Sandbox = False,
     yes: Yes = False,
 ) -> None:
-    """Let a temporary cluster live longer: write the new expiry to the stack file, then run `up`."""
+    """Let a temporary cluster live longer: write the new expiry to the stack file, then run `up`.
+
+    Refuses if options, machines or the control plane's bundle would change too; it does not compare other resources.
+    """
     from operations.commands import extend as extending
 
     extending.extend(stack, duration, sandbox=sandbox, yes=yes)

@@ -52,7 +52,7 @@ def new_name(template: str) -> str:
 def document(template: str, settings: Sequence[str], expires: str) -> dict[str, Any]:
     """Return the stack file of a run: the template's without its encryption keys, with these settings and expiry.
 
-    settings: PATH=VALUE below mullion:cluster; the value is YAML. Raises Stop if one is malformed.
+    settings: PATH=VALUE or PATH+=LIST below mullion:cluster; the value is YAML. Raises Stop if one is malformed.
     """
     whole = yaml.safe_load(stack_files.copied(template, "a run needs a template without them"))
     cluster = whole["config"].get(CLUSTER)
@@ -65,7 +65,8 @@ def document(template: str, settings: Sequence[str], expires: str) -> dict[str, 
 
 def _set(cluster: dict[str, Any], setting: str) -> None:
     path, equals, text = setting.partition("=")
-    keys = path.split(".")
+    longer = path.endswith("+")
+    keys = path.removesuffix("+").split(".")
     if not equals or not all(keys):
         raise Stop(Exit.USAGE, f"--set {setting} is not PATH=VALUE, such as pools.web.count=2 (mullion explain)")
     if keys == ["expires"]:
@@ -82,6 +83,11 @@ def _set(cluster: dict[str, Any], setting: str) -> None:
         if not isinstance(at, dict):
             where = ".".join(keys[:count])
             raise Stop(Exit.USAGE, f"--set {setting}: {where} is {shown(at)}, which has no {keys[count]}")
+    if longer:
+        listed = at.get(keys[-1], [])
+        if not isinstance(listed, list) or not isinstance(value, list):
+            raise Stop(Exit.USAGE, f"--set {setting}: += appends a list to a list; write PATH=VALUE for other options")
+        value = [*listed, *value]
     at[keys[-1]] = value
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.docs.test_commands import mistakes
 
-from . import azure_runner, gitlab_runner, workspace
+from . import azure_runner, gitlab_runner, steps, workspace
 from .expressions import FUNCTIONS, Evaluation, Unknown
 from .github_runner import GitHub
 
@@ -25,7 +25,8 @@ IDENTITIES = {
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = workspace.make(tmp_path_factory.mktemp("clone"))
-    (folder / "ci" / "setup.sh").write_text("#!/bin/bash\n")
+    for script in ("setup.sh", "gitlab/tools.sh"):
+        (folder / "ci" / script).write_text("#!/bin/bash\n")
     (folder / "address").write_text("198.51.100.7\n")
     return folder
 
@@ -160,6 +161,34 @@ def test_azure_pipelines_gives_mullion_the_commands_of_github(
     expected = [command.replace("aws-", "azure-") for job in jobs for command in COMMANDS[job]]
     assert record() == expected
     assert [each.environment for each in ran] == ["production" if jobs == ("apply",) else ""] * len(jobs)
+
+
+@pytest.mark.parametrize(("keep", "allow"), [("", "api.allow="), ("1h", "api.allow+=")])
+def test_a_cluster_that_may_be_kept_lets_the_people_of_the_template_in(
+    keep: str, allow: str, clone: Path, record: Callable[[], list[str]]
+) -> None:
+    variables = {"TEMPLATE": "aws-ci", "NAME": "ci-1", "TEST": "true", "KEEP": keep}
+    environment = workspace.environment(clone, **recording(clone), **variables)
+    assert steps.run(["bash", "ci/cluster.sh"], clone, environment).code == 0
+    [command] = record()
+    assert f"--set {allow}\\[198.51.100.7/32\\]" in command
+
+
+def test_two_calls_in_one_workflow_have_names_and_concurrency_groups_of_their_own(clone: Path) -> None:
+    example = (clone / "ci" / "examples" / "github.yml").read_text()
+    names, groups = set[str](), set[str]()
+    for group in ("a", "b"):
+        (clone / CLUSTERS).write_text(
+            example.replace("template: aws-ci\n", f"template: aws-ci\n      group: {group}\n")
+        )
+        environment = workspace.environment(clone, **recording(clone))
+        hub = GitHub(clone, "workflow_dispatch", {}, environment=environment)
+        assert hub.run(CLUSTERS, only={"test"})["test"] == "success", hub.jobs[0].output
+        names |= {word for word in (clone / "record").read_text().split() if word.startswith("ci-")}
+        groups.add(hub.jobs[0].concurrency["group"])
+        (clone / "record").unlink()
+    assert names == {"ci-9000000001-1-a0", "ci-9000000001-1-b0"}
+    assert len(groups) == 2
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Scripts of CI: credentials of GitLab jobs, and the removal of what a killed run left."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -28,6 +29,7 @@ def credentials(tmp_path: Path, cloud: str, identity: str) -> subprocess.Complet
     [
         ("aws", "arn:aws:iam::1:role/ci", {"AWS_ROLE_ARN": "arn:aws:iam::1:role/ci"}, "AWS_WEB_IDENTITY_TOKEN_FILE"),
         ("azure", "c t s", {"ARM_CLIENT_ID": "c", "ARM_SUBSCRIPTION_ID": "s"}, "ARM_OIDC_TOKEN_FILE_PATH"),
+        ("azure", "c t s", {"AZURE_CLIENT_ID": "c", "AZURE_TENANT_ID": "t"}, "AZURE_FEDERATED_TOKEN_FILE"),
     ],
 )
 def test_sdks_find_the_token_in_a_file_that_only_the_job_reads(
@@ -59,6 +61,41 @@ def test_a_wrong_identity_ends_the_job_with_what_to_write(cloud: str, identity: 
     assert said in done.stderr
 
 
+@pytest.mark.parametrize("script", ["preview.sh", "drift.sh"])
+def test_a_long_report_fits_a_comment(script: str, tmp_path: Path) -> None:
+    for part in ("ci", ".venv/bin"):
+        (tmp_path / part).mkdir(parents=True)
+    shutil.copy2(REPOSITORY / "ci" / script, tmp_path / "ci" / script)
+    mullion = tmp_path / ".venv" / "bin" / "mullion"
+    mullion.write_text("#!/bin/bash\nprintf 'x\\n%.0s' {1..30000}\n")
+    mullion.chmod(0o755)
+    done = steps.run(["bash", f"ci/{script}"], tmp_path, workspace.environment(tmp_path, STACK="aws-dev"))
+    assert done.code == 0, done.output
+    [report] = tmp_path.glob("*.md")
+    assert 60_000 < len(report.read_text()) < 65_536 - 100, "GitHub takes 65,536 characters; the comment adds a mark"
+
+
+@pytest.mark.parametrize(
+    ("variables", "calls"),
+    [
+        ({"CLOUD": "aws"}, ["apt-get update -qq", "apt-get install -qq --no-install-recommends awscli"]),
+        ({"CLOUD": "azure"}, []),
+        ({"CLOUD": "aws", "SANDBOX": "true"}, []),
+    ],
+)
+def test_gitlab_jobs_on_aws_install_the_program_that_names_the_account(
+    variables: dict[str, str], calls: list[str], tmp_path: Path
+) -> None:
+    recorder = tmp_path / "apt-get"
+    recorder.write_text(f'#!/bin/bash\necho "apt-get $*" >>{tmp_path}/calls\n')
+    recorder.chmod(0o755)
+    environment = workspace.environment(tmp_path) | variables | {"PATH": str(tmp_path)}
+    done = steps.run(["/bin/bash", str(REPOSITORY / "ci" / "gitlab" / "tools.sh")], tmp_path, environment)
+    assert done.code == 0, done.output
+    recorded = tmp_path / "calls"
+    assert (recorded.read_text().splitlines() if recorded.exists() else []) == calls
+
+
 @pytest.mark.parametrize(
     ("stack_file", "kept_until", "codes", "code", "calls"),
     [
@@ -86,5 +123,8 @@ def test_what_a_killed_run_left_is_removed(
     mullion.chmod(0o755)
     done = steps.run(["bash", str(script)], tmp_path, workspace.environment(tmp_path, NAME="ci-1", PAUSE="0"))
     assert done.code == code, done.output
+    assert (tmp_path / "artifacts" / "Pulumi.ci-1.yaml").exists() is bool(kept_until), (
+        "other clones need the stack file"
+    )
     lines = (tmp_path / "calls").read_text().splitlines() if calls else []
     assert lines == ["down ci-1 --yes"] * calls

@@ -188,6 +188,14 @@ def test_settings_and_expiry_reach_the_spec_and_the_template_stays_as_it_was(
     assert template.read_bytes() == before
 
 
+def test_a_setting_with_plus_appends_to_the_list_of_the_template(clone: Path) -> None:
+    file = clone / "stacks" / "Pulumi.small.yaml"
+    file.write_text(file.read_text() + "    api: {access: public, allow: [8.8.8.0/24]}\n")
+    whole = ephemeral.document("small", ["api.allow+=[9.9.9.9/32]", "extra+=[1]"], "2027-12-24T18:00:00Z")
+    assert whole["config"]["mullion:cluster"]["api"]["allow"] == ["8.8.8.0/24", "9.9.9.9/32"]
+    assert whole["config"]["mullion:cluster"]["extra"] == [1]
+
+
 def test_the_life_is_that_of_the_template_or_two_hours(clone: Path) -> None:
     assert run._ttl("small") == "2h"
     file = clone / "stacks" / "Pulumi.small.yaml"

@@ -25,6 +25,7 @@ Run = Callable[..., Result]
         (("--set", "pools..count=1"), ("true",), Exit.USAGE, "is not PATH=VALUE"),
         (("--set", "cloud.x=1"), ("true",), Exit.USAGE, "cloud is 'aws', which has no x"),
         (("--set", "owner=[a"), ("true",), Exit.USAGE, "the value is no YAML"),
+        (("--set", "cloud+=[a]"), ("true",), Exit.USAGE, "appends a list to a list"),
         (("--set", "expires=1h"), ("true",), Exit.USAGE, "the expiry of a run is --ttl"),
         (("--set", "pools.web.count=-1"), ("true",), Exit.USAGE, "pools.web.count"),
         (("--set", "poools.web.count=1"), ("true",), Exit.USAGE, "poools"),
