@@ -195,6 +195,6 @@ class ArtifactsArgs(TypedDict):
     entries: NotRequired[list[ArtifactEntryArgs]]
     """Files beside those of the catalogue; an entry replaces the catalogue's of the same name, version and os."""
     images: NotRequired[dict[str, str]]
-    """Digests of container images, by registry/path:tag; machines start no others. `mullion pin images` finds them."""
+    """Digests of container images, by registry/path:tag; others start by tag. `mullion pin images` finds them."""
     mirror: NotRequired[str]
     """Base URL of a mirror: https://HOST/PATH is downloaded from MIRROR/HOST/PATH; digests stay the same."""

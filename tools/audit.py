@@ -55,9 +55,8 @@ def of_pip_audit(lock: str, code: int, out: str, log: str) -> Verdict:
     except (ValueError, KeyError, TypeError):
         return Verdict(lock, silent=f"{OSV} gave no answer (pip-audit, exit code {code}: {_last(log)})")
     skipped = [each["name"] for each in packages if "skip_reason" in each]
-    if skipped:
-        return Verdict(lock, silent=f"{OSV} has no answer about {', '.join(skipped)}")
-    return Verdict(lock, tuple(_advisory(each, one) for each in packages for one in each["vulns"]))
+    found = tuple(_advisory(each, one) for each in packages for one in each.get("vulns", ()))
+    return Verdict(lock, found, silent=f"{OSV} has no answer about {', '.join(skipped)}" if skipped else "")
 
 
 def of_govulncheck(code: int, out: str, log: str) -> Verdict:

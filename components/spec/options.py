@@ -215,6 +215,6 @@ class Artifacts(Model):
     entries: list[ArtifactEntry] = []
     """Files beside those of the catalogue; an entry replaces the catalogue's of the same name, version and os."""
     images: dict[ImageName, ImageDigest] = {}
-    """Digests of container images, by registry/path:tag; machines start no others. `mullion pin images` finds them."""
+    """Digests of container images, by registry/path:tag; others start by tag. `mullion pin images` finds them."""
     mirror: Address | None = None
     """Base URL of a mirror: https://HOST/PATH is downloaded from MIRROR/HOST/PATH; digests stay the same."""

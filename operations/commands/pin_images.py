@@ -1,6 +1,5 @@
 """`mullion pin images STACK`: the digests of the container images that a stack's machines start."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -8,8 +7,9 @@ from components.node.mirrors import EVERY
 from components.plan import plan_cluster
 from components.plan.images import started_images
 from components.spec.models import ClusterSpec
+from components.spec.report import SpecError
 from components.stack_files.artifact_file import DEFAULT
-from components.stack_files.stack import Stack
+from components.stack_files.stack import CLUSTER, Stack
 from operations.console.exits import Exit, Stop
 from operations.downloads import entry_file, registry
 from operations.stacks import stack_files
@@ -26,13 +26,23 @@ def pin(name: str, file: str | None) -> None:
     wanted, by_tag = images(stack)
     path = Path(file).absolute() if file else REPOSITORY / (stack.spec.artifacts.file or DEFAULT)
     there = entry_file.read(path)
-    added = list(_resolved(stack.spec, wanted))
+    found = _resolved(stack.spec, wanted)
+    added: list[entry_file.Entry] = [
+        {"image": image, "digest": each.digest, "source": each.url} for image, each in found.items()
+    ]
     entry_file.write(path, there, added)
     before = {each["image"]: each["digest"] for each in there if "image" in each}
     for each in added:
         old = before.get(each["image"], each["digest"])
         was = f", was {old}" if old != each["digest"] else ""
         print(f"pinned {each['image']}\n  {each['digest']}{was}\n  from {each['source']}")
+    for image in (image for image, each in found.items() if not each.confirmed):
+        print(
+            f"warning: only a mirror gave the digest of {image}, so whoever writes there chose it: compare it with "
+            f"{registry.Image.of(image).registry} from a network that reaches it"
+        )
+    if sharing := _sharing(name, path):
+        print(f"{path} is also read by: {', '.join(sharing)}; their next `up` starts the digests of the same images")
     for each in by_tag:
         print(f"not pinned: {each}, because kubeadm {stack.spec.kubernetes} takes no digest for it")
     print(f"{len(added)} images in {path}")
@@ -55,21 +65,34 @@ def images(stack: Stack) -> tuple[dict[str, set[str]], list[str]]:
     return {image: systems for image, systems in sorted(names.items()) if image not in by_tag}, by_tag
 
 
-def _resolved(spec: ClusterSpec, wanted: dict[str, set[str]]) -> Iterator[entry_file.Entry]:
-    """Yield an entry for each image. Raises Stop (FAILED) if one has no digest."""
+def _resolved(spec: ClusterSpec, wanted: dict[str, set[str]]) -> dict[str, registry.Found]:
+    """Return the digest of each image. Raises Stop (FAILED) if one has none."""
 
-    def resolve(image: str) -> entry_file.Entry | str:
+    def resolve(image: str) -> registry.Found | str:
         try:
-            digest, url = registry.digest(image, wanted[image], _mirrors(spec, image))
+            return registry.digest(image, wanted[image], _mirrors(spec, image))
         except registry.NoDigest as error:
             return f"{image}: {error}"
-        return {"image": image, "digest": digest, "source": url}
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = list(pool.map(resolve, wanted))
-    if failed := [each for each in found if isinstance(each, str)]:
+        found = dict(zip(wanted, pool.map(resolve, wanted), strict=True))
+    if failed := [each for each in found.values() if isinstance(each, str)]:
         raise Stop(Exit.FAILED, "\n".join([*failed, "Nothing was pinned"]))
-    yield from (each for each in found if isinstance(each, dict))
+    return {image: each for image, each in found.items() if not isinstance(each, str)}
+
+
+def _sharing(name: str, path: Path) -> list[str]:
+    """Return the other stacks of the clone that read this file of entries."""
+    shared: list[str] = []
+    for other in stack_files.names():
+        try:
+            artifacts = (stack_files.written(other).get(CLUSTER) or {}).get("artifacts") or {}
+            read = artifacts.get("file") or DEFAULT
+        except (AttributeError, ValueError, OSError, Stop, SpecError):
+            continue  # the stack's own commands say what is wrong with its file
+        if other != name and (REPOSITORY / str(read)).resolve() == path.resolve():
+            shared.append(other)
+    return shared
 
 
 def _mirrors(spec: ClusterSpec, image: str) -> list[str]:

@@ -36,8 +36,8 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
         " (API, stores, downloads, kubelets, pod network)"
     )
     exact, by_tag = whole["images"]["by_digest"], whole["images"]["by_tag"]
-    if exact:
-        others = f"; by tag: {', '.join(by_tag)}" if by_tag else ""
+    if exact or by_tag:
+        others = f"; by tag: {', '.join(by_tag)}" if exact and by_tag else ""
         yield f"  images        {len(exact)} of {len(exact) + len(by_tag)} by digest{others}"
     figures = (
         f"{one['what']}: {one['needed']:,} needed, {one['new_account']:,} in a new account" for one in whole["limits"]

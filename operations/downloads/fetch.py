@@ -22,6 +22,8 @@ STALLED_SECONDS = 30
 """Seconds without a byte after which a server counts as stalled."""
 WAITS = (1, 3, 9)
 """Seconds before each retry."""
+TEXT_SECONDS = 120
+"""Longest time for a small file with its retries, in seconds; a server that sends byte after byte never stalls."""
 LARGEST_TEXT = 4 << 20
 """Largest size of a checksum file, in bytes."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -65,13 +67,16 @@ def forgeable(url: str) -> bool:
 def text(
     url: str, accept: str = "*/*", waits: tuple[int, ...] = WAITS, headers: Mapping[str, str] | None = None
 ) -> bytes:
-    """Return the content of a small file. Raises Unreachable with the reason."""
+    """Return the content of a small file. Raises Unreachable with the reason, also after TEXT_SECONDS."""
+    end = time.monotonic() + TEXT_SECONDS
 
     def read() -> bytes:
         with _open(url, {"Accept": accept, **(headers or {})}) as answer:
             content = bytearray()
             for block in answer.iter_raw():
                 content += block
+                if time.monotonic() > end:
+                    raise Unreachable(f"{url}: it is not complete after {TEXT_SECONDS} s", 0)
                 if len(content) > LARGEST_TEXT:
                     raise Unreachable(f"{url}: more than {LARGEST_TEXT >> 20} MiB; that is not a checksum file", 200)
             return bytes(content)

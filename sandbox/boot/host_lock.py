@@ -1,4 +1,4 @@
-"""Locks of this host, whatever clone: one booted cluster at a time, one stack for each Windows Server."""
+"""Locks of this user on this host, whatever clone: one booted cluster at a time, one stack for each Windows Server."""
 
 import fcntl
 import os

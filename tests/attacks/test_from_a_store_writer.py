@@ -28,7 +28,7 @@ from tests.attacks.test_from_a_replayed_document import BUNDLE, OLD, WANTED, ver
 from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.linux import Execute, certificate, fetched, put, tar_of
 from tests.components.rollout.test_upgrade import warned
-from tests.operations.downloads.registries import BOTH, SIGNED_IN, manifest_list, serving
+from tests.operations.downloads.registries import BOTH, OWN, SIGNED_IN, manifest_list, serving, trusted
 from tools.golden.plans import IMAGES, NEWEST
 
 __all__ = ["warned"]
@@ -233,11 +233,13 @@ def test_a_machine_does_not_start_from_a_planted_snapshot(
     assert not (tmp_path / "snapshot.db").exists()
 
 
-def test_a_moved_tag_is_not_started_on_a_pinned_stack() -> None:
+def test_a_moved_tag_is_not_started_on_a_pinned_stack(monkeypatch: pytest.MonkeyPatch) -> None:
     """Move the tag of a container image in a registry or its mirror.
 
     Refused by: containerd and Docker, which start the digest in the plan of a stack with pinned images.
     """
+    monkeypatch.setattr(fetch.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(client, "HOSTS", OWN)
     cluster = {"cloud": "aws", "kubernetes": NEWEST, "pools": {"web": {"os": "windows-2022"}}}
     with serving() as registry:
         registry.everything = BOTH
@@ -249,6 +251,19 @@ def test_a_moved_tag_is_not_started_on_a_pinned_stack() -> None:
     started = {image for group in planned.machine_groups for image in started_images(planned, group)}
     assert {image.partition("@")[2] for image in started} == set(pins.values())
     assert not set(pins.values()) & set(moved.values())
+
+
+def test_a_mirror_does_not_choose_the_digest_that_is_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer `mullion pin images` from a mirror with an image of yours.
+
+    Refused by: `mullion pin images`, which asks the registry too; it warns if only a mirror answers.
+    """
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted(tmp_path)))
+    with serving(tmp_path / "server.pem") as registry, serving() as mirror:
+        registry.everything, mirror.everything = BOTH, manifest_list(("windows", "amd64"), ("linux", "amd64"))
+        with pytest.raises(client.NoDigest, match="correct the mirror"):
+            client.digest(f"{registry.url.removeprefix('https://')}/team/pause:3.10", ["linux"], [mirror.url])
 
 
 def test_credentials_of_a_registry_are_not_given_to_its_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,6 +66,13 @@ def test_verdict_names_the_advisory_or_why_nothing_can_be_said(verdict: audit.Ve
     assert list(verdict.lines()) == [line]
 
 
+def test_advisories_are_shown_beside_packages_without_an_answer() -> None:
+    unknown = {"name": "pulumi", "skip_reason": "Dependency not found on PyPI"}
+    verdict = python(1, [unknown, {**PACKAGE, "vulns": [ADVISORY]}])
+    assert verdict.found == ("pyyaml 6.0.3: PYSEC-2026-1, mended in 99.0",)
+    assert "no answer about pulumi" in verdict.silent
+
+
 @pytest.mark.parametrize(
     ("verdicts", "code"),
     [

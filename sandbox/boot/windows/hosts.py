@@ -98,7 +98,7 @@ def why_not(machine: str) -> str:
 
 @contextmanager
 def taken(host: Host) -> Iterator[None]:
-    """Lock a Windows Server for one stack. Raises Failed if another stack on this host uses it."""
+    """Lock a Windows Server for one stack. Raises Failed if another stack of this user uses it."""
     name = hashlib.sha256(json.dumps(host.powershell).encode()).hexdigest()[:16]
     with lock_file(f"windows-{name}.lock") as descriptor:
         try:

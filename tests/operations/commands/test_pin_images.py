@@ -14,8 +14,9 @@ from components.stack_files import artifact_file
 from operations.commands import pin_images
 from operations.console.exits import Exit
 from operations.downloads import fetch
+from operations.downloads import registry as client
 from tests.operations.conftest import STACK
-from tests.operations.downloads.registries import BOTH, SIGNED_IN, Registry, manifest_list, serving
+from tests.operations.downloads.registries import BOTH, OWN, SIGNED_IN, Registry, manifest_list, serving
 
 Mullion = Callable[..., Result]
 DIGEST = f"sha256:{hashlib.sha256(BOTH).hexdigest()}"
@@ -35,6 +36,7 @@ def registry(project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     """The mirror of every registry of the stack `small`; it has every image for both systems."""
     monkeypatch.setattr(fetch.time, "sleep", lambda seconds: None)
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    monkeypatch.setattr(client, "HOSTS", OWN)
     with serving() as here:
         here.everything = BOTH
         mirrors = f'    control_plane: {{containerd: {{mirrors: {{"*": ["{here.url}"]}}}}}}\n'
@@ -90,6 +92,22 @@ def test_a_moved_tag_changes_nothing_until_the_images_are_pinned_again(
     again = mullion("pin", "images", "small")
     assert f", was {DIGEST}" in again.output
     assert not any(DIGEST in each for each in plan(mullion)["images"]["by_digest"])
+
+
+def test_digests_that_only_a_mirror_gave_are_named(registry: Registry, mullion: Mullion) -> None:
+    kubernetes = plan(mullion)["kubernetes"]
+    said = mullion("pin", "images", "small").output.replace("\n", " ")
+    assert f"only a mirror gave the digest of registry.k8s.io/kube-apiserver:v{kubernetes}" in said
+
+
+def test_other_stacks_that_read_the_same_file_are_named(registry: Registry, mullion: Mullion, project: Path) -> None:
+    text = STACK.replace("    pools:\n", "    artifacts: {file: own.json}\n    pools:\n")
+    (project / "stacks" / "Pulumi.apart.yaml").write_text(text)
+    (project / "stacks" / "Pulumi.beside.yaml").write_text(STACK)
+    said = mullion("pin", "images", "small").output
+    shared = next(line for line in said.splitlines() if "is also read by" in line)
+    assert "beside" in shared
+    assert "apart" not in shared and "small" not in shared.partition("read by")[2]
 
 
 def test_nothing_is_written_if_one_image_has_no_digest(registry: Registry, mullion: Mullion, clone: Path) -> None:

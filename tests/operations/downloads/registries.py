@@ -4,13 +4,17 @@ import base64
 import hashlib
 import json
 import re
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.conformance.authority import authority, node_pem, pem
 
 USER, PASSWORD, TOKEN = "robot", "hunter2-very-secret", "eyJhbGciOi.token-very-secret"
 SIGNED_IN = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
@@ -80,9 +84,20 @@ def _media_type(content: bytes) -> str:
     return found[1].decode() if found else "application/octet-stream"
 
 
+OWN = dict.fromkeys(("registry.k8s.io", "ghcr.io", "docker.io", "mcr.microsoft.com"), "localhost:1")
+"""Hosts of public registries for tests (registry.HOSTS): nobody serves them, so only mirrors answer."""
+
+
+def trusted(folder: Path) -> Path:
+    """Write server.pem, a certificate for localhost with its key; return the file of its authority."""
+    (folder / "server.pem").write_text(node_pem("good"))
+    (folder / "authority.pem").write_text(pem(authority()))
+    return folder / "authority.pem"
+
+
 @contextmanager
-def serving() -> Iterator[Registry]:
-    """Start a registry on loopback."""
+def serving(certificate: Path | None = None) -> Iterator[Registry]:
+    """Start a registry on loopback. certificate: file with certificate and key for https; None means http."""
     registry = Registry()
 
     class Handler(BaseHTTPRequestHandler):
@@ -101,7 +116,11 @@ def serving() -> Iterator[Registry]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    registry.url = f"http://127.0.0.1:{server.server_port}"
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    registry.url = f"{'https' if certificate else 'http'}://127.0.0.1:{server.server_port}"
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield registry

@@ -1,9 +1,11 @@
 """Downloads against a server with faults, on loopback."""
 
+import itertools
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -189,3 +191,12 @@ def test_a_password_does_not_go_to_another_host(elsewhere: bool) -> None:
         fetch.remote_digest(f"http://127.0.0.1:{server.server_port}/", "sha256", {"Authorization": "Basic eA=="})
         server.shutdown()
     assert heard == ["Basic eA==", None if elsewhere else "Basic eA=="]
+
+
+def test_a_small_file_that_never_ends_is_given_up(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that sends byte after byte does not stall."""
+    url, _ = served(downloads)
+    clock = itertools.count(0.0, 100.0)
+    monkeypatch.setattr(fetch, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda seconds: None))
+    with pytest.raises(fetch.Unreachable, match="it is not complete after 120 s"):
+        fetch.text(url)

@@ -20,6 +20,7 @@ from tests.operations.downloads.registries import (
     Registry,
     manifest_list,
     serving,
+    trusted,
 )
 
 NAME = "localhost:1/team/pause:3.10"
@@ -36,28 +37,55 @@ def registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Regist
         yield here
 
 
+@pytest.fixture
+def itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
+    """A registry over https, whose authority this process trusts."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted(tmp_path)))
+    with serving(tmp_path / "server.pem") as here:
+        yield here
+
+
 def sign_in(registry: Registry, tmp_path: Path, text: str = SIGNED_IN) -> None:
     auths = {"auths": {urlsplit(registry.url).netloc: {"auth": text}, "localhost:1": {"auth": "b3RoZXI6c2VjcmV0"}}}
     (tmp_path / "config.json").write_text(json.dumps(auths))
 
 
-def found(registry: Registry, systems: tuple[str, ...] = ("linux", "windows")) -> tuple[str, str]:
+def found(registry: Registry, systems: tuple[str, ...] = ("linux", "windows")) -> client.Found:
     return client.digest(NAME, systems, [registry.url])
 
 
 @pytest.mark.parametrize("content", [BOTH, manifest_list(("linux", "amd64"), ("windows", "amd64"), media_type=INDEX)])
 def test_digest_is_of_the_bytes_that_the_mirror_gave(registry: Registry, content: bytes) -> None:
     registry.manifests["team/pause:3.10"] = content
-    digest, url = found(registry)
+    digest, url, confirmed = found(registry)
     assert digest == f"sha256:{hashlib.sha256(content).hexdigest()}"
     assert registry.asked == [("/v2/team/pause/manifests/3.10?ns=localhost%3A1", "")]
     assert url == f"{registry.url}{registry.asked[0][0]}"
+    assert not confirmed, "the registry itself did not answer"
 
 
-def test_digest_of_a_single_manifest_is_taken_as_it_is(registry: Registry) -> None:
-    content = json.dumps({"schemaVersion": 2, "mediaType": MANIFEST, "config": {}, "layers": []}).encode()
-    registry.manifests["team/pause:3.10"] = content
+def single(registry: Registry, os: str, architecture: str = "amd64") -> bytes:
+    """Serve one manifest with its configuration; return the manifest."""
+    config = json.dumps({"os": os, "architecture": architecture}).encode()
+    digest = f"sha256:{hashlib.sha256(config).hexdigest()}"
+    content = json.dumps({"schemaVersion": 2, "mediaType": MANIFEST, "config": {"digest": digest}, "layers": []})
+    registry.manifests |= {"team/pause:3.10": content.encode(), f"team/pause:{digest}": config}
+    return content.encode()
+
+
+def test_the_system_of_a_single_manifest_is_read_in_its_configuration(registry: Registry) -> None:
+    content = single(registry, "windows")
     assert found(registry, ("windows",))[0] == f"sha256:{hashlib.sha256(content).hexdigest()}"
+    for wanted, why in ((("linux",), "no image for linux on amd64"), (("linux", "windows"), "a single manifest")):
+        with pytest.raises(client.NoDigest, match=why):
+            found(registry, wanted)
+    single(registry, "windows", "arm64")
+    with pytest.raises(client.NoDigest, match="no image for windows on amd64"):
+        found(registry, ("windows",))
+    single(registry, "windows")
+    registry.manifests |= {name: b"{}" for name in registry.manifests if ":sha256:" in name}
+    with pytest.raises(client.NoDigest, match="a configuration with the digest sha256:44136fa3"):
+        found(registry, ("windows",))
 
 
 @pytest.mark.parametrize(
@@ -69,6 +97,9 @@ def test_digest_of_a_single_manifest_is_taken_as_it_is(registry: Registry) -> No
         (b"[" * 100_000, "gave no JSON"),
         (b'{"schemaVersion": 1}', "gave no manifest of schema 2"),
         (b"[]", "gave no manifest"),
+        (b'{"schemaVersion": 2, "manifests": 5}', "gave no list of manifests"),
+        (b'{"schemaVersion": 2, "manifests": [{"platform": "x"}, 7]}', "no image for linux and windows on amd64"),
+        (b'{"schemaVersion": 2, "manifests": [{"platform": {"architecture": "amd64", "os": []}}]}', "no image for"),
     ],
 )
 def test_an_answer_without_the_machines_systems_is_refused(registry: Registry, content: bytes, why: str) -> None:
@@ -124,11 +155,25 @@ def test_a_mirror_gets_no_credentials_of_the_registry_it_stands_for(registry: Re
 
 
 def test_a_mirror_over_plain_http_is_not_asked(registry: Registry) -> None:
-    digest, url = client.digest(NAME, ["linux"], ["http://mirror.example", f"{registry.url}/v2/"])
+    digest, url, _ = client.digest(NAME, ["linux"], ["http://mirror.example", f"{registry.url}/v2/"])
     assert url.startswith(f"{registry.url}/v2/team/")
     assert digest.startswith("sha256:")
 
 
 def test_the_next_mirror_is_asked_after_one_without_the_image(registry: Registry) -> None:
-    with serving() as empty:
-        assert client.digest(NAME, ["linux"], [empty.url, registry.url])[1].startswith(registry.url)
+    with serving() as empty, serving() as wrong:
+        wrong.everything = b'{"schemaVersion": 2, "manifests": 5}'
+        assert client.digest(NAME, ["linux"], [empty.url, wrong.url, registry.url])[1].startswith(registry.url)
+
+
+def test_the_registry_is_asked_too_and_decides(registry: Registry, tmp_path: Path, itself: Registry) -> None:
+    name = f"{urlsplit(itself.url).netloc}/team/pause:3.10"
+    itself.everything = BOTH
+    asked = client.digest(name, ["linux", "windows"], [registry.url])
+    assert asked.confirmed and asked.url.startswith(itself.url)
+    itself.everything = manifest_list(("windows", "amd64"), ("linux", "amd64"))
+    with pytest.raises(client.NoDigest, match=f"{registry.url}.*gives sha256.*but {itself.url}"):
+        client.digest(name, ["linux", "windows"], [registry.url])
+    itself.everything = b"{}"
+    with pytest.raises(client.NoDigest, match="no manifest of schema 2"):
+        client.digest(name, ["linux", "windows"], [registry.url])
