@@ -3,11 +3,12 @@
 # loses (Azure/AgentBaker#2085) or restores (kubernetes/kubernetes#139519) load balancers and networks; neither
 # kube-proxy nor flanneld notices. The task that handles requests (collect-logs.ps1) does this every two minutes.
 
+. "$PSScriptRoot\watch-routes.ps1"
+
 $WatchRestarts = 3    # restarts of services within WatchWindow; further ones wait
 $WatchWindow = 3600    # seconds
 $WatchLimit = 180    # seconds for the services and the network of one restart
 $NetworkKinds = 'overlay-network', 'hns-network'
-$RouteLooks = 5    # looks between two questions to the API for the other nodes' pod ranges
 $Crictl = 'C:\k\crictl.exe'
 
 # .SYNOPSIS
@@ -52,65 +53,20 @@ function Get-NetworkLoss {
 }
 
 # .SYNOPSIS
-# Restart flanneld, which creates its network and routes, or create the bridged network; then restart kube-proxy, which
-# creates the load balancers in it, unless only routes are lost.
+# Restart flanneld, which creates its network and routes, or create the bridged network; then start kube-proxy, which
+# creates the load balancers in it. kube-proxy depends on flanneld: Windows stops both, and starts none by itself.
 function Restart-Network {
     [CmdletBinding()]
-    param([hashtable] $Run, $Step, [bool] $OnlyRoutes)
+    param([hashtable] $Run, $Step)
     $Run.Watch.Restart()
     $Run.Limit = $WatchLimit
-    $proxy = if (-not $OnlyRoutes) { 'kube-proxy' }
-    foreach ($name in $proxy, $Step['service']) {
+    foreach ($name in 'kube-proxy', $Step['service']) {
         if ($name -and (Get-ServiceState $name) -notin '', 'Stopped') { Stop-PlannedService $Run $name }
     }
     if ($Step['service']) { Start-PlannedService $Run $Step['service'] }
     $noun = Get-KindNoun $Step['kind']
     if (-not (& "Test-${noun}Step" $Run $Step)) { & "Set-${noun}Step" $Run $Step }
-    if ($proxy) { Start-PlannedService $Run $proxy }
-}
-
-# .SYNOPSIS
-# Return pod ranges of other nodes that flannel has announced with a router, for which the network has no route, or one
-# to another router: flanneld drops errors of HNS when it adds routes and when it removes old ones (flannel-io/flannel
-# pkg/backend/vxlan/vxlan_network_windows.go). None if the API does not answer.
-function Get-UnroutedRange {
-    [CmdletBinding()]
-    param([hashtable] $Run, $Step)
-    $api = Get-PlannedStep $Run 'pod-range'
-    $columns = '.metadata.name', '.spec.podCIDR', '.metadata.annotations.flannel\.alpha\.coreos\.com/backend-data'
-    $named = @(0..2 | ForEach-Object { "C${_}:$($columns[$_])" }) -join ','
-    $words = "--kubeconfig=$($api['kubeconfig'])", 'get', 'nodes', '--no-headers', "--output=custom-columns=$named"
-    $said = Invoke-Kubectl $Run $api['kubectl'] $words
-    $network = Get-HnsObject 'networks' $Step['network']
-    $policies = if ($network.PSObject.Properties['Policies']) { $network.Policies }
-    $routes = $policies | Where-Object { $_.PSObject.Properties['DestinationPrefix'] }
-    # HNS writes MAC addresses with - or :; a route without one counts as correct
-    $routed = @($routes | ForEach-Object {
-            $mac = if ($_.PSObject.Properties['DistributedRouterMacAddress']) { $_.DistributedRouterMacAddress }
-            "$($_.DestinationPrefix) $("$mac" -replace '[-:]')"
-        })
-    foreach ($line in $said -split "`r?`n") {
-        $name, $range, $backend = -split $line
-        # a Windows node that has no network yet has announced no router
-        if ($name -eq $api['node'] -or $backend -notmatch '"VtepMAC":"([0-9a-fA-F:]+)"') { continue }
-        if ("$range $($Matches[1] -replace ':')" -notin $routed -and "$range " -notin $routed) { $range }
-    }
-}
-
-# .SYNOPSIS
-# Return as text the routes that this question and the last one found missing; nothing if there are none.
-function Get-RouteLoss {
-    [CmdletBinding()]
-    param([hashtable] $Run, $Step, $Known)
-    $looks = [int] $Known['looks']
-    $Known['looks'] = $looks + 1
-    if ($Step['kind'] -ne 'overlay-network' -or $looks % $RouteLooks) { return }
-    $Run.Watch.Restart()
-    $Run.Limit = $WatchLimit
-    $before, $now = @($Known['unrouted']), @(Get-UnroutedRange $Run $Step)
-    $Known['unrouted'] = $now
-    $lost = @($now | Where-Object { $_ -in $before })
-    if ($lost) { "the network $($Step['network']) has no route to pods of $($lost -join ', '), or an old one" }
+    Start-PlannedService $Run 'kube-proxy'
 }
 
 # .SYNOPSIS
@@ -192,15 +148,15 @@ function Invoke-NetworkLook {
     $route = Get-PlannedStep $Run 'metadata-route'
     if ($route -and -not (Test-MetadataRouteStep $Run $route)) { Set-MetadataRouteStep $Run $route }
     $known, $now = (Update-Memory)['network_watch'], (Get-HnsProcess)
-    if ($null -eq $now) { $now = if ($known) { $known['process'] } else { '' } }
     if (-not $known -or $known['boot'] -ne (Get-BootId)) {
         $known = [ordered] @{
-            boot = Get-BootId; process = $now; restarts = @(); waits = $false; looks = 0; unrouted = @()
+            boot = Get-BootId; process = ''; restarts = @(); waits = $false; looks = 0; unrouted = @()
         }
     }
+    # WMI did not answer: the process of before, but not that of an earlier boot
+    if ($null -eq $now) { $now = $known['process'] }
     $loss = Get-NetworkLoss $Run $Step $known['process'] $now
-    $lostRoutes = if (-not $loss) { Get-RouteLoss $Run $Step $known }
-    if ($lostRoutes) { $loss = $lostRoutes }
+    if (-not $loss) { $loss = Get-RouteLoss $Run $Step $known }
     $recent = @($known['restarts'] | Where-Object { $_ -gt (Get-UpSecond) - $WatchWindow })
     $due = $loss -and $recent.Count -lt $WatchRestarts
     if ($due) { $recent += Get-UpSecond }
@@ -215,7 +171,7 @@ function Invoke-NetworkLook {
     Write-Event $Run "${loss}: services of the pod network are started anew" 0
     Write-Said $Run "${loss}: services of the pod network are started anew"
     try {
-        Restart-Network $Run $Step ([bool] $lostRoutes)
+        Restart-Network $Run $Step
         Write-Said $Run "the pod network works again"
     }
     catch {

@@ -1,13 +1,22 @@
-"""Removal of HNS objects (modules/hns-requests.ps1), with answers of HNS in place of its library."""
+"""Removal of HNS objects (modules/hns-requests.ps1), with answers of HNS in place of its library; repairs of routes."""
+
+import json
 
 import pytest
 
 from components.machine.bundle import CLOUD_INIT
-from sandbox.boot.windows.winpwsh import Machine
+from sandbox.boot.windows.winpwsh import BOOKS, Machine
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 
-MODULES = ("json", "run", "reports", "redaction", "hns-requests")
+MODULES = (
+    "modules/json",
+    "modules/run",
+    "modules/reports",
+    "modules/redaction",
+    "modules/hns-requests",
+    "kinds/network",
+)
 
 GONE = '{"Error":"The network was not found. ","ErrorCode":2151350273,"Success":false}'
 """Answer of 17763.1554 to the removal of a load balancer whose network is gone (Azure/aks-engine pull request 3956)."""
@@ -37,10 +46,11 @@ function Start-Sleep { [void]$global:Asked.Add('wait'); $global:Lists['portpools
 def ran(machine: Machine, command: str) -> list[str]:
     """Return what the command printed, with the modules loaded and HNS replaced."""
     for name in MODULES:
-        machine.path(rf"C:\{name}.ps1").write_bytes((CLOUD_INIT / "windows" / "modules" / f"{name}.ps1").read_bytes())
+        copy = machine.path(rf"C:\{name.partition('/')[2]}.ps1")
+        copy.write_bytes((CLOUD_INIT / "windows" / f"{name}.ps1").read_bytes())
     lists = "; ".join(f"$global:Lists['{name}'] = '{each}'" for name, each in LISTS.items())
     machine.path(r"C:\hns.ps1").write_text(HNS)
-    names = ", ".join(f"'{name}'" for name in MODULES)
+    names = ", ".join(f"'{name.partition('/')[2]}'" for name in MODULES)
     code, said = machine.pwsh(
         "Set-StrictMode -Version 2.0; $ErrorActionPreference = 'Stop'; "
         rf"foreach ($name in {names}, 'hns') {{ . C:\$name.ps1 }}; "
@@ -62,3 +72,15 @@ def test_a_network_is_removed_after_its_endpoints_although_a_load_balancer_stays
     assert "The network was not found" in said
     removed = ["policylists/bad", "policylists/good", "endpoints/e1", "networks/n1"]
     assert asked == [*(f"DELETE /{each}" for each in removed), "wait"]
+
+
+def test_a_run_repairs_no_routes_before_their_step_and_says_once_why_a_repair_fails(machine: Machine) -> None:
+    machine.path(BOOKS).mkdir(parents=True, exist_ok=True)
+    (machine.path(BOOKS) / "away.json").write_text(json.dumps({"made": 0, "left": -1}))
+    fails = "try { Test-MetadataRouteStep $Run @{ addresses = @('169.254.169.254') } } catch { 'no route' }"
+    repair = "Repair-MetadataRoute $Run"
+    said = ran(
+        machine,
+        f"$Run = New-Run @{{ machine = @{{}}; facts = @{{}} }} $false; {repair}; {fails}; {repair}; {repair}",
+    )
+    assert said == ["no route", "routes to the cloud's services: the machine has no default route"]

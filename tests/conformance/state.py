@@ -144,6 +144,7 @@ AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "attach_refusals": (("windows",), "number of requests to attach an endpoint to the host that HNS refuses"),
     "numbered": (("windows",), "whether Windows appends a number to the names of endpoints' adapters"),
     "unforwardable": (("windows",), "whether Set-NetIPInterface fails: Element not found"),
+    "duplicate": (("windows",), "address of an endpoint of the host that another machine has too"),
     "own_addresses": (("windows",), "address of the machine's adapter -> AddressState (Preferred, Tentative)"),
     "flannel": (
         ("windows",),

@@ -152,6 +152,7 @@ KEPT: dict[str, tuple[str, Callable[[Any], Books], Callable[[Books], Any]]] = {
     "loss": ("loss", lambda polls: {"polls": polls}, lambda books: books["polls"]),
     "loss_in_wait": ("waits", lambda waits: {"left": waits}, lambda books: books["left"]),
     "unforwardable": ("unforwardable", lambda fails: {"cmdlet": fails}, lambda books: books["cmdlet"]),
+    "duplicate": ("duplicate", lambda address: {"address": address}, lambda books: books["address"]),
     "own_addresses": ("addresses", _same, _same),
     "flannel": ("flannel", _flannel, _same),
 }

@@ -29,14 +29,15 @@ function Test-Bridge {
 }
 
 # .SYNOPSIS
-# Return the interface of the host's endpoint: the one that has its address and is up; nothing if there is none. HNS
-# lists no container for an endpoint of the host (SharedContainers is empty), so the endpoint does not say whether it is
-# attached. Windows appends a number to the adapter's name if the name is taken (microsoft/Windows-Containers#61).
+# Return the interface of the host's endpoint: the one that is up and has its address, which no other machine has
+# (Preferred; Tentative until Windows knows); nothing if there is none. HNS lists no container for an endpoint of the
+# host (SharedContainers is empty), so the endpoint does not say whether it is attached. Windows appends a number to the
+# adapter's name if the name is taken (microsoft/Windows-Containers#61).
 function Get-EndpointInterface {
     [CmdletBinding()]
     param($Step)
     $address = Get-RangeAddress $Step['subnet'] 2
-    foreach ($found in @(Get-NetIPAddress -IPAddress $address -ErrorAction Ignore)) {
+    foreach ($found in @(Get-NetIPAddress -IPAddress $address -AddressState Preferred -ErrorAction Ignore)) {
         $adapter = Get-NetAdapter -InterfaceIndex $found.InterfaceIndex -ErrorAction Ignore
         if ($adapter -and "$(@($adapter)[0].Status)" -eq 'Up') { return $found.InterfaceIndex }
     }

@@ -131,7 +131,7 @@ function Get-HoldSecond {
 function Test-MetadataRouteStep {
     [CmdletBinding()]
     param($Run, $Step)
-    $Run.Routed = @{ addresses = $Step['addresses'] }
+    $Run.Routed = @{ addresses = $Step['addresses']; said = '' }
     -not (Get-Unrouted $Step (Get-DefaultRoute $Run)) -and -not (Get-HoldSecond $Run $Step)
 }
 
@@ -164,13 +164,16 @@ function Set-MetadataRouteStep {
 
 # .SYNOPSIS
 # Set lost routes of the last metadata-route step again. HNS removes routes up to 45 s after it made a network (kube-up,
-# k8s-node-setup.psm1), and the next try may need them: for a token, a secret, or on GCP the name of the API.
+# k8s-node-setup.psm1), and the next try may need them: for a token, a secret, or on GCP the name of the API. Say why it
+# fails once, not at each look.
 function Repair-MetadataRoute {
     [CmdletBinding()]
     param([hashtable] $Run)
     if (-not $Run.Routed) { return }
-    try { Set-CloudRoute $Run $Run.Routed }
-    catch { Write-Said $Run "routes to the cloud's services: $($_.Exception.GetBaseException().Message)" }
+    $why = ''
+    try { Set-CloudRoute $Run $Run.Routed } catch { $why = $_.Exception.GetBaseException().Message }
+    if ($why -and $why -ne $Run.Routed.said) { Write-Said $Run "routes to the cloud's services: $why" }
+    $Run.Routed.said = $why
 }
 
 # .SYNOPSIS

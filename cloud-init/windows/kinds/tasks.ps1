@@ -48,7 +48,8 @@ function Test-TaskStep {
     if ($task.Principal.UserId -notin 'SYSTEM', $System) { return $false }
     $actions, $triggers = @($task.Actions), @($task.Triggers)
     if ($actions.Count -ne 1 -or $triggers.Count -ne 1 -or $task.Settings.Priority -ne $TaskPriority) { return $false }
-    if ([Xml.XmlConvert]::ToTimeSpan($task.Settings.ExecutionTimeLimit) -ne (Get-TaskLimit $Step)) { return $false }
+    $limit = $task.Settings.ExecutionTimeLimit    # empty if the task's XML has none
+    if (-not $limit -or [Xml.XmlConvert]::ToTimeSpan($limit) -ne (Get-TaskLimit $Step)) { return $false }
     $actions[0].Execute -eq $Step['command'][0] -and [string] $actions[0].Arguments -ceq (Get-TaskArgument $Step) -and
     (Test-Trigger $triggers[0] $Step['schedule'])
 }

@@ -13,6 +13,7 @@ function Get-HnsType {
 $HnsType = $null
 $HnsCaller = $null
 $PortSeconds = 60
+$WmiSeconds = 30    # without a limit a query waits for WMI that hangs
 $HnsSeconds = 120    # for one call: HNS can hang and then never answers (Azure/aks-engine#4315); the limit is ours
 
 # .SYNOPSIS
@@ -71,7 +72,8 @@ function Invoke-HnsCall {
 function Get-HnsProcess {
     [CmdletBinding()]
     param()
-    $service = Get-CimInstance -ClassName Win32_Service -Filter "Name='hns'" -ErrorAction Ignore
+    $wmi = @{ ClassName = 'Win32_Service'; Filter = "Name='hns'"; OperationTimeoutSec = $WmiSeconds }
+    $service = Get-CimInstance @wmi -ErrorAction Ignore
     if (-not $service) { return }
     if (-not $service.ProcessId) { return $(if ((Get-ServiceState 'hns') -eq 'Stopped') { '' }) }
     $process = Get-Process -Id $service.ProcessId -ErrorAction Ignore

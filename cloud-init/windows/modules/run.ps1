@@ -47,8 +47,8 @@ function Get-Failure {
 # Return a run: values of references (Told, Found), secrets read (Stored), texts to redact (Unsaid), commands (Done),
 # downloads of the phase (Fetched), digests of files (Digests), running times of started services (Started) and of a
 # new virtual switch (Switched), the last observation of a poll (Seen), the last Node object as planned (Shown), the
-# state of the status record after the run (Reached), addresses whose routes are repaired (Routed), and stopwatch and
-# limit of the attempt (Watch, Limit).
+# state of the status record after the run (Reached), addresses whose routes are repaired, and what was said of them
+# last (Routed; nothing before a metadata-route step), and stopwatch and limit of the attempt (Watch, Limit).
 function New-Run {
     [CmdletBinding()]
     param($Told, [bool] $Checking)
@@ -56,7 +56,7 @@ function New-Run {
         Told = @{ machine = $Told['machine']; facts = $Told['facts']; registration = @{} }
         Found = @{}; Stored = @{}; Unsaid = @{}; Done = @{}; Fetched = @{}; Digests = @{}; Clients = @{}
         Egress = @{}; Checking = $Checking; RebootAsked = $false; Kubernetes = $null; Instance = ''
-        Started = @{}; Switched = $null; Routed = @{}; Seen = ''; Shown = @{ Words = '' }; Reached = 'ready'
+        Started = @{}; Switched = $null; Routed = $null; Seen = ''; Shown = @{ Words = '' }; Reached = 'ready'
         Whole = [Diagnostics.Stopwatch]::StartNew(); Watch = [Diagnostics.Stopwatch]::StartNew(); Limit = 0
     }
 }

@@ -272,6 +272,7 @@ function Get-Acl {
 }
 
 . "$PSScriptRoot\windows_network.ps1"
+. "$PSScriptRoot\windows_services.ps1"
 . "$PSScriptRoot\windows_storage.ps1"
 . "$PSScriptRoot\windows_programs.ps1"
 . "$PSScriptRoot\windows_hns.ps1"

@@ -59,22 +59,27 @@ function Get-NetAdapter {
 }
 
 # Addresses of interface 7 are those of the book "addresses" ({address: state}), or the machine's own; an endpoint of
-# the host has its own.
+# the host has its own, which another machine has too if the book "duplicate" names it.
 function Get-NetIPAddress {
     [CmdletBinding()]
-    param([string] $IPAddress, [uint32] $InterfaceIndex, [ValidateSet('IPv4', 'IPv6')] [string] $AddressFamily)
+    param(
+        [string] $IPAddress, [uint32] $InterfaceIndex, [ValidateSet('IPv4', 'IPv6')] [string] $AddressFamily,
+        [ValidateSet('Invalid', 'Tentative', 'Duplicate', 'Deprecated', 'Preferred')] [string] $AddressState
+    )
     $own = Get-Kept 'addresses'
     if (-not $own.Count) { $own = @{ (Get-SourceAddress) = 'Preferred' } }
     $all = @(foreach ($address in $own.Keys) { @{ IPAddress = $address; AddressState = $own[$address]; InterfaceIndex = 7 } })
     $index = $FirstEndpoint
     foreach ($endpoint in Get-HostEndpoint) {
-        $all += @{ IPAddress = $endpoint.address; AddressState = 'Preferred'; InterfaceIndex = $index++ }
+        $state = if ((Get-Kept 'duplicate').address -eq $endpoint.address) { 'Duplicate' } else { 'Preferred' }
+        $all += @{ IPAddress = $endpoint.address; AddressState = $state; InterfaceIndex = $index++ }
     }
     # routes of a test may name another interface as the machine's own
     if ($InterfaceIndex -and $InterfaceIndex -lt $FirstEndpoint) { $InterfaceIndex = 7 }
     $found = @($all | Where-Object {
             (-not $IPAddress -or $_.IPAddress -eq $IPAddress) -and
-            (-not $InterfaceIndex -or $_.InterfaceIndex -eq $InterfaceIndex)
+            (-not $InterfaceIndex -or $_.InterfaceIndex -eq $InterfaceIndex) -and
+            (-not $AddressState -or $_.AddressState -eq $AddressState)
         })
     if (-not $found) { return Write-Error 'No matching MSFT_NetIPAddress objects found' }
     $found | ForEach-Object { [pscustomobject] $_ }
@@ -137,10 +142,14 @@ function Test-Away {
     $true
 }
 
-# Services of Windows by the name of their program. The book "wmi" has the error of a WMI that does not work.
+# Services of Windows by the name of their program. The book "wmi" has the error of a WMI that does not work. The limit is
+# mandatory here: without it a real query waits for WMI that hangs.
 function Get-CimInstance {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $ClassName, [string] $Filter)
+    param(
+        [Parameter(Mandatory)] [string] $ClassName, [string] $Filter,
+        [Parameter(Mandatory)] [ValidateRange(1, 600)] [uint32] $OperationTimeoutSec
+    )
     if ($ClassName -ne 'Win32_Service' -or $Filter -notmatch "^Name='([\w-]+)'$") { throw 'Invalid class or query' }
     $broken = (Get-Kept 'wmi').error
     if ($broken) { return Write-Error $broken }
