@@ -120,8 +120,9 @@ function New-PlannedNetwork {
     if ($adapter -notlike 'vEthernet*') { $network['NetworkAdapterName'] = $adapter }
     try { [void](Send-HnsRequest 'POST' 'networks' -Body $network) }
     catch {
-        if ($_.Exception.Message -notmatch $NetworkExists -or (Get-HnsObject 'networks' $Step['network'])) { throw }
-        Restart-Hns $Run "HNS refuses a second network $($Step['network']), but lists none"
+        $bridges = @(Send-HnsRequest 'GET' 'networks' | Where-Object { $_.Type -eq 'L2Bridge' })
+        if ($_.Exception.Message -notmatch $NetworkExists -or $bridges.Count) { throw }
+        Restart-Hns $Run "HNS refuses the network $($Step['network']) as a second one, but lists no bridge"
         [void](Send-HnsRequest 'POST' 'networks' -Body $network)
     }
     $Run.Switched = [Diagnostics.Stopwatch]::StartNew()
