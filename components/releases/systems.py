@@ -113,7 +113,8 @@ WINDOWS: dict[str, WindowsRelease] = {
             # (kubernetes/kubernetes#131466; #131649, merged in June 2025, brings the fix to 1.33)
             first_patch="1.33.2",
             # KB5082063 (April 2026): a reporter saw HNS apply access lists with it, and not in October 2025, so pods
-            # reached the metadata service (microsoft/Windows-Containers#616)
+            # reached the metadata service. With it HNS denies all that no list allows, once an endpoint has one list
+            # (by design: Microsoft in microsoft/Windows-Containers#616)
             minimum_ubr=32690,
             # 3.10 and 3.10.1 have no manifest for 26100
             pause="3.10.2",
