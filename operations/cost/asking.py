@@ -8,10 +8,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from components.catalogue import instance_sizes
 from operations.console.exits import Exit, Stop
 
 SECONDS = 30
 """Timeout of an answer, and of each part of it."""
+MOST_PAGES = 200
+"""Pages after which an answer counts as endless."""
 
 Answers = dict[tuple[str, str], float]
 """USD by region and key."""
@@ -67,18 +70,23 @@ def _open(url: str, params: Mapping[str, str] | None, headers: Mapping[str, str]
         raise Stop(Exit.FAILED, f"{host} could not be asked: {error}") from error
 
 
-def premiums(found: Found, region: str, windows: Mapping[str, float], vcpus: Mapping[str, int]) -> None:
+def premiums(found: Found, region: str, windows: Mapping[str, float]) -> None:
     """Add the premium of Windows: the most frequent price of a vCPU, and the types that differ from it.
 
-    windows: USD an hour with Windows, by type; vcpus: of the types whose premium follows from their vCPU.
+    windows: USD an hour with Windows, by type. Types that are burstable or unknown get a price of their own.
     """
+    vcpus = {
+        size: known.vcpu
+        for size in windows
+        if (known := instance_sizes.size(size)) and not instance_sizes.is_burstable(size)
+    }
     own = {
         size: round(amount - found.answers[region, size], 6)
         for size, amount in windows.items()
         if (region, size) in found.answers
     }
-    each = [round(own[size] / vcpus[size], 6) for size in own if size in vcpus]
-    usual = max(sorted(set(each)), key=each.count) if each else None
+    per_vcpu = [round(own[size] / vcpus[size], 6) for size in own if size in vcpus]
+    usual = max(sorted(set(per_vcpu)), key=per_vcpu.count) if per_vcpu else None
     if usual is not None:
         found.add(region, "windows-vcpu", usual)
     for size, amount in own.items():

@@ -9,7 +9,7 @@ from typing import Any
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
 from operations.cost.bill import Bill, Item, Usage
-from operations.cost.prices import CURRENCY, HOURS, MONTH
+from operations.cost.prices import CURRENCY, HOUR, HOURS
 
 FORMAT = 1
 """Version of the document; `--against` refuses any other."""
@@ -90,8 +90,8 @@ def _lines(bill: Bill) -> Iterator[str]:
 
 
 def _row(item: Item) -> tuple[str, ...]:
-    of = item.unit if item.unit != MONTH else "month"
-    price = f"{item.price.amount:g} {'an' if of == 'hour' else 'a'} {of}" if item.price else "unknown"
+    article = "an" if item.unit == HOUR else "a"
+    price = f"{item.price.amount:g} {article} {item.unit}" if item.price else "unknown"
     return item.pool, item.what, f"{item.count:g}", price, "unknown" if item.month is None else f"{item.month:,.2f}"
 
 

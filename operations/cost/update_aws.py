@@ -7,7 +7,6 @@ import csv
 import re
 from collections.abc import Iterable, Iterator
 
-from components.catalogue import instance_sizes
 from operations.cost import asking
 from operations.cost.asking import Answers, Found, Wanted
 from operations.cost.prices import WINDOWS
@@ -38,12 +37,7 @@ def answers(wanted: Wanted) -> Answers:
             with asking.lines(url) as rows:
                 for row in _rows(rows):
                     _take(found, region, row, wanted.sizes, windows)
-        vcpus = {
-            size: known.vcpu
-            for size in windows
-            if (known := instance_sizes.size(size)) and not instance_sizes.is_burstable(size)
-        }
-        asking.premiums(found, region, windows, vcpus)
+        asking.premiums(found, region, windows)
     return found.answers
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from components.catalogue import instance_sizes
 from operations.console.exits import Exit, Stop
 from operations.cost import asking
 from operations.cost.asking import Answers, Found, Wanted
@@ -17,8 +16,6 @@ SERVICES = (*AZURE_DISKS, "load-balancer")
 
 AT_ONCE = 20
 """Instance types of one request, so that the filter fits into a URL."""
-MOST_PAGES = 200
-"""Pages after which an answer counts as endless."""
 _CONSUMPTION = "priceType eq 'Consumption'"
 
 
@@ -32,12 +29,7 @@ def answers(wanted: Wanted) -> Answers:
             names = " or ".join(f"armSkuName eq '{size}'" for size in some)
             for row in _rows(f"armRegionName eq '{region}' and {_CONSUMPTION} and ({names})"):
                 _machine(found, region, row, some, windows)
-        vcpus = {
-            size: known.vcpu
-            for size in windows
-            if (known := instance_sizes.size(size)) and not instance_sizes.is_burstable(size)
-        }
-        asking.premiums(found, region, windows, vcpus)
+        asking.premiums(found, region, windows)
         _disks(found, region)
     rule = "meterName eq 'Standard Included LB Rules and Outbound Rules'"
     for row in _rows(f"serviceName eq 'Load Balancer' and {rule} and armRegionName eq 'Global' and {_CONSUMPTION}"):
@@ -71,7 +63,7 @@ def _rows(where: str) -> Iterator[Any]:
     """Yield the rows of all pages; each page names the next. Raises Stop if a page is on another host."""
     url, host = BASE, urlsplit(BASE).hostname
     params: dict[str, str] | None = {"$filter": where, "currencyCode": "'USD'"}
-    for _ in range(MOST_PAGES):
+    for _ in range(asking.MOST_PAGES):
         page = asking.get_json(url, params)
         yield from page["Items"]
         url, params = page["NextPageLink"] or "", None  # the link has its own query
@@ -79,4 +71,4 @@ def _rows(where: str) -> Iterator[Any]:
             return
         if urlsplit(url).hostname != host:
             raise Stop(Exit.FAILED, f"{host} names a next page on another host: {urlsplit(url).hostname}")
-    raise Stop(Exit.FAILED, f"{host} gives more than {MOST_PAGES} pages")
+    raise Stop(Exit.FAILED, f"{host} gives more than {asking.MOST_PAGES} pages")

@@ -21,7 +21,6 @@ SERVICES = ("pd-balanced",)
 KEY = "GOOGLE_CLOUD_API_KEY"
 COMPUTE = "services/6F81-5844-456A"
 """Compute Engine in the catalog."""
-MOST_PAGES = 200
 SERIES = {"n2": "N2 Instance", "n2d": "N2D AMD Instance", "e2": "E2 Instance", "c3": "C3 Instance", "n4": "N4 Instance"}
 """How the catalog names the series whose types are priced."""
 SHARED = {"e2-small": 0.5, "e2-medium": 1.0}
@@ -84,7 +83,7 @@ def _machine(parts: Answers, region: str, size: str) -> float | None:
 def _skus() -> Iterator[Any]:
     """Yield the SKUs of Compute Engine, page by page."""
     token = ""
-    for _ in range(MOST_PAGES):
+    for _ in range(asking.MOST_PAGES):
         page = asking.get_json(
             f"{BASE}/v1/{COMPUTE}/skus",
             {"pageSize": "5000", "currencyCode": "USD", **({"pageToken": token} if token else {})},
@@ -94,4 +93,4 @@ def _skus() -> Iterator[Any]:
         token = page.get("nextPageToken") or ""
         if not token:
             return
-    raise Stop(Exit.FAILED, f"{BASE} gives more than {MOST_PAGES} pages")
+    raise Stop(Exit.FAILED, f"{BASE} gives more than {asking.MOST_PAGES} pages")
