@@ -42,9 +42,9 @@ def with_file(document: Mapping[str, Any], project: Path = PROJECT) -> tuple[dic
         [wrong] if wrong else [problem for index, entry in enumerate(entries) for problem in _wrong(index, entry)]
     )
     usable = [entry for index, entry in enumerate(entries) if not list(_wrong(index, entry))]
-    files = [entry for entry in usable if not _is_image(entry)]
+    files = [entry for entry in usable if not is_image(entry)]
     artifacts = {**cast(Mapping[str, Any], options), "entries": [*files, *cast(list[Any], own)]}
-    images = {entry["image"]: entry["digest"] for entry in usable if _is_image(entry)}
+    images = {entry["image"]: entry["digest"] for entry in usable if is_image(entry)}
     others = artifacts.get("images", {})
     if images and isinstance(others, Mapping):
         artifacts["images"] = {**images, **cast(Mapping[str, Any], others)}
@@ -52,7 +52,8 @@ def with_file(document: Mapping[str, Any], project: Path = PROJECT) -> tuple[dic
     return whole, problems
 
 
-def _is_image(entry: Any) -> bool:
+def is_image(entry: Any) -> bool:
+    """Return whether an entry is an image with its digest, and not a download."""
     return isinstance(entry, Mapping) and "image" in entry
 
 
@@ -74,7 +75,7 @@ def _read(name: str, project: Path) -> tuple[list[Any], Problem | None]:
 
 
 def _wrong(index: int, entry: Any) -> Iterator[Problem]:
-    if _is_image(entry):
+    if is_image(entry):
         yield from _wrong_image(index, entry)
         return
     try:

@@ -8,7 +8,7 @@ from components.plan import plan_cluster
 from components.plan.images import started_images
 from components.spec.models import ClusterSpec
 from components.spec.report import SpecError
-from components.stack_files.artifact_file import DEFAULT
+from components.stack_files.artifact_file import DEFAULT, is_image
 from components.stack_files.stack import CLUSTER, Stack
 from operations.console.exits import Exit, Stop
 from operations.downloads import entry_file, registry
@@ -31,7 +31,7 @@ def pin(name: str, file: str | None) -> None:
         {"image": image, "digest": each.digest, "source": each.url} for image, each in found.items()
     ]
     entry_file.write(path, there, added)
-    before = {each["image"]: each["digest"] for each in there if "image" in each}
+    before = {each["image"]: each["digest"] for each in there if is_image(each)}
     for each in added:
         old = before.get(each["image"], each["digest"])
         was = f", was {old}" if old != each["digest"] else ""

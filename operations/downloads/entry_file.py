@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from components.catalogue.artifacts import Catalogue, catalogue
 from components.spec.options import ArtifactEntry, Artifacts, ImageEntry
+from components.stack_files.artifact_file import is_image
 from operations.console.exits import Exit, Stop
 from operations.stacks.edit import write_whole
 
@@ -70,16 +71,16 @@ def write(path: Path, entries: list[Entry], added: list[Entry]) -> None:
 
 def _model(each: Any) -> type[ArtifactEntry] | type[ImageEntry]:
     """Return the form of an entry: an image with its digest, or a download."""
-    return ImageEntry if isinstance(each, dict) and "image" in each else ArtifactEntry
+    return ImageEntry if is_image(each) else ArtifactEntry
 
 
 def _identity(each: Entry) -> tuple[str, ...]:
-    return (each["image"],) if "image" in each else (each["name"], each["version"], each["os"])
+    return (each["image"],) if is_image(each) else (each["name"], each["version"], each["os"])
 
 
 def _place(each: Entry) -> tuple[Any, ...]:
     """Return the sort key: name, version (older first, non-numeric parts after numbers), system; images come last."""
-    if "image" in each:
+    if is_image(each):
         return 1, each["image"]
     parts = re.findall(r"\d+|[^\d.]+", each["version"])
     return 0, each["name"], [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts], each["os"]

@@ -25,7 +25,7 @@ WAITS = (1, 3, 9)
 TEXT_SECONDS = 120
 """Longest time for a small file with its retries, in seconds; a server that sends byte after byte never stalls."""
 LARGEST_TEXT = 4 << 20
-"""Largest size of a checksum file, in bytes."""
+"""Largest size of a small file (checksums, a registry's manifest or token), in bytes."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 """Hosts that nobody can impersonate."""
 
