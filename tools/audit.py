@@ -90,20 +90,10 @@ def _python(scratch: Path) -> Iterator[Verdict]:
     _announce("make audit: installing pip-audit from tools/audit.lock")
     run([*pip, "--require-hashes", "--target", programs, "-r", TOOLS / "audit.lock"], ROOT, scratch / "log", _announce)
     options = ["--vulnerability-service", "osv", "--osv-url", OSV, "--strict", "--require-hashes", "--disable-pip"]
+    options += ["--format", "json", "--progress-spinner", "off"]
+    environment = {**os.environ, "PYTHONPATH": str(programs)}
     for lock in LOCKS:
-        argv = [
-            sys.executable,
-            "-m",
-            "pip_audit",
-            *options,
-            "--format",
-            "json",
-            "--progress-spinner",
-            "off",
-            "-r",
-            lock,
-        ]
-        done = _ask(argv, {**os.environ, "PYTHONPATH": str(programs)})
+        done = _ask([sys.executable, "-m", "pip_audit", *options, "-r", lock], environment)
         yield of_pip_audit(lock, done.returncode, done.stdout, done.stderr)
 
 
