@@ -3,8 +3,9 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import pytest
 
@@ -13,10 +14,17 @@ from lab.hns import dlls
 from lab.hns.service import BUILDS
 from lab.programs import joining_programs
 from tests.lab.conftest import WINPWSH, Find
+from tests.lab.hns.cluster import Cluster, cluster
 from tests.lab.hns.machine import Machine, machine
 from tests.lab.rendered import Rendered, Variant, of_variant
 
 Missing = Callable[[str, str], NoReturn]
+
+
+class StartCluster(Protocol):
+    """Starts a control plane and one Windows machine with a plan; ends both when the context is left."""
+
+    def __call__(self, plan: Rendered, build: str = ...) -> AbstractContextManager[Cluster]: ...
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +66,18 @@ def bare(api: str, plugins: Mapping[str, Path], tmp_path_factory: pytest.TempPat
     with machine(api, tmp_path_factory.mktemp("machine"), BUILDS["windows-2022"]) as made:
         made.install(plugins)
         yield made
+
+
+@pytest.fixture(scope="session")
+def start(
+    kubernetes: str, api: str, served: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> StartCluster:
+    """Return a function that starts a cluster with one Windows machine, of the build that it is given, with a plan."""
+
+    def started(plan: Rendered, build: str = "windows-2022") -> AbstractContextManager[Cluster]:
+        return cluster(served, api, tmp_path_factory.mktemp("cluster"), BUILDS[build], plan, kubernetes)
+
+    return started
 
 
 WITHOUT_DSR: Mapping[str, Any] = {"kube_proxy": {"dsr": False}}

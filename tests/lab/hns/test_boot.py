@@ -7,9 +7,10 @@ import pytest
 
 from lab.hns.errors import Code
 from lab.hns.networks import management_address
-from lab.hns.service import BUILDS, Object, policies
+from lab.hns.service import Object, policies
 from tests.lab.conftest import Find
-from tests.lab.hns.cluster import NAME, Cluster, cluster
+from tests.lab.hns.cluster import NAME, Cluster
+from tests.lab.hns.conftest import StartCluster
 from tests.lab.hns.machine import plugin
 from tests.lab.rendered import Rendered
 
@@ -18,17 +19,13 @@ pytestmark = pytest.mark.lab
 
 @pytest.fixture(scope="module")
 def older(
-    kubernetes: str,
-    api: str,
-    served: Mapping[str, Path],
+    start: StartCluster,
     plugins: Mapping[str, Path],
     program: Find,
     plans: Mapping[str, Rendered],
-    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Cluster]:
     """Return a cluster whose machine is Windows Server 2019, after flanneld's first start."""
-    folder = tmp_path_factory.mktemp("boot")
-    with cluster(served, api, folder, BUILDS["windows-2019"], plans["defaults"], kubernetes) as made:
+    with start(plans["defaults"], "windows-2019") as made:
         made.join_overlay(plugins, program("flanneld", "windows"))
         yield made
 

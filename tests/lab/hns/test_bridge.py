@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.hns.service import BUILDS, Object
+from lab.hns.service import Object
 from lab.hns.walk import Fabric, LinuxNode, Outcome, Packet, WindowsNode
 from tests.lab.conftest import Find
-from tests.lab.hns.cluster import NAME, OTHER, OWN_SERVICE, SERVICE, Cluster, cluster, delivered, walk
+from tests.lab.hns.cluster import NAME, OTHER, OWN_SERVICE, SERVICE, Cluster, delivered, walk
+from tests.lab.hns.conftest import StartCluster
 from tests.lab.hns.machine import API, NODE, plugin
 from tests.lab.rendered import VALUES, Rendered
 
@@ -25,16 +26,13 @@ CLIENT, WEB, REMOTE = "10.244.4.3", "10.244.4.4", "10.244.5.7"
 
 @pytest.fixture(scope="module")
 def bridged(
-    kubernetes: str,
-    api: str,
-    served: Mapping[str, Path],
+    start: StartCluster,
     plugins: Mapping[str, Path],
     plans: Mapping[str, Rendered],
-    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Cluster]:
     """Return a cluster of a Linux node and a Windows machine with the network of kind hns-network."""
-    folder, plan = tmp_path_factory.mktemp("bridge"), plans["l2bridge"]
-    with cluster(served, api, folder, BUILDS["windows-2022"], plan, kubernetes) as made:
+    plan = plans["l2bridge"]
+    with start(plan) as made:
         made.node(NAME, NODE, RANGE, {})
         made.node("linux-0", OTHER, OTHER_RANGE, {})
         made.machine.install(plugins)

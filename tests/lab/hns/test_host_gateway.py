@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lab.hns.service import BUILDS
 from tests.lab.conftest import Find
-from tests.lab.hns.cluster import NAME, Cluster, cluster
+from tests.lab.hns.cluster import NAME, Cluster
+from tests.lab.hns.conftest import StartCluster
 from tests.lab.hns.machine import ADAPTER, NODE, Machine, output
 from tests.lab.rendered import VALUES, Rendered
 
@@ -20,15 +19,11 @@ RANGE = VALUES["machine.pod_cidr"]
 
 @pytest.fixture
 def gateway(
-    kubernetes: str,
-    api: str,
-    served: Mapping[str, Path],
+    start: StartCluster,
     plans: Mapping[str, Rendered],
-    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Cluster]:
     """Return a cluster whose machine has the planned pod range, and no network yet."""
-    folder, plan = tmp_path_factory.mktemp("gateway"), plans["l2bridge"]
-    with cluster(served, api, folder, BUILDS["windows-2022"], plan, kubernetes) as made:
+    with start(plans["l2bridge"]) as made:
         made.node(NAME, NODE, RANGE, {})
         # the endpoint's adapter, which flanneld looks for by its address
         address = f"{RANGE.removesuffix('0/24')}2/24"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lab.hns.networks import management_address, vsid
-from lab.hns.service import BUILDS, NON_PERSISTENT, Object, policies
+from lab.hns.service import NON_PERSISTENT, Object, policies
 from lab.hns.walk import Fabric, LinuxNode, Outcome, Packet, WindowsNode
 from tests.lab.conftest import Find
 from tests.lab.hns.cluster import (
@@ -25,10 +25,10 @@ from tests.lab.hns.cluster import (
     SERVICE,
     WEB,
     Cluster,
-    cluster,
     delivered,
     walk,
 )
+from tests.lab.hns.conftest import StartCluster
 from tests.lab.hns.machine import API, NODE, plugin
 from tests.lab.rendered import VALUES, Rendered
 
@@ -39,17 +39,13 @@ VIP = VALUES["node.source_vip"]
 
 @pytest.fixture(scope="module")
 def overlay(
-    kubernetes: str,
-    api: str,
-    served: Mapping[str, Path],
+    start: StartCluster,
     plugins: Mapping[str, Path],
     program: Find,
     plans: Mapping[str, Rendered],
-    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Cluster]:
     """Return a cluster of a Linux node and a Windows machine on which flanneld has made its network."""
-    folder, plan = tmp_path_factory.mktemp("overlay"), plans["defaults"]
-    with cluster(served, api, folder, BUILDS["windows-2022"], plan, kubernetes) as made:
+    with start(plans["defaults"]) as made:
         made.join_overlay(plugins, program("flanneld", "windows"))
         yield made
 

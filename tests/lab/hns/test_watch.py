@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import pytest
 
 from lab import build
-from lab.hns.service import BUILDS, policies
+from lab.hns.service import policies
 from lab.hns.walk import Fabric, LinuxNode, WindowsNode
 from lab.programs import STAND_IN
 from sandbox.boot.windows.registry import SERVICE
@@ -21,6 +21,7 @@ from tests.awaited import until
 from tests.lab.conftest import Find
 from tests.lab.hns import cluster as clusters
 from tests.lab.hns.cluster import CLIENT, OVERLAY, REMOTE, WEB
+from tests.lab.hns.conftest import StartCluster
 from tests.lab.hns.machine import API, NODE, Machine, plugin
 from tests.lab.rendered import Rendered, filled
 
@@ -74,19 +75,17 @@ def _commands(machine: Machine, *commands: str) -> None:
 @pytest.fixture(scope="module")
 def node(
     kubernetes: str,
-    api: str,
-    served: Mapping[str, Path],
+    start: StartCluster,
     plugins: Mapping[str, Path],
     program: Find,
     plans: Mapping[str, Rendered],
     missing: Callable[[str, str], NoReturn],
-    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[clusters.Cluster]:
     """Return a node whose services the plan's steps made and started, with two pods and two Services."""
     if not build.is_built(STAND_IN):
         missing("lab", f"the stand-ins are not built; run: python -m lab join {kubernetes}")
-    folder, plan = tmp_path_factory.mktemp("watch"), plans["defaults"]
-    with clusters.cluster(served, api, folder, BUILDS["windows-2022"], plan, kubernetes) as made:
+    plan = plans["defaults"]
+    with start(plan) as made:
         made.node(clusters.NAME, NODE, clusters.RANGE, {})
         made.node("linux-0", clusters.OTHER, clusters.OTHER_RANGE, clusters.PEER)
         machine = made.machine

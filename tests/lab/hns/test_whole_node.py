@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.hns.service import BUILDS, Object
+from lab.hns.service import Object
 from lab.hns.walk import Fabric, LinuxNode, Packet, WindowsNode
 from tests.lab.conftest import Find
-from tests.lab.hns.cluster import NAME, OTHER, OTHER_RANGE, PEER, RANGE, SERVICE, cluster, delivered, walk
+from tests.lab.hns.cluster import NAME, OTHER, OTHER_RANGE, PEER, RANGE, SERVICE, delivered, walk
+from tests.lab.hns.conftest import StartCluster
 from tests.lab.hns.machine import API, NODE
 from tests.lab.hns.whole_node import PODS, WholeNode
 from tests.lab.rendered import Rendered
@@ -26,17 +27,14 @@ ROUTER = "c6:71:81:86:b2:77"
 @pytest.fixture(scope="module", params=["defaults", "l2bridge"])
 def node(
     request: pytest.FixtureRequest,
-    kubernetes: str,
-    api: str,
-    served: Mapping[str, Path],
+    start: StartCluster,
     plugins: Mapping[str, Path],
     program: Find,
     plans: Mapping[str, Rendered],
-    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[WholeNode]:
     """Return a node on which kubelet and network run, in the order of its plan."""
-    plan, folder = plans[request.param], tmp_path_factory.mktemp("whole")
-    with cluster(served, api, folder, BUILDS["windows-2022"], plan, kubernetes) as made:
+    plan = plans[request.param]
+    with start(plan) as made:
         whole = WholeNode(made, {name: program(name, "windows") for name in PROGRAMS})
         made.machine.install(plugins)
         # the first node of a cluster, which has the first pod range
