@@ -100,7 +100,7 @@ class CloudFacts:
     """Whether the stores answer only listed addresses, so that `api.allow` must hold the program's address."""
 
     mtu: int
-    """Bytes of the largest packet that the cloud's network takes whole from every machine, Windows too."""
+    """Maximum bytes of a packet that the cloud's network carries unfragmented between any two machines."""
     time_server: str | None
     """NTP server in the cloud's network; None: the images use the host's clock."""
     metadata_routes: tuple[str, ...] = (METADATA_ADDRESS,)

@@ -134,7 +134,7 @@ class PodSecurityArgs(TypedDict):
     audit: NotRequired[PodSecurityLevel]
     """Level that marks pods beyond it in the audit log."""
     exempt_namespaces: NotRequired[list[str]]
-    """Namespaces to which no level applies. kube-system always is one."""
+    """Namespaces to which no level applies, in addition to kube-system."""
 
 
 class AdmissionArgs(TypedDict):
@@ -143,7 +143,7 @@ class AdmissionArgs(TypedDict):
     windows_workloads: NotRequired[WorkloadRules]
     """What happens to workloads that Windows nodes cannot run: none, warn (the creator) or enforce (refuse errors)."""
     exempt_namespaces: NotRequired[list[str]]
-    """Namespaces whose workloads are not judged. kube-system always is one."""
+    """Namespaces whose workloads are not judged, in addition to kube-system."""
 
 
 class AddonsArgs(TypedDict):

@@ -47,7 +47,7 @@ async def look(lookups: Lookups, cluster: str) -> list[str]:
     if not vpc:
         return []
     await _names(lookups, vpc, zone_name(cluster))
-    lookups.keep_apart([each["cidrBlock"] for each in listed(vpc, "cidrBlockAssociations")] or [vpc["cidrBlock"]])
+    lookups.refuse_overlaps([each["cidrBlock"] for each in listed(vpc, "cidrBlockAssociations")] or [vpc["cidrBlock"]])
     paths = [(f"subnets.{index}", subnet.id) for index, subnet in enumerate(existing.subnets)]
     paths += [(f"public_subnets.{index}", id_) for index, id_ in enumerate(existing.public_subnets)]
     found = await asyncio.gather(*(_subnet(lookups, *each) for each in paths))
@@ -68,7 +68,7 @@ async def look(lookups: Lookups, cluster: str) -> list[str]:
 
 
 def _public_zones(lookups: Lookups, zones: list[str], public: list[str]) -> None:
-    """Compare the zones of public subnets with those of control planes. Empty: of a subnet with another problem.
+    """Compare the zones of public subnets with those of control planes; skip an empty zone, whose subnet was refused.
 
     ELB API, CreateLoadBalancer: "You can specify only one subnet per Availability Zone". Network Load Balancers,
     "Target groups": targets in a zone that is not enabled for the load balancer receive no traffic.

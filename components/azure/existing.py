@@ -15,10 +15,12 @@ from components.wiring.existing_network import Lookups, listed, looked_up
 from components.wiring.fixed_layout import fixed_layout
 
 _SUBSCRIPTION, _GROUP, _NAME, _SUBNET = 2, 4, 8, 10
-"""Places in an id's parts: /subscriptions/ID/resourceGroups/GROUP/providers/.../virtualNetworks/NAME/subnets/NAME."""
+"""Indexes in an id split at "/": /subscriptions/ID/resourceGroups/GROUP/providers/.../virtualNetworks/NAME/subnets/NAME
+"""
 
 _GLOBAL = {"Microsoft.Storage.Global": "Microsoft.Storage"}
-"""Endpoints that serve a service in all regions, also the subnet's ("Azure virtual network service endpoints")."""
+"""Service endpoint of all regions -> the one of the subnet's region, which it includes ("Azure virtual network service
+endpoints")."""
 
 
 class ExistingVnet(UsableNetwork):
@@ -63,7 +65,7 @@ async def look(lookups: Lookups, subscription: str, location: str, zones: list[s
     if not network:
         return zones
     space: dict[str, list[str]] = network.get("addressSpace") or {}
-    lookups.keep_apart(space.get("addressPrefixes") or [])
+    lookups.refuse_overlaps(space.get("addressPrefixes") or [])
     if location and _plain(location) != _plain(network["location"]):
         wrong = f"it is in {network['location']}, and machines in {location} need a network of their region"
         lookups.wrong("network", wrong, f"write azure-native:location: {network['location']}")

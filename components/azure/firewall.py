@@ -17,7 +17,7 @@ LONGEST_NAME = 80
 FIRST_PRIORITY, LAST_PRIORITY = 100, 4096
 PROTOCOLS = {"tcp": "Tcp", "udp": "Udp", "all": "*"}
 
-NO_ONE_ELSE = {
+DENY_THE_REST = {
     "name": "no-one-else",
     "access": "Deny",
     "direction": "Inbound",
@@ -27,7 +27,7 @@ NO_ONE_ELSE = {
     "source_address_prefix": "*",
     "destination_port_range": "*",
     "destination_address_prefix": "*",
-    "description": "what no rule lets in",
+    "description": "everything that no rule above allows",
 }
 """The last rule: Azure's default rules would allow all traffic inside the virtual network."""
 
@@ -66,7 +66,7 @@ class Firewall(pulumi.ComponentResource):
     def _rules(self, rules: Iterable[Rule]) -> list[Any]:
         """Return the rules of one group; ingress and egress are numbered separately."""
         priorities = {ingress: count(FIRST_PRIORITY) for ingress in (True, False)}
-        return [*(self._rule(rule, next(priorities[rule.ingress])) for rule in rules), NO_ONE_ELSE]
+        return [*(self._rule(rule, next(priorities[rule.ingress])) for rule in rules), DENY_THE_REST]
 
     def _rule(self, rule: Rule, priority: int) -> dict[str, Any]:
         side, other = ("source", "destination") if rule.ingress else ("destination", "source")

@@ -26,7 +26,7 @@ from components.wiring.stores import OLDER_DAYS, SECRETS, Content, Stores
 LONGEST_ACCOUNT = LONGEST_VAULT = 24
 """Maximum characters of the names, which are global."""
 KEPT_DAYS = 7
-"""Soft-delete retention of the vault: Azure's minimum. Until then its name stays taken."""
+"""Days for which Azure keeps a deleted vault, and its name taken (soft delete): Azure's minimum."""
 MANAGER = "management.azure.com"
 """Host of Azure Resource Manager."""
 
@@ -241,7 +241,7 @@ class Vault(pulumi.ComponentResource):
             for key, value in generated.stored.items()
         }
         self.secrets = {key: Output.concat(vault.id, "/secrets/", key) for key in SECRETS.values()}
-        # the same id, once the secret exists: Azure may refuse a role at a secret that does not
+        # resolve the id only once the secret exists: Azure may refuse a role assignment on a secret that is missing
         self.secrets |= {
             key: Output.all(self.secrets[key], id_).apply(lambda ids: str(ids[0])) for key, id_ in written.items()
         }

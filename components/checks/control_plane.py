@@ -10,9 +10,9 @@ VCPU_BY_NODES = ((500, 32), (250, 16), (100, 8), (10, 4))
 (kubernetes, cluster/gce/config-common.sh, get-master-size)."""
 
 SNAPSHOTS_MOST = 500
-"""Half of the snapshots that the agent's one request lists (S3 and Google Cloud Storage answer with at most 1,000
-objects, the oldest first). Each change of the control plane adds one, and an agent that misses the newest takes
-more."""
+"""Maximum of timed snapshots that are kept: half of what one list request returns (S3 and Google Cloud Storage: 1,000
+objects, the oldest first). The other half is for snapshots at changes of the control plane. If the list did not reach
+the newest snapshot, the agent would take another one at each look."""
 
 
 def _count(subject: Subject) -> Iterator[Finding]:

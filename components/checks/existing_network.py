@@ -198,7 +198,7 @@ CHECKS = (
         "existing-subnet-too-small",
         f"{_READS} network.zones",
         _of(_too_small),
-        "a zone would have {value}: too small, since {used} addresses are reserved for the cloud, load balancers and"
+        "a zone would have {value}, which is too small: {used} addresses are reserved for the cloud, load balancers and"
         " control planes",
         "choose a subnet with a /{prefix} or larger",
         "IPP-05",
@@ -207,8 +207,8 @@ CHECKS = (
         "existing-network-routed",
         f"{_READS} network.mode",
         _of(_routed),
-        "mode l2bridge needs a route for each machine in the route tables of your subnets, which {cloud} keeps with"
-        " your network, and Mullion changes nothing of it",
+        "mode l2bridge needs a route for each machine in the route tables of your subnets; on {cloud} these belong to"
+        " your network, which Mullion never changes",
         "write mode: overlay, or remove network.existing",
         "NET-05",
     ),
@@ -230,14 +230,14 @@ CHECKS = (
         "existing-public-subnets-unused",
         f"{_READS} api.access",
         _of(_public_subnets_unused),
-        "nothing uses public subnets: only the load balancer of a public API on AWS is in them",
+        "public_subnets has no effect here: only the load balancer of a public API on AWS uses public subnets",
         "remove public_subnets",
     ),
     error(
         "existing-private-zone-unused",
         _READS,
         _of(_zone_elsewhere),
-        "nothing uses a private zone of yours on this cloud: Mullion creates one for the network",
+        "private_zone has no effect on this cloud: Mullion creates a private zone for the network",
         "remove private_zone",
     ),
     warning(

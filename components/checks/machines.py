@@ -238,7 +238,7 @@ CHECKS = (
         "image-newest",
         "images cloud protect control_plane.os pools.*.os",
         _newest_image,
-        "no image is pinned for {value}, so on Azure each replaced machine gets the newest, tried by nobody before",
+        "no image is pinned for {value}, so on Azure each replaced machine gets the newest image, untested",
         "pin a version in images, and try a newer one in a stack of its own first",
     ),
     error(

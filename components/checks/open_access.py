@@ -51,7 +51,7 @@ API_SERVER: dict[str, tuple[Judge, str]] = {
     ),
     "enable-admission-plugins": (
         lambda value: "NodeRestriction" not in _listed(value),
-        "a kubelet could change other nodes and their pods; list NodeRestriction too, because kubeadm's is replaced",
+        "a kubelet could change other nodes and their pods; add NodeRestriction: your list replaces kubeadm's",
     ),
     "token-auth-file": (_any, "tokens in a file never expire; use certificates"),
     "anonymous-auth": (
@@ -186,15 +186,15 @@ CHECKS = (
         "etcd-external",
         "kubeadm.config",
         _external_etcd,
-        "an etcd elsewhere would hold all objects; Mullion's control planes run and save their own",
+        "an external etcd would hold all objects; Mullion's control planes run etcd themselves and take its snapshots",
         "remove external",
     ),
     warning(
         FOREIGN_IMAGES,
         "kubeadm.config <machines>.containerd.mirrors",
         _images,
-        "every image comes from {value} by its tag, also those of the control plane: whoever writes there has the"
-        " cluster; `up` stops unless this is acknowledged",
+        "every image comes from {value} by its tag, also those of the control plane: whoever can push there controls"
+        " the cluster; `up` stops unless this is acknowledged",
         "remove it, or acknowledge it with the name of the team that runs the registry",
     ),
     warning(

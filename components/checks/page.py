@@ -21,8 +21,9 @@ mullion:cluster:
     kubernetes-end-of-life: we move next month
 ```
 
-`up` also asks the account, before a cluster's first resource, and refuses limits that do not suffice and services that
-are not enabled. The id `account-limits` makes these warnings, for example if a request for more is under way.
+Before it creates a cluster's first resource, `up` also reads the account's limits and enabled services, and stops if
+they do not suffice. Acknowledge `account-limits` to turn these errors into warnings, for example while a request for
+higher limits is pending.
 """
 
 COLUMNS = ("id", "severity", "what is wrong", "what to do", "requirements")

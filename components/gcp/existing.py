@@ -59,7 +59,7 @@ async def _subnetwork(lookups: Lookups, index: int) -> None:
         return
     lookups.compare_range(index, str(found.get("ipCidrRange") or ""))
     ranges = [subnet.range, *(each["ipCidrRange"] for each in listed(found, "secondaryIpRanges"))]
-    lookups.keep_apart(map(str, ranges))
+    lookups.refuse_overlaps(map(str, ranges))
 
 
 async def _nat(lookups: Lookups, project: str) -> None:

@@ -1,7 +1,7 @@
 """Firewall rules from the rule table: machines matched by network tag, pods and people by address range.
 
-In an existing network machines as sources are matched by address range too: whoever creates machines in any project of
-a Shared VPC sets their tags, but takes addresses only of subnetworks that this project may use.
+In an existing network, source machines are matched by address range too. Whoever creates machines in any project of a
+Shared VPC chooses their tags, but gets addresses only from subnetworks that their own project may use.
 
 Not by service account: a rule takes at most 10 of them (VPC, "Quotas and limits"), and each pool has its own. A rule
 without the account of a removed pool would cut that pool's machines off before they are drained.

@@ -24,7 +24,7 @@ RUNS_ALSO = {"windows-2025": "windows-2022"}
 def _foreign(release: releases.WindowsRelease) -> Condition:
     """Return a condition about a container: its image is of a build that cannot run on a release.
 
-    A tag that also names a release which runs there is of that release: 1903-ltsc2022 is version 1903 of a program.
+    If the tag also names a release that runs there, that name counts: 1903-ltsc2022 is version 1903 of a program.
     """
     runs = {release.os, RUNS_ALSO.get(release.os, release.os)}
     tags = [of_release(os) for os in releases.WINDOWS if os not in runs]

@@ -143,7 +143,7 @@ RULES = (
         "SEC-06",
         Level.ERROR,
         "the annotation for Hyper-V isolation has no effect since Kubernetes 1.21",
-        "It needed Docker and the feature gate HyperVContainer, which both went.",
+        "It needed dockershim and the feature gate HyperVContainer; Kubernetes removed both.",
         "remove it",
         HYPERV_PAGE,
         "[{kind: Pod}]",
@@ -151,7 +151,7 @@ RULES = (
         scope=Scope.OBJECTS,
         find=_legacy_hyperv,
         kinds=tuple(POD_PLACES),
-        judge="the API server keeps annotations that it does not know, and old pods would stop updating",
+        judge="the API server accepts unknown annotations, and a refusal would block updates of existing pods",
     ),
     Rule(
         "hyperv-handler",

@@ -47,7 +47,7 @@ def _template(name: str) -> str:
 
 def _filled(text: str, place: str, value: str) -> str:
     if text.count(place) != 1:
-        raise ValueError(f"the script has {text.count(place)} places {place}, not one")
+        raise ValueError(f"the script contains {place} {text.count(place)} times, not once")
     return text.replace(place, value)
 
 

@@ -26,7 +26,8 @@ Manifest = dict[str, Any]
 FOLDER = "/etc/mullion/addons"
 
 _MOST = 3
-"""Most control-plane machines (spec.control_plane.count). All names are listed, so that one of them may come later."""
+"""Most control-plane machines (spec.control_plane.count). The policy lists all their names, so that machines can be
+added later."""
 
 _MANIFESTS = Path(__file__).parents[2] / "cloud-init" / "addons"
 

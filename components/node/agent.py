@@ -31,7 +31,7 @@ _ETCD = [
 _STATIC_PODS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
 KEPT_SNAPSHOTS = 24
-"""The newest snapshots, which are never deleted for their age: after a pause of weeks they are all there is."""
+"""Number of newest snapshots that are kept whatever their age: after weeks powered off there are no younger ones."""
 
 RENEWAL_DAYS = 90
 """Days before expiry at which certificates are renewed. kubeadm's are valid for a year, so a quarter of it remains to

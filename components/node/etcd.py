@@ -15,8 +15,8 @@ DATA = "/var/lib/etcd"
 """Folder of etcd's data, kubeadm's default. Snapshots, restores and repeated tries of kubeadm use it too."""
 
 LEAST = "3.5.26"
-"""Oldest etcd whose members may become 3.6, which kubeadm brings from 1.34 on. Older ones can keep removed members in
-the file that 3.6 reads (https://etcd.io/blog/2025/zombie_members_upgrade).
+"""Oldest version of etcd that can be upgraded to 3.6, which kubeadm installs from 1.34 on. Older versions can keep
+removed members in the file that 3.6 reads (https://etcd.io/blog/2025/zombie_members_upgrade).
 """
 
 

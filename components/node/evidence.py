@@ -31,7 +31,7 @@ def phase(system: str) -> Phase:
         task="collect-logs",
         command=_COMMANDS[system],
         schedule={"every_minutes": EVERY_MINUTES},
-        description="Gives this machine's logs to who asks for them: mullion logs",
+        description="Uploads this machine's logs when mullion logs requests them",
         on_change=OnChange.NEW_NODES,
     )
     return Phase("evidence", Scope.NODE, (task,))

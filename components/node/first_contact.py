@@ -93,7 +93,9 @@ def _reason(step: Step, unpinned: list[str]) -> str:
 
 
 def _network(name: str, spec: ClusterSpec, pool: str, mode: NetworkMode) -> dict[str, Any]:
-    """Return what is made of a mode: step or request, its names, and an endpoint's policies in the form of HNS v1."""
+    """Return how to test a network mode: the step or HNS request that creates the network, its name, range and
+    endpoints, and an endpoint's policies in the form of HNS v1.
+    """
     changed = spec.model_copy(update={"network": spec.network.model_copy(update={"mode": mode})})
     subject, subnet, network = role(name, changed, pool), RANGES[mode], cni.name(changed.network)
     plugin = cni.windows(replace(subject, runtime=Runtime.DOCKER))["plugins"][0]

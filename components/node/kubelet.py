@@ -81,7 +81,7 @@ def system_reserved(role: Role) -> dict[str, str]:
 
 
 def kube_reserved(role: Role) -> dict[str, str]:
-    """Return kubeReserved: what the spec has over the default."""
+    """Return kubeReserved: the default, overridden by the spec."""
     in_pool = not role.os.is_windows and not role.is_control_plane
     default = node_reserves.kube_reserved(instance_sizes.size(role.size), role.max_pods, linux_pool=in_pool)
     return {**default, **_quantities(role.kubelet.kube_reserved)}

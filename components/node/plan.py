@@ -127,7 +127,9 @@ def references(document: Any) -> list[str]:
 
 def _doubles(steps: tuple[Step, ...]) -> Iterator[str]:
     names = [each.name for each in steps]
-    yield from (f"step {name!r} stands twice" for name in sorted({each for each in names if names.count(each) > 1}))
+    yield from (
+        f"the name of step {name!r} is not unique" for name in sorted({each for each in names if names.count(each) > 1})
+    )
 
 
 def _misplaced(step: Step, phase: Phase, system: str) -> Iterator[str]:

@@ -107,7 +107,7 @@ def _registry(role: Role) -> Iterator[Step]:
 
 
 _POLL_SECONDS = 900
-"""Seconds between two questions to the time server, as EC2's images have it (AWS, "Set the time for your Windows
+"""Seconds between two requests to the time server, as EC2's images have it (AWS, "Set the time for your Windows
 instance"). Windows' own default outside a domain is a week (Microsoft, "Windows Time service tools and settings"),
 and clients' certificates live for a day."""
 

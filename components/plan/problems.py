@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from components.plan.model import ClusterPlan
 from components.spec.models import ClusterSpec
 from components.spec.report import Problem, Severity
-from components.topology.addressing import NetworkPlan, capacity, meetings
+from components.topology.addressing import NetworkPlan, capacity, overlaps
 
 SPARE_BYTES = 1024
 """Bytes of user-data kept free below the cloud's limit, so that a longer fact does not stop a later roll."""
@@ -27,13 +27,13 @@ def address_problems(network: NetworkPlan, spec: ClusterSpec) -> Iterator[Proble
             f"{larger}{most}, or fewer machines",
         )
         return
-    for meeting in meetings(network, spec.pools):
-        free = f"slot: {meeting.free}" if meeting.free is not None else larger
+    for overlap in overlaps(network, spec.pools):
+        free = f"slot: {overlap.free}" if overlap.free is not None else larger
         yield _error(
             "pool-addresses-meet",
-            f"pools.{meeting.second}.slot",
-            f"pools {meeting.first} and {meeting.second} would use the same node addresses",
-            f"{free} for pool {meeting.second}; if its machines exist, they are replaced at new addresses",
+            f"pools.{overlap.second}.slot",
+            f"pools {overlap.first} and {overlap.second} would use the same node addresses",
+            f"{free} for pool {overlap.second}; if its machines exist, they are replaced at new addresses",
         )
 
 

@@ -158,7 +158,7 @@ def os_end_of_life(os: str) -> str | None:
 
 
 def extended_support(os: str) -> str:
-    """Return who goes on with an operating system after its end of life, and until when, in words; "" if nobody."""
+    """Return who supports an operating system after its end of life, and until when, in words; "" if nobody."""
     row = LINUX.get(os)
     return row.extended_support if row else ""
 

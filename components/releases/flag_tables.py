@@ -85,7 +85,7 @@ all -1.25: add-dir-header alsologtostderr log-backtrace-at log-dir log-file log-
   skip-headers skip-log-headers stderrthreshold
 """
 )
-"""Of both; --log-dir and its like left with 1.26."""
+"""Logging flags of kubelet and kube-proxy; 1.26 removed --log-dir and similar ones."""
 
 CONTROL_PLANE = spans(
     """
@@ -182,5 +182,6 @@ CONTROL_PLANE = spans(
 1.37-: concurrent-disruption-syncs
 """
 )
-"""Of kube-apiserver, kube-controller-manager and kube-scheduler together: what none of them has, none takes. Flags of
-cloud-controller-manager alone (k8s.io/cloud-provider's node controller and webhooks) are not among them."""
+"""Flags of kube-apiserver, kube-controller-manager and kube-scheduler together: a flag that is missing here exists in
+none of them. Flags of cloud-controller-manager alone (k8s.io/cloud-provider's node controller and webhooks) are left
+out."""

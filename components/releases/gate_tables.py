@@ -264,19 +264,20 @@ on 1.37-: DRAExtendedResource DRAPrioritizedList DRAResourceClaimDeviceStatus Di
   WatchCacheInitializationPostStartHook
 """
 )
-"""Gates that take no other value from a minor on, by the value they have there."""
+"""Locked gates by their only value (on, off) and the minors in which they are locked."""
 
 KUBE_PROXY_LACKS = spans(
     """
 -1.26: ContextualLogging LoggingAlphaOptions LoggingBetaOptions
 """
 )
-"""Of KNOWN: kube-proxy took over logging's own gates later than the kubelet (cmd/kube-proxy/app/server.go)."""
+"""Gates in KNOWN that kube-proxy lacks: it adopted the logging gates later than the kubelet
+(cmd/kube-proxy/app/server.go)."""
 
 LATER: dict[str, dict[str, str]] = {
-    # CVE-2024-7598 was mended in minors that were out already (kubernetes #130508 to #130510)
+    # the fix of CVE-2024-7598 was backported to released minors (kubernetes #130508 to #130510)
     "1.30": {"OrderedNamespaceDeletion": "1.30.11"},
     "1.31": {"OrderedNamespaceDeletion": "1.31.7"},
     "1.32": {"OrderedNamespaceDeletion": "1.32.3"},
 }
-"""Of KNOWN: gates that came with a patch, by minor, and the first that has them."""
+"""Gates in KNOWN that a patch release added: by minor, the gate and the first patch that has it."""

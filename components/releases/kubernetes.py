@@ -32,8 +32,9 @@ class Release:
     etcd: str
     """Tag of etcd's image: kubeadm's default, unless `etcd_pinned`."""
     etcd_pinned: bool
-    """Whether kubeadm has to be told the tag. etcd 3.6 takes members that 3.5 had removed for present, unless each ran
-    3.5.26 or newer before (etcd.io, 2025, "zombie members"). kubeadm 1.33 has 3.5.24, kubernetes/k8s.io#9119 3.5.27.
+    """Whether kubeadm needs the tag in its configuration. etcd 3.6 counts members that 3.5 removed as present, unless
+    every member ran 3.5.26 or newer before (etcd.io, 2025, "zombie members"). kubeadm 1.33 defaults to 3.5.24;
+    kubernetes/k8s.io#9119 published 3.5.27.
     """
     etcd_restore: tuple[str, ...]
     """Command in that image that restores a snapshot. From etcd 3.5.10 on it raises the revisions, so that no client

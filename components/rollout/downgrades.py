@@ -1,7 +1,7 @@
 """Refusal to replace a worker by one with an older Kubernetes.
 
 The program decides the pools' version from documents in the bundle store: the signed pointer and status records of the
-control plane. Whoever writes the store may put older ones back. No stack file takes a pool to an older version.
+control plane. An attacker who can write to the store can put older ones back. No stack file can downgrade a pool.
 """
 
 import re
@@ -18,8 +18,9 @@ VERSION = re.compile(r"v(\d{1,3}\.\d{1,3}\.\d{1,3})(?:[-+].*)?")
 async def refuse_older(api: KubernetesApi, name: str, wanted: str) -> None:
     """Raise RuntimeError if a worker's Node has a newer Kubernetes than its successor gets. Raises Unreachable.
 
-    wanted: version of the successor. A Node passes that does not exist, reports no version, or claims a newer one than
-    the API server's: no kubelet is newer, so a worker that claims it wants to stay.
+    wanted: version of the successor. Three kinds of Node are not refused: one that does not exist, one that reports no
+    version, and one that reports a newer version than the API server's. No kubelet may be newer, so that report is
+    false, and a compromised worker must not keep itself from being replaced by it.
     """
     try:
         node = await api.call("GET", f"/api/v1/nodes/{name}")

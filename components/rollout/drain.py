@@ -2,7 +2,7 @@
 
 The API answers 429 to an eviction that a PodDisruptionBudget forbids, and is asked again. Pods of DaemonSets, static
 pods and completed pods stay: they are deleted with the machine. So do all pods of a node whose kubelet is away for
-minutes: nobody there ends an evicted pod, and no budget counts its pods as healthy.
+minutes: without a kubelet no evicted pod ends, and no budget counts its pods as healthy.
 """
 
 import asyncio

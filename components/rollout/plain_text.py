@@ -7,7 +7,7 @@ LONGEST = 2000
 """Characters of a record's text that stay; machines write messages of at most 1000 (cloud-init/linux/report.py)."""
 
 HUGE = 1e15
-"""No number of a record is as large; the largest are seconds."""
+"""Bound for numbers in a record; the largest real ones are times in seconds."""
 
 
 def plain(text: object, keep: str = "") -> str:
@@ -23,7 +23,7 @@ def plain(text: object, keep: str = "") -> str:
 def plain_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a machine's record with its texts plain and not longer than LONGEST.
 
-    Leave out values that hold others, and numbers from HUGE on.
+    Leave out lists, mappings, and numbers of HUGE or more.
     """
     return {
         name: plain(value[:LONGEST]) if isinstance(value, str) else value

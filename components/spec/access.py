@@ -55,7 +55,7 @@ class PodSecurity(Model):
     audit: PodSecurityLevel = PodSecurityLevel.BASELINE
     """Level that marks pods beyond it in the audit log."""
     exempt_namespaces: list[Annotated[str, Field(pattern=_NAMESPACE)]] = []
-    """Namespaces to which no level applies. kube-system always is one."""
+    """Namespaces to which no level applies, in addition to kube-system."""
 
 
 class Admission(Model):
@@ -64,7 +64,7 @@ class Admission(Model):
     windows_workloads: WorkloadRules = WorkloadRules.WARN
     """What happens to workloads that Windows nodes cannot run: none, warn (the creator) or enforce (refuse errors)."""
     exempt_namespaces: list[Annotated[str, Field(pattern=_NAMESPACE)]] = []
-    """Namespaces whose workloads are not judged. kube-system always is one."""
+    """Namespaces whose workloads are not judged, in addition to kube-system."""
 
 
 class Oidc(Model):

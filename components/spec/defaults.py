@@ -84,7 +84,7 @@ def _existing_subnets(existing: Any) -> list[Any]:
     return cast(list[Any], subnets) if isinstance(subnets, list) else []
 
 
-def around(existing: Any) -> str | None:
+def enclosing_range(existing: Any) -> str | None:
     """Return the smallest range with all subnets of an existing network; None if their ranges cannot be read."""
     try:
         ranges = [IPv4Network(str(each["range"])) for each in _existing_subnets(existing)]
@@ -103,7 +103,7 @@ def network(data: Any) -> Any:
     written = _mapping(data)
     if written is None:
         return data
-    if (nodes := around(written.get("existing"))) is not None:
+    if (nodes := enclosing_range(written.get("existing"))) is not None:
         written = _filled(written, nodes=nodes)
     mode = written.get("mode")
     written = _filled(written, **RANGES.get(str(getattr(mode, "value", mode)), RANGES["overlay"]))

@@ -33,7 +33,7 @@ EXAMPLES = frozenset({EXAMPLE_RANGE, EXAMPLE_PROJECT})
 """Ids of warnings about values of examples, which stop `mullion up` in an account."""
 
 MISSING = frozenset({"region-missing", "project-missing"})
-"""Problems of a stack file, but not of a program, whose provider may know the region and the project."""
+"""Ids of problems that only a stack file has: in a program the provider may know the region and the project."""
 
 _NAME = re.compile(r"(?!sg-|internal-|xn--|sthree-)[a-z]([a-z0-9-]{0,24}[a-z0-9])?")
 """Form of a stack's name. AWS refuses security groups called sg-..., load balancers internal-..., buckets xn--... and

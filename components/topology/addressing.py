@@ -233,7 +233,7 @@ def worker_addresses(plan: NetworkPlan, name: str, pool: Pool) -> list[IPv4Addre
 
 
 @dataclass(frozen=True)
-class Meeting:
+class Overlap:
     """Two pools whose addresses overlap, and a slot at which the second would not overlap any pool."""
 
     first: str
@@ -247,7 +247,7 @@ def capacity(plan: NetworkPlan) -> int:
     return slots.count * slots.size * plan.zones
 
 
-def meetings(plan: NetworkPlan, pools: Mapping[str, Pool]) -> Iterable[Meeting]:
+def overlaps(plan: NetworkPlan, pools: Mapping[str, Pool]) -> Iterable[Overlap]:
     """Yield the pairs of pools that would share addresses, the smaller pool second."""
     slots = Slots.of(plan.smallest)
     need = {name: -(-pool.count // plan.zones) for name, pool in pools.items()}
@@ -257,4 +257,4 @@ def meetings(plan: NetworkPlan, pools: Mapping[str, Pool]) -> Iterable[Meeting]:
         if taken[first] & taken[second]:
             others = {slot for name in pools if name != second for slot in taken[name]}
             free = (s for s in range(slots.count) if not slots.taken(s, need[second]) & others)
-            yield Meeting(first, second, next(free, None))
+            yield Overlap(first, second, next(free, None))

@@ -1,7 +1,7 @@
 """Paths that the cluster needs, judged by the planned routes and firewall rules.
 
-Machines that cannot fetch their bundle or reach the API wait for an hour before somebody looks; this module names the
-missing rule or route before anything is created.
+Without this check, a missing rule or route would show only as machines that wait in vain for their bundle or the API;
+this module names it before anything is created.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -55,7 +55,7 @@ def way_out(plan: NetworkPlan, subnet: Subnet) -> tuple[str, str | None]:
     edge = plan.by_name.get(gateway.subnet)
     onward = default_route(plan, gateway.subnet)
     if edge is None or not edge.public or onward is None or onward.target != INTERNET:
-        return gateway.name, f"{gateway.name} stands in {gateway.subnet}, which has no way to the internet"
+        return gateway.name, f"{gateway.name} is in {gateway.subnet}, which has no route to the internet"
     return gateway.name, None
 
 

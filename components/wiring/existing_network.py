@@ -70,7 +70,7 @@ class Lookups:
             reason = f"{subnet.id} has the range {found}, not {subnet.range}"
             self.wrong(f"subnets.{index}.range", reason, f"write range: {found}")
 
-    def keep_apart(self, ranges: Iterable[str]) -> None:
+    def refuse_overlaps(self, ranges: Iterable[str]) -> None:
         """Add a problem for each range of the network that overlaps pods or Services. Ranges of IPv6 overlap none."""
         for text in filter(_version_4, ranges):
             for name in ("pods", "services"):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from components.naming import zone_name
-from components.spec.defaults import around
+from components.spec.defaults import enclosing_range
 from operations.recorder import cloud_answers
 
 Answers = Mapping[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]]
@@ -19,7 +19,7 @@ def answers(stack: str, cluster: Mapping[str, Any]) -> Answers:
     )
     if not existing.get("subnets") or not readable:
         return {}
-    whole = str(network.get("nodes") or around(existing))
+    whole = str(network.get("nodes") or enclosing_range(existing))
     return {**_aws(stack, network, existing, whole), **_azure(existing, whole), **_gcp(existing)}
 
 

@@ -29,7 +29,7 @@ COMMANDS: dict[str, Kind] = {
             "expect": Field(
                 NAME,
                 "Regular expression, in the syntax that Python and .NET share, that matches the whole output without"
-                " space at both ends; default: any output except none.",
+                " space at both ends; default: any output that is not empty.",
                 required=False,
             ),
             "message": Field(NAME, "Message of a failure (405), before the program's output."),

@@ -59,8 +59,8 @@ NETWORK: dict[str, Kind] = {
                 required=False,
             ),
         },
-        compares="The only route to each address/32: interface and next hop of the default route, which is none through"
-        " the pod range. If this run saw a new HNS network: that hold_seconds are over.",
+        compares="Each address/32 has one route, with the interface and next hop of the default route (a default route"
+        " through the pod range does not count). If this run saw a new HNS network: that hold_seconds are over.",
         sets="Replaces routes that differ, in the active store, which is empty after a boot; looks every 2 seconds"
         " until hold_seconds are over.",
         undo="routes to the addresses through other interfaces",

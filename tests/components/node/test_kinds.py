@@ -56,7 +56,7 @@ def _plan(os: str, scope: Scope, *steps: Step, **others: Any) -> NodePlan:
 
 
 MISPLACED: list[tuple[str, Scope, tuple[Step, ...], str]] = [
-    ("ubuntu-22.04", Scope.NODE, (step("swap", "a"), step("reboot", "a")), "step 'a' stands twice"),
+    ("ubuntu-22.04", Scope.NODE, (step("swap", "a"), step("reboot", "a")), "the name of step 'a' is not unique"),
     ("windows-2019", Scope.NODE, (step("swap", "a"),), "step 'a': windows has no swap"),
     ("ubuntu-22.04", Scope.NODE, (step("service", "a", service="s", command=["c"], wrapper="/w"),), "service wrapper"),
     (

@@ -47,7 +47,7 @@ def test_addresses_are_unique_unless_an_overlap_is_reported(pools: dict[str, int
     specs = {name: pool(count) for name, count in pools.items()}
     workers = [a for name, each in specs.items() for a in addressing.worker_addresses(plan, name, each)]
     control = [addressing.control_plane_address(plan, index) for index in range(3)]
-    if not list(addressing.meetings(plan, specs)):
+    if not list(addressing.overlaps(plan, specs)):
         assert len({*workers, *control}) == len(workers) + len(control)
     for index, address in enumerate(addressing.worker_addresses(plan, "web", pool(9))):
         subnet = plan.machines[index % zones].cidr
@@ -75,11 +75,11 @@ def test_changing_api_access_moves_no_machine() -> None:
 def test_overlapping_pools_are_reported_with_a_free_slot() -> None:
     plan = addressing.network_plan(network(), ApiAccess.PRIVATE, Cloud.AWS)
     pools = {"a": pool(30, slot=7), "b": pool(3, slot=7), "c": pool(3, slot=100)}
-    [meeting] = addressing.meetings(plan, pools)
-    assert (meeting.first, meeting.second) == ("a", "b"), "the smaller pool is to be moved"
-    assert meeting.free is not None
-    moved = {**pools, "b": pool(3, slot=meeting.free)}
-    assert list(addressing.meetings(plan, moved)) == []
+    [overlap] = addressing.overlaps(plan, pools)
+    assert (overlap.first, overlap.second) == ("a", "b"), "the smaller pool is to be moved"
+    assert overlap.free is not None
+    moved = {**pools, "b": pool(3, slot=overlap.free)}
+    assert list(addressing.overlaps(plan, moved)) == []
 
 
 def test_addresses_of_a_pool_wrap_around_at_the_end_of_the_range() -> None:
