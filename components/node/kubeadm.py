@@ -6,7 +6,7 @@ from components import releases
 from components.node import admission, egress, etcd, images, kubelet, proxy, retries, sign_in
 from components.node.endpoint import authority, kubeconfig
 from components.node.kinds import Step, ref, step
-from components.node.layout import KUBEADM_FOLDER, LINUX, LINUX_NODE_CERTIFICATE, PKI
+from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, LINUX_NODE_CERTIFICATE, PKI
 from components.node.merge import merge
 from components.node.role import Role
 from components.spec.models import ApiAccess, NetworkMode
@@ -22,6 +22,7 @@ AUDIT_LOGS = "/var/log/kubernetes/audit"
 _DISCOVERY = f"{KUBEADM_FOLDER}/discovery.conf"
 
 _PROGRAM = LINUX.program("kubeadm")
+_KUBELET_PATCH = "kubeletconfiguration+merge.json"
 
 INIT_CONFIG = f"{KUBEADM_FOLDER}/init.yaml"
 
@@ -111,16 +112,17 @@ def init_documents(role: Role) -> list[dict[str, Any]]:
         "kind": "InitConfiguration",
         "localAPIEndpoint": _LOCAL_ENDPOINT,
         "nodeRegistration": _registration(role),
-        **_patches(role),
+        **_patches(role, patches_folder(role)),
     }
     init = merge(init, role.spec.kubeadm.config.get("InitConfiguration", {}))
     return [init, cluster_configuration(role), proxy.configuration(role)]
 
 
-def join_configuration(role: Role) -> dict[str, Any]:
+def join_configuration(role: Role, patches: str | None = None) -> dict[str, Any]:
     """Return the JoinConfiguration with the user's fields merged over it.
 
-    It contains the bootstrap token, so it is never written to disk.
+    patches: folder of kubeadm's patches; None: the plan's own.
+    The document contains the bootstrap token, so it is never written to disk.
     """
     ours: dict[str, Any] = {
         "apiVersion": role.release.kubeadm_api,
@@ -131,7 +133,7 @@ def join_configuration(role: Role) -> dict[str, Any]:
             "tlsBootstrapToken": ref("node.bootstrap_token"),
         },
         "nodeRegistration": _registration(role),
-        **_patches(role),
+        **_patches(role, patches or patches_folder(role)),
     }
     if role.is_control_plane:
         ours["controlPlane"] = {"localAPIEndpoint": _LOCAL_ENDPOINT}
@@ -153,22 +155,27 @@ def preparation(role: Role) -> tuple[Step, ...]:
 
     The configuration is a patch for kubeadm, or a whole file for minors whose kubeadm takes no patch.
     """
-    patched = role.release.kubelet_patch
-    path = f"{patches_folder(role)}/kubeletconfiguration+merge.json" if patched else kubelet.path(role)
-    access: dict[str, Any] = {} if patched else {"access": "private"}
+    folder = patches_folder(role)
     return (
-        step("directory", "kubeadm-patches", path=patches_folder(role) if patched else KUBEADM_FOLDER),
+        step("directory", "kubeadm-patches", path=folder if role.release.kubelet_patch else KUBEADM_FOLDER),
         authority(LINUX.ca),
         step("file", "discovery", path=_DISCOVERY, format="json", content=kubeconfig(LINUX.ca, {})),
-        step(
-            "file",
-            "kubelet-patch" if patched else "kubelet-config",
-            path=path,
-            format="json",
-            content=kubelet.configuration(role),
-            **access,
-        ),
+        *_kubelet_configuration(role, folder),
         *images.steps(image_patches(role)),
+    )
+
+
+def _kubelet_configuration(role: Role, folder: str) -> tuple[Step, ...]:
+    content: dict[str, Any] = {"format": "json", "content": kubelet.configuration(role)}
+    if not role.release.kubelet_patch:
+        return (step("file", "kubelet-config", path=kubelet.path(role), access="private", **content),)
+    patch = step("file", "kubelet-patch", path=f"{folder}/{_KUBELET_PATCH}", **content)
+    if folder == KUBEADM_PATCHES:
+        return (patch,)
+    return (
+        patch,
+        step("directory", "older-patches", path=KUBEADM_PATCHES),
+        step("file", "older-kubelet-patch", path=f"{KUBEADM_PATCHES}/{_KUBELET_PATCH}", **content),
     )
 
 
@@ -222,11 +229,17 @@ def init(snapshot: str, **conditions: Any) -> Step:
 def join(role: Role, **conditions: Any) -> Step:
     """Return the step that runs `kubeadm join` with its configuration on standard input."""
     argv = [_PROGRAM, "join", "--config", "/dev/stdin"]
-    document = join_configuration(role)
+    folder = patches_folder(role)
+    document, older = join_configuration(role), {}
+    if folder != KUBEADM_PATCHES:
+        # kubeadm starts the cluster's version, so patches would mix in images of the plan's; the agent's upgrade of
+        # this machine, which follows, applies them
+        older = {"older_input": join_configuration(role, KUBEADM_PATCHES), "version": role.spec.kubernetes}
+        older |= {"url": ref("facts.api_url"), "ca": LINUX.ca}
     again = retries.of_control_plane() if role.is_control_plane else retries.of_worker()
     # the API accepts connections a moment before the founder stores the token, and kubeadm refuses a Node object of an
     # earlier try while it is Ready (40 s)
-    return step("kubeadm", "kubeadm-join", argv=argv, input=document, retries=20, **again, **conditions)
+    return step("kubeadm", "kubeadm-join", argv=argv, input=document, retries=20, **older, **again, **conditions)
 
 
 def _pod_ranges(role: Role) -> dict[str, str]:
@@ -249,8 +262,8 @@ def _registration(role: Role) -> dict[str, Any]:
     }
 
 
-def _patches(role: Role) -> dict[str, Any]:
-    return {"patches": {"directory": patches_folder(role)}} if role.release.kubelet_patch else {}
+def _patches(role: Role, folder: str) -> dict[str, Any]:
+    return {"patches": {"directory": folder}} if role.release.kubelet_patch else {}
 
 
 def _arguments(role: Role, values: dict[str, str]) -> Any:

@@ -36,7 +36,7 @@ FIELDS: dict[type, str] = {
     dict: "condition environment labels limits schedule",
     int: "lifetime_hours restart_seconds retries size strip timeout_seconds",
     bool: "delegate executable",
-    object: "content input",
+    object: "content input older_input",
 }
 TYPES = {name: kind for kind, names in FIELDS.items() for name in names.split()}
 """Type of a field by name, the same in every kind but for its `documents`; fields that are not listed are strings."""
@@ -109,7 +109,11 @@ KINDS = {
         restoring.node_holds, restoring.make_node, "requires kubeconfig node provider_id label argv", "", 300
     ),
     "kubeadm": Kind(
-        kubeadm.kubeadm_holds, kubeadm.make_kubeadm, "argv done", "input requires clears again ends data snapshot", 900
+        kubeadm.kubeadm_holds,
+        kubeadm.make_kubeadm,
+        "argv done",
+        "input older_input url ca version requires clears again ends data snapshot",
+        900,
     ),
     "kubelet-bootstrap": Kind(
         joining.bootstrap_holds,

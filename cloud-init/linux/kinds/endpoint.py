@@ -83,13 +83,19 @@ def write(run: Run, host: str, addresses: list[str]) -> None:
 
 
 def version_holds(run: Run, step: Step) -> bool:
-    """Return whether the API server has at least this version; system:public-info-viewer lets anyone read it."""
+    """Return whether the API server answers with at least this version."""
+    answered = api_version(run, step)
+    return answered is not None and answered >= numbers(step["version"])
+
+
+def api_version(run: Run, step: Step) -> list[int] | None:
+    """Return the numbers of the API server's version, which anyone may read; None without a usable answer."""
     place = urlsplit(step["url"])
     try:
         status, body = ask(place.hostname or "", place.port or PORT, "/version", run.path(step["ca"]))
-        return status == 200 and numbers(json.loads(body)["gitVersion"]) >= numbers(step["version"])
+        return numbers(json.loads(body)["gitVersion"]) if status == 200 else None
     except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return None
 
 
 def numbers(version: str) -> list[int]:

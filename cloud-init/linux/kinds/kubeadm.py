@@ -2,10 +2,13 @@
 
 import json
 import shutil
+import time
 
+from failure import Failure
 from run import Run, Step
 from writing import write_whole
 
+from kinds.endpoint import POLL_SECONDS, api_version, numbers
 from kinds.files import MODES
 
 BEGUN = ".begun"
@@ -31,9 +34,20 @@ def make_kubeadm(run: Run, step: Step) -> None:
             clear(run, step["data"])
         again = step.get("again", [])
     write_whole(begun, b"", MODES["public"])
-    text = json.dumps(step["input"]) if "input" in step else None
+    text = json.dumps(_input(run, step)) if "input" in step else None
     run.command(*step["argv"], *again, text=text)
     write_whole(run.path(step["done"]), b"", MODES["public"])
+
+
+def _input(run: Run, step: Step) -> object:
+    """Return the document for kubeadm. A control plane may join while the cluster's upgrade is under way."""
+    if "older_input" not in step:
+        return step["input"]
+    while (answered := api_version(run, step)) is None:
+        if run.left() < POLL_SECONDS:
+            raise Failure("wait-timeout", f"{step['url']} does not tell its version")
+        time.sleep(POLL_SECONDS)
+    return step["input"] if answered >= numbers(step["version"]) else step["older_input"]
 
 
 def _restored(run: Run, step: Step) -> bool:

@@ -1,7 +1,7 @@
 """Kinds of the API's host name on control planes and of the API's version."""
 
 from components.node.kinds.model import Cut, Field, Kind, OnChange
-from components.node.kinds.values import NAME, NAMES, PATH, URL
+from components.node.kinds.values import NAME, NAMES, PATH, URL, VERSION
 
 _WRITTEN = (Cut.BEFORE_SET, Cut.BEFORE_RENAME, Cut.AFTER_SET)
 _LINUX = ("linux",)
@@ -34,7 +34,7 @@ ENDPOINT: dict[str, Kind] = {
         {
             "url": Field(URL, "URL of the API server, which needs no credentials for /version."),
             "ca": Field(PATH, "The only authority accepted for its certificate."),
-            "version": Field({"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}, "Kubernetes version, such as 1.36.4."),
+            "version": Field(VERSION, "Kubernetes version, such as 1.36.4."),
             "kubectl": Field(PATH, "Path of kubectl.exe, which sends the request.", required=False, systems=_WINDOWS),
         },
         compares="gitVersion of /version.",

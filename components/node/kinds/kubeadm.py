@@ -1,7 +1,7 @@
 """The kind that runs `kubeadm init` or `kubeadm join`."""
 
 from components.node.kinds.model import Cut, Field, Kind
-from components.node.kinds.values import ARGUMENTS, DOCUMENT, PATH, PATHS
+from components.node.kinds.values import ARGUMENTS, DOCUMENT, PATH, PATHS, URL, VERSION
 
 _LINUX = ("linux",)
 
@@ -11,6 +11,12 @@ KUBEADM: dict[str, Kind] = {
         {
             "argv": Field(ARGUMENTS, "Program and arguments, one word each."),
             "input": Field(DOCUMENT, "Standard input, as JSON.", required=False),
+            "older_input": Field(
+                DOCUMENT, "Standard input instead, if the API server is older than `version`.", required=False
+            ),
+            "url": Field(URL, "URL of the API server; only with `older_input`.", required=False),
+            "ca": Field(PATH, "The only authority accepted for its certificate.", required=False),
+            "version": Field(VERSION, "Kubernetes version that `input` is for.", required=False),
             "done": Field(PATH, "File that exists once it succeeded; written last."),
             "requires": Field(PATH, "Skip the step while this file does not exist.", required=False),
             "clears": Field(PATHS, "Files and folders to remove before another attempt.", required=False),
@@ -26,7 +32,8 @@ KUBEADM: dict[str, Kind] = {
         compares="That the file done exists.",
         sets="After an attempt that failed, stops the kubelet and removes the files in `clears`, which may be half"
         " written. An etcd that was interrupted before its first entry never elects a leader, so without a snapshot"
-        " removes the pods and etcd's data too. Then runs the program.",
+        " removes the pods and etcd's data too. With `older_input`, asks for the API's version every 2 seconds until"
+        " the time limit (404). Then runs the program.",
         undo="files of an unfinished attempt; etcd's data if the founding has no snapshot",
         cuts=(Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET),
         systems=_LINUX,

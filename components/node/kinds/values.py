@@ -10,6 +10,8 @@ ADDRESS: Type = {"type": "string", "pattern": r"^\d{1,3}(\.\d{1,3}){3}$"}
 """An IPv4 address."""
 RANGE: Type = {"type": "string", "pattern": r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$"}
 """An IPv4 range in CIDR notation."""
+VERSION: Type = {"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}
+"""A version of Kubernetes."""
 URL: Type = {"type": "string", "pattern": r"^https?://[^/?#\s]+"}
 DIGEST: Type = {"type": "string", "pattern": r"^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}|unknown)$"}
 """`unknown`: the publisher has no digest. Such a plan can be made, but `up` and every executor refuse it."""

@@ -51,6 +51,18 @@ def test_kubeadm_gets_a_patch_for_each_target_that_its_minor_knows(minor: str, m
     assert [commands["apply"][1][-2:], commands["node"][0][-2:]] == [["--patches", folder]] * 2
 
 
+def test_a_control_plane_that_joins_an_older_cluster_patches_no_image() -> None:
+    made = plan(None, kubernetes=NEWEST, **PINS)
+    join = one(made, "kubeadm-join").fields
+    folder = join["older_input"]["patches"]["directory"]
+    inside = [each.name for each in made.steps if str(each.fields.get("path")).startswith(f"{folder}/")]
+    assert inside == ["older-kubelet-patch"]
+    assert content(made, "older-kubelet-patch") == content(made, "kubelet-patch")
+    assert {**join["older_input"], "patches": join["input"]["patches"]} == join["input"]
+    assert (join["version"], join["url"]) == (NEWEST, {"ref": "facts.api_url"})
+    assert "older_input" not in one(plan(None, kubernetes=NEWEST), "kubeadm-join").fields
+
+
 def test_kubeadm_before_patches_of_the_kubelet_gets_none() -> None:
     assert targets(plan(None, **pins(PATCHES["1.24"]))) == set()
 
