@@ -58,7 +58,7 @@ def _statement(statement: Mapping[str, Any]) -> Iterator[str]:
         return
     for key in ("NotAction", "NotResource"):
         if key in statement:
-            yield f"a statement allows by {key}, so everything except a few; list what it needs"
+            yield f"a statement has {key}, so it allows everything else; list what it needs instead"
     actions, resources = _listed(statement.get("Action")), _listed(statement.get("Resource"))
     for action in actions:
         if "*" in action:
@@ -99,9 +99,9 @@ def _of_azure(resource: Resource) -> Iterator[str]:
                 yield f"it allows {action}; list the actions"
     role, scope = (str(resource.properties.get(each) or "") for each in ("roleDefinitionId", "scope"))
     if known := AZURE_BASIC.get(role.rpartition("/")[2]):
-        yield f"{known} allows nearly everything; write a role with what it needs"
+        yield f"{known} allows nearly everything; write a role with only the permissions that it needs"
     if resource.type == ASSIGNMENT and re.fullmatch(r"/subscriptions/[^/]*|/", scope):
-        yield f"it is for all of {scope}; name a resource group or the thing"
+        yield f"it applies to all of {scope}; name a resource group or one resource"
 
 
 CHECKS: Mapping[str, Callable[[Resource], Iterable[str]]] = {

@@ -61,7 +61,7 @@ def service(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     """getService by its id."""
     id = arguments.get("serviceId")
     if not id or set(arguments) - {"serviceId", "region"}:
-        raise Refusal("InvalidArgument", f"the sandbox knows getService by serviceId alone, not {sorted(arguments)}")
+        raise Refusal("InvalidArgument", f"the sandbox supports getService by serviceId only, not {sorted(arguments)}")
     name = f"com.amazonaws.{place.region}.{id}"
     return {
         "dnsName": place.url(f"{id}.{place.region}.amazonaws.com"),

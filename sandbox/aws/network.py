@@ -19,17 +19,17 @@ ROUTE, ASSOCIATION = "aws:ec2/route:Route", "aws:ec2/routeTableAssociation:Route
 
 
 def in_vpc(holds: str = "refuse", path: str = "vpcId") -> Reference:
-    """A reference to a VPC."""
+    """Return a reference to a VPC."""
     return Reference(path, VPC, "InvalidVpcID.NotFound", "The vpc ID '{id}' does not exist", holds)
 
 
 def in_subnet(path: str = "subnetId", holds: str = "refuse") -> Reference:
-    """A reference to a subnet."""
+    """Return a reference to a subnet."""
     return Reference(path, SUBNET, "InvalidSubnetID.NotFound", "The subnet ID '{id}' does not exist", holds)
 
 
 def in_groups(path: str, holds: str = "refuse") -> Reference:
-    """A reference to security groups."""
+    """Return a reference to security groups."""
     return Reference(path, GROUP, "InvalidGroup.NotFound", "The security group '{id}' does not exist", holds)
 
 
@@ -76,8 +76,9 @@ def _route_range(request: Request) -> None:
 
 
 def _route_interface(request: Request) -> None:
-    """Check that a route to an interface leads to a machine of the table's VPC. Deleting the machine leaves a dead
-    route.
+    """Check that a route to an interface leads to a machine of the table's VPC.
+
+    If the machine is deleted, the route stays and leads nowhere.
     """
     interface = request.inputs.get("networkInterfaceId")
     if interface is None:
@@ -141,7 +142,7 @@ def _mapped_addresses(request: Request) -> None:
 _ARN = "arn:aws:ec2:{region}:{account}:"
 _DESTINATIONS = ("destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId")
 _LOCAL = 1
-"""Return the route to the VPC's own range, which counts towards the quota."""
+"""Number of routes to the VPC's own range, which count towards the quota."""
 
 
 def _routes_beside(request: Request) -> int:

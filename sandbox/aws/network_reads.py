@@ -32,7 +32,7 @@ def _found(cloud_state: CloudState, place: Place, type: str, id: str, prefix: st
 
 def _only(arguments: Mapping[str, Any], *known: str) -> None:
     if more := sorted(set(arguments) - {*known, "region"}):
-        raise Refusal("InvalidArgument", f"the sandbox knows {', '.join(known)} here, not {', '.join(more)}")
+        raise Refusal("InvalidArgument", f"the sandbox supports {', '.join(known)}, not {', '.join(more)}")
 
 
 def vpc(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -118,7 +118,7 @@ def instance(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -
 def _only(arguments: dict[str, Any], *known: str) -> None:
     """Refuse arguments that the sandbox does not support."""
     if more := sorted(set(arguments) - {*known, "region"}):
-        raise Refusal("InvalidArgument", f"the sandbox knows {', '.join(known)} here, not {', '.join(more)}")
+        raise Refusal("InvalidArgument", f"the sandbox supports {', '.join(known)}, not {', '.join(more)}")
 
 
 def _passes(cloud_state: CloudState, record: Record, name: str, values: list[str]) -> bool:

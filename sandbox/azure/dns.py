@@ -25,7 +25,7 @@ def _global(request: Request) -> None:
 
 
 def _tags(request: Request) -> None:
-    """Refuse tags that Azure would drop without a word, and more than it takes.
+    """Refuse tags that Azure would drop silently, and more tags than it takes.
 
     Azure/azure-rest-api-specs#11748 (keys with a colon); "Azure resource tags: limitations" (15 for DNS zones).
     """

@@ -24,7 +24,7 @@ def machine(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) ->
     """compute.getVirtualMachine by resource group and name; `expand` instanceView adds the power state."""
     if more := sorted(set(arguments) - {"resourceGroupName", "vmName", "expand"}):
         raise Refusal(
-            "InvalidArgument", f"the sandbox knows resourceGroupName, vmName and expand, not {', '.join(more)}"
+            "InvalidArgument", f"the sandbox supports resourceGroupName, vmName and expand, not {', '.join(more)}"
         )
     group, name = arguments["resourceGroupName"], arguments["vmName"]
     id = f"/subscriptions/{place.account}/resourceGroups/{group}/providers/{MACHINE.path}/{name}"

@@ -83,7 +83,7 @@ def in_group() -> Reference:
 
 
 def part_of(kind: Kind, holds: str = "vanish") -> Reference:
-    """A reference to the parent that the inputs name."""
+    """Return a reference to the parent that the inputs name."""
     return Reference(
         kind.name,
         kind.token,
@@ -95,7 +95,7 @@ def part_of(kind: Kind, holds: str = "vanish") -> Reference:
 
 
 def points_to(kind: Kind, path: str, holds: str = "refuse", code: str = "InvalidResourceReference") -> Reference:
-    """A reference by id."""
+    """Return a reference by id."""
     message = (
         "Resource {id} referenced by {path} was not found. Please make sure that the referenced resource exists, and"
         " that both resources are in the same region."
@@ -109,7 +109,9 @@ def in_use(code: str, what: str) -> tuple[str, str]:
 
 
 def changed(*paths: str) -> Rule:
-    """Properties that the provider updates and ARM refuses to change (pulumi-azure-native issue #577)."""
+    """Return a rule that refuses changes of these properties: the provider tries to update them (pulumi-azure-native
+    issue #577).
+    """
 
     def rule(request: Request) -> None:
         for path in paths if request.old else ():

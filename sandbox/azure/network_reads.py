@@ -12,7 +12,7 @@ def _found(cloud_state: CloudState, place: Place, kind: Kind, arguments: dict[st
     """Return a resource of the caller's subscription. Raises Refusal as Azure Resource Manager does."""
     if more := sorted(set(arguments) - {"resourceGroupName", *names}):
         known = ", ".join(("resourceGroupName", *names))
-        raise Refusal("InvalidArgument", f"the sandbox knows {known} here, not {', '.join(more)}")
+        raise Refusal("InvalidArgument", f"the sandbox supports {known}, not {', '.join(more)}")
     group = arguments["resourceGroupName"]
     known_groups = [one.inputs["resourceGroupName"].lower() for one in cloud_state.resources(RESOURCE_GROUP)]
     if group.lower() not in known_groups:

@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
     path_of_cloud_state: ClassVar[Path]
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Silent, because the engine shows a provider's standard error."""
+        """Log nothing: the engine prints a provider's standard error."""
 
     def do_GET(self) -> None:
         path, _, query = self.path.partition("?")

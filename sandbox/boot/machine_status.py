@@ -100,7 +100,7 @@ def _status(*, wish: dict[str, Any], **fields: Any) -> MachineStatus:
 
 def _fields(status: MachineStatus) -> dict[str, Any]:
     fields = asdict(status)
-    fields["wish"] = fields.pop("desired")  # the key of sandboxes that exist
+    fields["wish"] = fields.pop("desired")  # existing sandboxes have this key
     return fields
 
 

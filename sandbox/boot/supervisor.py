@@ -82,7 +82,7 @@ class Supervisor:
         self._firewalls.pop(name, None)
         machine_status.clear_desired_power(self.cluster.cloud_state, name)
         if name in self.cluster.machines:
-            self.cluster.machines[name].cut()  # also ends a boot that has begun
+            self.cluster.machines[name].cut()  # also ends a boot in progress
             if name in self._booting:
                 with suppress(Exception):
                     self._booting.pop(name).result()

@@ -65,7 +65,7 @@ def _values(request: Request) -> None:
 
 
 def in_zone(path: str) -> Reference:
-    """A reference to a zone, by its name or id."""
+    """Return a reference to a zone, by its name or id."""
     return Reference(
         path,
         ZONE,

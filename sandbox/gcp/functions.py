@@ -13,7 +13,7 @@ from sandbox.gcp.storage import BUCKET
 def _only(arguments: dict[str, Any], *known: str) -> None:
     """Refuse arguments that the sandbox does not support."""
     if more := sorted(set(arguments) - set(known)):
-        raise Refusal("invalid", f"the sandbox knows {', '.join(known)} here, not {', '.join(more)}")
+        raise Refusal("invalid", f"the sandbox supports {', '.join(known)}, not {', '.join(more)}")
 
 
 def client(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ IN_USE = "resourceInUseByAnotherResource"
 
 
 def id_of(type: str) -> str:
-    """Template of a type's ids."""
+    """Return the template of a type's ids."""
     return PATHS[type] + "{in_.name}"
 
 
@@ -53,7 +53,7 @@ def bare(value: str) -> str:
 
 
 def points_to(type: str, path: str, holds: str = "refuse", only: str = "") -> Reference:
-    """A reference in any form that the API accepts: id, URL, or name."""
+    """Return a reference in any form that the API accepts: id, URL, or name."""
 
     def id(request: Request, value: str) -> str:
         known = bare(value)
@@ -82,12 +82,12 @@ def invalid(field: str, value: object, why: str) -> Refusal:
 
 
 def link(type: str) -> str:
-    """Template of a type's URLs."""
+    """Return the template of a type's URLs."""
     return COMPUTE + id_of(type)
 
 
 def full_link(*names: str, type: str) -> Callable[[Request], dict[str, str]]:
-    """Properties that the provider returns as URLs, in whatever form the program wrote them."""
+    """Return a function that adds properties which the provider returns as URLs, whatever form the program wrote."""
 
     def derive(request: Request) -> dict[str, str]:
         return {name: COMPUTE + points_to(type, name).ids(request)[0] for name in names if request.inputs.get(name)}

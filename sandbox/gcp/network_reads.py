@@ -17,7 +17,7 @@ def _found(cloud_state: CloudState, type: str, id: str) -> Record:
 
 def _only(arguments: dict[str, Any], *known: str) -> None:
     if more := sorted(set(arguments) - set(known)):
-        raise Refusal("invalid", f"the sandbox knows {', '.join(known)} here, not {', '.join(more)}")
+        raise Refusal("invalid", f"the sandbox supports {', '.join(known)}, not {', '.join(more)}")
 
 
 def network(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:

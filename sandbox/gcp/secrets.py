@@ -17,7 +17,7 @@ VALUE_LIMIT = 65536
 
 
 def in_secret(path: str) -> Reference:
-    """A reference to a secret: its id, or its name in the project."""
+    """Return a reference to a secret: its id, or its name in the project."""
     return Reference(
         path,
         SECRET,

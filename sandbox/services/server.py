@@ -118,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
     machine: ClassVar[str]
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Silent, because Services.asked keeps every request."""
+        """Log nothing: Services.asked keeps every request."""
 
     def date_time_string(self, timestamp: float | None = None) -> str:
         """Return the Date header by the services' clock."""

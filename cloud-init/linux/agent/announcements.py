@@ -64,8 +64,8 @@ def decoded(secret: dict[str, Any]) -> dict[str, str]:
 def reconcile(seen: Seen) -> None:
     """Create tokens for present machines that have no living Node, and end the rights of machines before them.
 
-    A failure of one member does not stop the others; all are raised at the end. A store that does not answer, or lacks
-    the secret, fails at once: it would for each member.
+    A failure of one member does not stop the others; all are raised at the end. If the store does not answer or lacks
+    the secret, fail at once: every member would fail.
     """
     if seen.members is None:
         return
@@ -73,7 +73,8 @@ def reconcile(seen: Seen) -> None:
     seen.nodes()
     wrong: list[str] = []
     left = AT_ONCE
-    for name in random.sample(sorted(seen.members), len(seen.members)):  # all have their turn at AT_ONCE
+    # in random order, so that AT_ONCE keeps no member out for ever
+    for name in random.sample(sorted(seen.members), len(seen.members)):
         try:
             if needs_token(seen, name) and left:
                 left -= 1
@@ -112,7 +113,7 @@ def lives(seen: Seen, name: str) -> bool:
 
 
 def admit(seen: Seen, member: dict[str, Any], instance: str) -> None:
-    """Create the machine's token if it has announced itself and the token lacks or ends soon."""
+    """Create the machine's token if it has announced itself and the token is missing or ends soon."""
     number = announced(seen, member, instance)
     if not number:
         return
@@ -122,8 +123,8 @@ def admit(seen: Seen, member: dict[str, Any], instance: str) -> None:
     found = seen.api.find(f"{TOKENS}{identifier}")
     ends = moment(decoded(found).get("expiration", "")) if found else 0.0
     if found and owner(found, member["name"]) != instance:
-        say(f"token {identifier} of machine {instance} of {member['name']} is another machine's", "failed")
-        return  # a pending request with that token would become one of this machine
+        say(f"token {identifier} of machine {instance} of {member['name']} belongs to another machine", "failed")
+        return  # with another owner, a pending request of that machine would count as this machine's
     groups = f"{GROUP},{machine_group(member['name'], instance)}"
     if found and ends - time.time() > RENEW_SECONDS and decoded(found).get("auth-extra-groups") == groups:
         return
@@ -160,7 +161,7 @@ def announced(seen: Seen, member: dict[str, Any], instance: str) -> str:
     except (ValueError, LookupError, TypeError, RecursionError):
         number = ""
     if not isinstance(number, str) or not NUMBER.fullmatch(number):
-        say(f"the announcement of machine {instance} of {member['name']} is no announcement", "failed")
+        say(f"the announcement of machine {instance} of {member['name']} is not valid", "failed")
         return ""
     return number
 

@@ -78,7 +78,7 @@ def spread(seen: Seen, pods: list[dict[str, Any]], memory: Memory) -> None:
 
 
 def movable(template: dict[str, Any]) -> bool:
-    """Return whether nobody has bound the pods to Nodes: kubeadm only selects Linux."""
+    """Return whether the pods select only what kubeadm selects (Linux), so nobody has bound them to Nodes."""
     bound = (template.get("affinity") or {}).get("nodeAffinity")
     return template.get("nodeSelector") == SELECTOR and not bound
 

@@ -76,7 +76,7 @@ def reconcile(seen: Seen) -> None:
         try:
             if departed(seen, node, planned=bool(member)):
                 seen.remove(node)
-                say(f"Node {name} is removed: silent, and its machine is deleted")
+                say(f"Node {name} is removed: its machine is deleted, and its kubelet renews no Lease")
             elif member:
                 wrong += fixed(node, member)
                 before = last.get(name, NONE)

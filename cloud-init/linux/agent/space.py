@@ -169,7 +169,7 @@ class Space:
         data: etcd's folder. A defragmentation writes all pages in use into a second file.
         """
         if self.failed and self.since() < PAUSE:
-            return "the last defragmentation failed, and the next begins an hour after it"
+            return "the last defragmentation failed; the next one begins an hour after it"
         disk = os.statvfs(run.path(str(data)))
         free, needed = disk.f_bavail * disk.f_frsize, int(member.used * 1.2) + (1 << 30)
         if free <= needed:

@@ -21,7 +21,8 @@ table ip cable {
   }
 }
 """
-"""Undo the hop that the namespace costs: answers of metadata services have a TTL without a spare hop."""
+"""nftables rules that add one to small TTLs: the namespace is one more hop, and answers of metadata services have a TTL
+that allows none."""
 
 
 def plug(link: str, space: str, address: str, gateway: str, pods: str = "") -> None:

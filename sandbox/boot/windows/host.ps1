@@ -1,15 +1,15 @@
-# What the sandbox does on a real Windows Server, in Windows PowerShell 5.1. Nothing of Windows is imitated there.
+# Functions that the sandbox runs on a real Windows Server, in Windows PowerShell 5.1. No stand-ins of Windows there.
 $Sandbox, $Task = 'C:\Program Files\sandbox', 'sandbox-launch'
 
 # .SYNOPSIS
-# Gives a card the machine's planned address for good, a way to the metadata service, and the site's name server. Where
-# Windows has the address, by now perhaps on a switch of HNS, it stays there.
+# Give a network card the machine's planned address (persistent), a route to the metadata service, and the network's
+# name server. An address that Windows already has, perhaps on a virtual switch of HNS, stays where it is.
 function Set-Card {
     [CmdletBinding()]
     param([string] $Card, [string] $Address, [int] $Bits, [string] $Gateway, [string] $Resolver)
     $ipv4 = @{ InterfaceAlias = $Card; AddressFamily = 'IPv4' }
     if (-not (Get-NetIPAddress -IPAddress $Address -ErrorAction SilentlyContinue)) {
-        # first: a card without a cable takes no address for good while it has DHCP. The lowest metric: before other cards
+        # DHCP first: with it, a card without a cable takes no persistent address. The lowest metric: before other cards
         Set-NetIPInterface @ipv4 -Dhcp Disabled -InterfaceMetric 1
         Get-NetIPAddress @ipv4 -ErrorAction SilentlyContinue | Remove-NetIPAddress -Confirm:$false
         Get-NetRoute @ipv4 -DestinationPrefix '0.0.0.0/0' -ErrorAction SilentlyContinue | Remove-NetRoute -Confirm:$false
@@ -24,7 +24,7 @@ function Set-Card {
 }
 
 # .SYNOPSIS
-# Leads an address of its loopback elsewhere.
+# Forward an address of the loopback interface to the container runtime (netsh portproxy).
 function Set-Runtime {
     [CmdletBinding()]
     param([string] $Listen, [string] $Connect)
@@ -35,7 +35,7 @@ function Set-Runtime {
 }
 
 # .SYNOPSIS
-# Has the task scheduler start user-data as SYSTEM at each boot, as a cloud's agent does, and now for the first time.
+# Register a task that runs user-data as SYSTEM at each boot, as a cloud's agent does, and start it now.
 function Register-Launch {
     [CmdletBinding()]
     param([string] $Command)
@@ -55,7 +55,7 @@ function Register-Launch {
 }
 
 # .SYNOPSIS
-# Writes a file where there is none.
+# Write a file unless it exists.
 function Add-File {
     [CmdletBinding()]
     param([string] $Path, [string] $Base64)
@@ -65,7 +65,7 @@ function Add-File {
 }
 
 # .SYNOPSIS
-# The bytes of a file, as base64.
+# Return a file's bytes as base64.
 function Get-File {
     [CmdletBinding()]
     param([string] $Path)
@@ -73,7 +73,7 @@ function Get-File {
 }
 
 # .SYNOPSIS
-# What was written by what starts user-data, loader and executor.
+# Return the logs of the task that runs user-data, of the loader and of the executor.
 function Get-Log {
     [CmdletBinding()]
     param()
@@ -86,7 +86,7 @@ function Get-Log {
 }
 
 # .SYNOPSIS
-# Runs a program and ends with its exit code; 124 where its time is up.
+# Run a program and exit with its exit code; with 124 if it exceeds the time limit.
 function Invoke-Program {
     [CmdletBinding()]
     param([string] $Path, [string] $Arguments, [int] $Seconds)
@@ -99,7 +99,7 @@ function Invoke-Program {
 }
 
 # .SYNOPSIS
-# What a path of the metadata service answers, as base64.
+# Return the metadata service's answer for a path as base64.
 function Get-Metadata {
     [CmdletBinding()]
     param([string] $Path, [string] $Method, [hashtable] $Headers)

@@ -68,7 +68,7 @@ class Store:
         if not key:
             return self._list(call, caller, bucket, query)
         if set(query) - {"versionId"}:
-            raise Refused("NotImplemented", f"not known here: {', '.join(query)}")
+            raise Refused("NotImplemented", f"the sandbox does not support {', '.join(query)}")
         reading = "s3:GetObjectVersion" if "versionId" in query else "s3:GetObject"
         actions = {"GET": reading, "HEAD": reading, "PUT": "s3:PutObject", "DELETE": "s3:DeleteObject"}
         if call.method not in actions:
@@ -163,7 +163,9 @@ class Store:
         if call.method == "HEAD" and not query:
             return Answer(200, b"", {"x-amz-bucket-region": self.region})
         if call.method != "GET" or query.get("list-type") != "2" or set(query) - LISTED:
-            raise Refused("NotImplemented", f"not known here: {call.method} with {', '.join(query) or 'no query'}")
+            raise Refused(
+                "NotImplemented", f"the sandbox does not support {call.method} with {', '.join(query) or 'no query'}"
+            )
         return Answer(200, xml.document("ListBucketResult", self._page(bucket, query), NAMESPACE), XML)
 
     def _page(self, bucket: str, query: Mapping[str, str]) -> dict[str, Any]:

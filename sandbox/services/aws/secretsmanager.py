@@ -137,7 +137,9 @@ def _body(content: bytes, fields: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(body, dict) or not isinstance(body.get("SecretId"), str) or not body["SecretId"]:
         raise Refused("ValidationException", "SecretId must be given")
     if set(body) - set(fields):
-        raise Refused("ValidationException", f"not known here: {', '.join(sorted(set(body) - set(fields)))}")
+        raise Refused(
+            "ValidationException", f"the sandbox does not support {', '.join(sorted(set(body) - set(fields)))}"
+        )
     return body
 
 

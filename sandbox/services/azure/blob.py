@@ -66,7 +66,7 @@ class Blobs:
             return self._list(call, record, query)
         if query or call.method not in ACTIONS:
             why = "InvalidQueryParameterValue" if query else "UnsupportedHttpVerb"
-            raise Refused(why, f"not known here: {call.method} with {', '.join(query) or 'no query'}")
+            raise Refused(why, f"the sandbox does not support {call.method} with {', '.join(query) or 'no query'}")
         self._require(ACTIONS[call.method], record, key)
         with self.cloud_state.transaction():  # check the condition and write in one transaction
             old = newest(self.cloud_state, place, key)
@@ -110,7 +110,7 @@ class Blobs:
         self._require("read", container, query.get("prefix", ""), "Blob.List")
         listing = (query.get("restype"), query.get("comp")) == ("container", "list")
         if call.method != "GET" or not listing or set(query) - LISTED:
-            text = f"not known here: {call.method} with {', '.join(query) or 'no query'}"
+            text = f"the sandbox does not support {call.method} with {', '.join(query) or 'no query'}"
             raise Refused("InvalidQueryParameterValue", text)
         prefix, most = query.get("prefix", ""), min(int(query.get("maxresults", MOST)), MOST)
         objects = self.cloud_state.objects(name(container))

@@ -53,7 +53,7 @@ class Secrets:
             raise Refused("BadParameter", "The request URI contains an invalid api-version or query")
         place = _PLACE.fullmatch(call.path)
         if not place or call.method not in ("GET", "PUT") or (call.method == "PUT" and place["version"]):
-            raise Refused("BadParameter", f"{call.method} {call.path} is not known here", 405)
+            raise Refused("BadParameter", f"the sandbox does not support {call.method} {call.path}", 405)
         action = GET if call.method == "GET" else SET
         why = not_allowed(self.cloud_state, self.principal, action, f"{records[0].id}/secrets/{place['name']}")
         if why:
@@ -77,7 +77,10 @@ class Secrets:
         except (ValueError, KeyError, TypeError):
             raise Refused("BadParameter", "Property 'value' is required, in a JSON document") from None
         if call.headers.get("content-type", "").partition(";")[0] != "application/json" or set(body) - FIELDS:
-            raise Refused("BadParameter", f"not known here: {', '.join(sorted(set(body) - FIELDS)) or 'content type'}")
+            raise Refused(
+                "BadParameter",
+                f"the sandbox does not support {', '.join(sorted(set(body) - FIELDS)) or 'content type'}",
+            )
         if not isinstance(value, str) or len(value.encode()) > VALUE_LIMIT:
             raise Refused("BadParameter", f"A secret's value has at most {VALUE_LIMIT} bytes.")
         version = uuid.uuid4().hex

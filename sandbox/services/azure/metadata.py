@@ -81,7 +81,9 @@ class Metadata:
         """Return the identity that a request names, or the machine's only one."""
         had = machines.identities(self.cloud_state, machine)
         if set(query) - set(NAMES) or len(query) > 1:
-            raise Refused("invalid_request", f"not known here, or more than one name: {', '.join(query)}")
+            raise Refused(
+                "invalid_request", f"name one identity by one of {', '.join(NAMES)}, not by {', '.join(query)}"
+            )
         if query:
             name, value = next(iter(query.items()))
             property = {"client_id": "clientId", "object_id": "principalId"}.get(name)

@@ -42,14 +42,14 @@ class Machines:
         """Answer a call: one page of a resource group's machines."""
         place = _PLACE.fullmatch(call.path)
         if not place or call.method != "GET":
-            raise Refused("InvalidResourceType", f"{call.method} {call.path} is not known here", 404)
+            raise Refused("InvalidResourceType", f"the sandbox does not support {call.method} {call.path}", 404)
         query = dict(parse_qsl(call.query, keep_blank_values=True))
         version = query.pop("api-version", "")
         if not version:
             text = "The api-version query parameter (?api-version=) is required for all requests."
             raise Refused("MissingApiVersionParameter", text)
         if version not in VERSIONS or set(query) - {"$skiptoken"}:
-            raise Refused("NoRegisteredProviderFound", f"not known here: {call.query}")
+            raise Refused("NoRegisteredProviderFound", f"the sandbox does not support {call.query}")
         why = not_allowed(self.cloud_state, self.principal, ACTION, place["group"], data=False)
         if why:
             raise Refused("denied", f"The client {why} or the scope is invalid.")

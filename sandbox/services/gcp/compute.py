@@ -37,7 +37,7 @@ class Compute:
         """Answer a call: one page of zones."""
         place = _PLACE.fullmatch(call.path)
         if not place or call.method != "GET":
-            raise Refused("NOT_FOUND", f"{call.method} {call.path} is not known here")
+            raise Refused("NOT_FOUND", f"the sandbox does not support {call.method} {call.path}")
         query = dict(parse_qsl(call.query, keep_blank_values=True))
         if set(query) - ASKED - {"alt", "$alt"}:
             raise Refused("INVALID_ARGUMENT", f"Unknown name: {', '.join(sorted(set(query) - ASKED))}")

@@ -49,7 +49,7 @@ class Metadata:
         if token:
             return self._token(machine, token["account"], query, now)
         if any(value not in QUERY.get(name, ()) for name, value in query.items()):
-            raise Refused("", f"not known here: {call.query}", 400)
+            raise Refused("", f"the sandbox does not support {call.query}", 400)
         return _value(_tree(machine), path, query)
 
     def _token(self, machine: Record, account: str, query: dict[str, str], now: float) -> Answer:

@@ -61,7 +61,7 @@ class Store:
             return self._list(call, bucket, query)
         if set(query) - {"generation"} or call.method not in ACTIONS:
             why = "NotImplemented" if call.method in ACTIONS else "MethodNotAllowed"
-            raise Refused(why, f"not known here: {call.method} with {', '.join(query) or 'no query'}")
+            raise Refused(why, f"the sandbox does not support {call.method} with {', '.join(query) or 'no query'}")
         self._require(ACTIONS[call.method], bucket, key)
         versioned = bool((record.inputs.get("versioning") or {}).get("enabled"))
         with self.cloud_state.transaction():  # check the condition and write in one transaction
@@ -124,7 +124,9 @@ class Store:
     def _list(self, call: Call, bucket: str, query: Mapping[str, str]) -> Answer:
         self._require("list", bucket)
         if call.method != "GET" or query.get("list-type") != "2" or set(query) - LISTED:
-            raise Refused("NotImplemented", f"not known here: {call.method} with {', '.join(query) or 'no query'}")
+            raise Refused(
+                "NotImplemented", f"the sandbox does not support {call.method} with {', '.join(query) or 'no query'}"
+            )
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
         after = query.get("continuation-token", "") or query.get("start-after", "")
         most = min(int(query.get("max-keys", "1000")), 1000)

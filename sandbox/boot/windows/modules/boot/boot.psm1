@@ -1,9 +1,9 @@
-# What Windows itself does at a boot, what starts user-data there, and what a test needs of a restart: kept two folders up,
-# which is C:\fakes where this is beside the other stand-ins.
+# The boot of a Windows machine: the kernel's part, and the agents of the clouds that run user-data. State that tests
+# read after a restart is two folders above this file: C:\fakes, if the module is beside the other stand-ins.
 $Launched = [IO.Path]::GetFullPath("$PSScriptRoot\..\..\launched.txt")
 
 # .SYNOPSIS
-# The kernel counts boots, features that waited for one are there, and the name is the one that was asked for.
+# Do the kernel's part of a boot: count it, finish installations that waited for it, and apply the new computer name.
 function Start-Windows {
     [CmdletBinding()]
     param()
@@ -17,7 +17,7 @@ function Start-Windows {
 }
 
 # .SYNOPSIS
-# The text of an answer of the metadata service.
+# Return an answer of the metadata service as text.
 function Get-Told {
     [CmdletBinding()]
     param([string] $Path, [hashtable] $Headers, [string] $Method = 'Get')
@@ -26,7 +26,7 @@ function Get-Told {
 }
 
 # .SYNOPSIS
-# Waits until the metadata service takes calls, for at most ten minutes: so do the clouds' own agents.
+# Wait until the metadata service accepts connections, at most ten minutes, as the clouds' own agents do.
 function Wait-Metadata {
     [CmdletBinding()]
     param()
@@ -40,8 +40,8 @@ function Wait-Metadata {
 }
 
 # .SYNOPSIS
-# EC2Launch at a boot: the user-data's script from the metadata service, once in the machine's life unless it says
-# persist. v1 marks it as done before it starts it, and dot-sources it; v2 starts it as a file and marks it afterwards.
+# Run user-data at a boot as EC2Launch does: the script from the metadata service, once in the machine's life unless it
+# says persist. v1 marks it as done, then dot-sources it; v2 runs it as a file, then marks it.
 # Sources: EC2 user guide, "Configure EC2Launch", "EC2Launch v2 task definitions" (executeScript), "Run commands when
 # you launch an EC2 instance": the tags powershell, script, persist, runAsLocalSystem, detach, powershellArguments.
 function Start-Ec2Launch {
@@ -55,7 +55,7 @@ function Start-Ec2Launch {
         $text = Get-Told 'latest/user-data' @{ 'X-aws-ec2-metadata-token' = $token }
     }
     catch {
-        # its cable is out: what was started at an earlier boot goes on
+        # no network (the cable is out): tasks that an earlier boot registered still run
         if ([IO.File]::Exists($mark)) { return }
         throw
     }
@@ -81,7 +81,7 @@ function Start-Ec2Launch {
 }
 
 # .SYNOPSIS
-# Google's agent at a boot: the script in the metadata windows-startup-script-ps1, as a file, at every boot.
+# Run user-data as Google's agent does: the script in the metadata windows-startup-script-ps1, as a file, at every boot.
 # Source: Compute Engine, "Use startup scripts on Windows VMs".
 function Start-MetadataScript {
     [CmdletBinding()]
@@ -89,7 +89,7 @@ function Start-MetadataScript {
     $key = 'windows-startup-script-ps1'
     try { $text = Get-Told "computeMetadata/v1/instance/attributes/$key" @{ 'Metadata-Flavor' = 'Google' } }
     catch {
-        # its cable is out: what was started at an earlier boot goes on
+        # no network (the cable is out): tasks that an earlier boot registered still run
         if ([IO.File]::Exists($Launched)) { return }
         throw
     }
@@ -100,7 +100,7 @@ function Start-MetadataScript {
 }
 
 # .SYNOPSIS
-# Azure's agent at a boot: the command of a custom script extension, once for its settings and not again at a restart.
+# Run the command of a custom script extension as Azure's agent does: once for its settings, not again after a restart.
 # Source: Azure, "Custom Script Extension for Windows", tips.
 function Start-CustomScript {
     [CmdletBinding()]

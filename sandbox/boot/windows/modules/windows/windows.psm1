@@ -1,7 +1,7 @@
-# Stand-ins for modules of Windows that a winpwsh machine lacks. Each writes down what it was asked, refuses parameters
-# that the real one would refuse (types, sets of values), and keeps what it made, in C:\fakes.
+# Stand-ins for modules of Windows that a winpwsh machine lacks. Each records its calls, refuses parameters that the
+# real cmdlet refuses (types, sets of values), and keeps its state, in C:\fakes.
 
-# Tests that play many machines in one process name a folder for each.
+# Tests that run several machines in one process set MULLION_FAKES to a folder for each.
 function Get-Folder { if ($env:MULLION_FAKES) { $env:MULLION_FAKES } else { 'C:\fakes' } }
 
 function Write-Asked([string] $Name, [hashtable] $Bound) {
@@ -148,7 +148,7 @@ function Restart-Computer {
     Write-Asked 'Restart-Computer' $PSBoundParameters
 }
 
-# Wine makes no links: a file or folder stands at the place, the link is in the books.
+# Wine makes no links: create a file or folder at the path, and record the link in the stand-ins' state.
 function New-Item {
     [CmdletBinding()]
     param(
@@ -221,7 +221,7 @@ function Set-NetFirewallProfile {
     Set-Kept 'profiles' $kept
 }
 
-# Users that a test gave the machine, and whether each is enabled.
+# Return the users that a test gave the machine, and whether each is enabled.
 function Get-LocalUser {
     [CmdletBinding()]
     param([string[]] $Name)
@@ -247,7 +247,7 @@ function Disable-LocalUser {
     Set-Kept 'users' $kept
 }
 
-# Wine keeps Unix modes instead of access lists.
+# Record access lists in the stand-ins' state: Wine keeps Unix modes instead.
 function Set-Acl {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $LiteralPath, [Security.AccessControl.FileSystemSecurity] $AclObject)

@@ -1,13 +1,13 @@
-# Stand-ins for the adapters that HNS makes; windows.psm1 keeps the books. HNS itself is imitated at its own API
-# (lab/hns), which writes what the host has of it into a file. "outage" says how often routes are gone once a switch is
-# made.
+# Stand-ins for the adapters that HNS creates; windows.psm1 keeps their state. The stand-in of HNS itself (lab/hns)
+# serves HNS's API, and writes into a file what the host sees of it. State "outage": for how many queries routes are
+# missing after a virtual switch was created.
 
 $Hns = "$env:SystemRoot\hns.json"
 $NoHns = @{ cards = @{}; adapters = @(); made = 0 }
 $HnsCache = @{ text = ''; state = $NoHns }
 
-# Return what HNS shows the host. cards: address of each adapter of the machine, by name; adapters: those that HNS made;
-# made: how many networks were made so far.
+# Return what the host sees of HNS. cards: address of each adapter of the machine, by name; adapters: those that HNS
+# created; made: number of networks created so far.
 function Get-HnsState {
     if (-not [IO.File]::Exists($Hns)) { return $NoHns }
     $text = [IO.File]::ReadAllText($Hns)
@@ -18,8 +18,8 @@ function Get-HnsState {
     $HnsCache.state
 }
 
-# Adapters of endpoints that the host has: with an id, an address, and a gateway where it gives a default route. Their
-# interfaces have the numbers from $FirstEndpoint on; the machine's own is 7.
+# Return the adapters of endpoints attached to the host: id, address, and gateway if it causes a default route. Their
+# interface indexes begin with $FirstEndpoint; the machine's own is 7.
 function Get-HostEndpoint { (Get-HnsState).adapters | Where-Object { $_.id } }
 $FirstEndpoint = 21
 
@@ -28,7 +28,7 @@ function Get-InterfaceEndpoint([uint32] $Index) {
     if ($Index -ge $FirstEndpoint) { @(Get-HostEndpoint)[$Index - $FirstEndpoint] }
 }
 
-# Return the name of the machine's adapter whose address its packets have.
+# Return the name of the adapter with the address that the machine's packets have.
 function Get-CardName {
     $cards = (Get-HnsState).cards
     $own = Get-SourceAddress
@@ -48,7 +48,7 @@ function Get-NetAdapter {
     [CmdletBinding()]
     param([string] $Name, [uint32[]] $InterfaceIndex)
     $names = @(Get-AdapterName | Where-Object { -not $Name -or $_ -like $Name })
-    # a virtual switch has taken the machine's own interface over, if there is one
+    # a virtual switch, if there is one, has taken over the machine's own interface
     if ($InterfaceIndex -and $InterfaceIndex[0] -ge $FirstEndpoint) {
         $names = @(Get-InterfaceEndpoint $InterfaceIndex[0] | ForEach-Object { $_.name })
     }
@@ -58,8 +58,8 @@ function Get-NetAdapter {
     $names | ForEach-Object { [pscustomobject] @{ Name = $_; Status = 'Up' } }
 }
 
-# Addresses of interface 7 are those of the book "addresses" ({address: state}), or the machine's own; an endpoint of
-# the host has its own, which another machine has too if the book "duplicate" names it.
+# Return addresses. Interface 7 has those in the state "addresses" ({address: state}), or the machine's own. An endpoint
+# of the host has its own, which is Duplicate if the state "duplicate" names it.
 function Get-NetIPAddress {
     [CmdletBinding()]
     param(
@@ -85,7 +85,7 @@ function Get-NetIPAddress {
     $found | ForEach-Object { [pscustomobject] $_ }
 }
 
-# The source address of packets to the cloud; sends nothing.
+# Return the source address of packets to the cloud; send nothing.
 function Get-SourceAddress {
     $probe = [Net.Sockets.Socket]::new('InterNetwork', 'Dgram', 'Udp')
     try {
@@ -95,7 +95,7 @@ function Get-SourceAddress {
     finally { $probe.Dispose() }
 }
 
-# Where forwarding of an interface is kept: an endpoint's goes with it.
+# Return the key of an interface's forwarding in the state; an endpoint's forwarding ends with the endpoint.
 function Get-InterfaceKey([uint32] $InterfaceIndex) {
     if ($InterfaceIndex -lt $FirstEndpoint) { return "index $InterfaceIndex" }
     Get-InterfaceEndpoint $InterfaceIndex | ForEach-Object { $_.id }
@@ -130,7 +130,7 @@ function Set-Forwarding([string] $Key, [string] $Forwarding) {
     Set-Kept 'forwarding' $kept
 }
 
-# Whether a new switch keeps the machine's routes away still: so many looks, or for good (less than none).
+# Return whether routes are still missing because of a new virtual switch: for so many queries, or always (below 0).
 function Test-Away {
     $made, $away = (Get-HnsState).made, (Get-Kept 'away')
     if ([int] $away.made -ne $made) {
@@ -142,8 +142,8 @@ function Test-Away {
     $true
 }
 
-# Services of Windows by the name of their program. The book "wmi" has the error of a WMI that does not work. The limit is
-# mandatory here: without it a real query waits for WMI that hangs.
+# Return services of Windows by the name of their program. State "wmi": the error of a broken WMI. The time limit is
+# mandatory here, because without it a real query waits for ever if WMI hangs.
 function Get-CimInstance {
     [CmdletBinding()]
     param(

@@ -1,4 +1,4 @@
-# Stand-ins for NetSecurity and NetTCPIP; windows.psm1 keeps their books.
+# Stand-ins for NetSecurity and NetTCPIP; windows.psm1 keeps their state.
 
 function Get-NetFirewallRule {
     [CmdletBinding()]
@@ -17,7 +17,7 @@ function Get-NetFirewallPortFilter {
     }
 }
 
-# As Windows shows ranges: with a mask.
+# Return ranges with a mask, as Windows shows them.
 function Get-NetFirewallAddressFilter {
     [CmdletBinding()]
     param([Parameter(ValueFromPipeline)] $AssociatedNetFirewallRule)
@@ -72,7 +72,7 @@ function Get-NetRoute {
     }
 }
 
-# HNS removes a route some looks after it made a network, as the book "loss" says.
+# Remove a route some queries after HNS created a network, as the state "loss" says.
 function Remove-LostRoute([string] $Prefix) {
     $made, $losing = (Get-HnsState).made, (Get-Kept 'losing')
     if ([int] $losing.made -ne $made) { $losing = @{ made = $made; left = [int] (Get-Kept 'loss').polls } }
@@ -84,7 +84,7 @@ function Remove-LostRoute([string] $Prefix) {
     Set-Kept 'routes' $kept
 }
 
-# Default routes that HNS gives the host with an attached endpoint, unless the endpoint's gateway is 0.0.0.0.
+# Return the default routes that HNS adds to the host for attached endpoints whose gateway is not 0.0.0.0.
 function Get-EndpointRoute {
     Get-HostEndpoint | Where-Object { $_.gateway } |
         ForEach-Object { @{ DestinationPrefix = '0.0.0.0/0'; InterfaceIndex = 21; NextHop = $_.gateway } }

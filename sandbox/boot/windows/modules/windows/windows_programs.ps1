@@ -1,4 +1,4 @@
-# Programs of Windows that Wine lacks, or has without what the executor needs.
+# Stand-ins for programs of Windows that Wine lacks, or has without functions that the executor needs.
 
 function netsh.exe {
     if (($args[0..3] -join ' ') -eq 'interface ipv4 set interface') {
@@ -22,7 +22,7 @@ function netsh.exe {
     "Start Port      : $($range[0])", "Number of Ports : $($range[1])", ''
 }
 
-# Wine's program knows no triggers and no flag of failure actions.
+# Do what Wine's program cannot (triggers, the flag of failure actions), and leave the rest to it.
 function sc.exe {
     if ($args[0] -eq 'failureflag') { $global:LASTEXITCODE = 0; return }
     if ($args[0] -ne 'triggerinfo') { return & "$env:SystemRoot\System32\sc.exe" @args }

@@ -1,9 +1,10 @@
-# Dependent services, which Wine does not list (EnumDependentServicesW is a stub): ServiceController.Stop() of .NET stops
-# them first, waits 30 s for each, and starts none again (referencesource, ServiceController.cs; the same in .NET 8).
+# Stop of dependent services, which Wine does not list (EnumDependentServicesW is a stub). ServiceController.Stop() of
+# .NET stops them first, waits 30 s for each, and does not start them again (referencesource, ServiceController.cs; the
+# same in .NET 8).
 
 Add-Type -AssemblyName System.ServiceProcess.ServiceController
 
-# Return the services whose registry values name the service as a dependency, also by way of others; last started first.
+# Return the services that depend on the service, directly or indirectly, by their registry values; last started first.
 function Get-DependentService([string] $Name) {
     $root = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services'
     foreach ($service in [ServiceProcess.ServiceController]::GetServices()) {

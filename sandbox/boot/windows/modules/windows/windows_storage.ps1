@@ -1,4 +1,4 @@
-# The disk of a machine: sizes in bytes. `behind` is a partition after C:, which then cannot grow.
+# Return the disk of a machine, with sizes in bytes. `behind`: a partition after C:, which then cannot grow.
 function Get-KeptDisk {
     $kept = Get-Kept 'disk'
     if (-not $kept.Count) { $kept = @{ size = 128GB; drive = 128GB - 100MB; behind = 0; free = 100GB } }
