@@ -32,7 +32,7 @@ def test_node_restriction_cannot_be_switched_off() -> None:
     Refused by: check argument-opens-cluster.
     """
     assert "keep NodeRestriction" in refusal(api_server(("disable-admission-plugins", "Foo, NodeRestriction")))
-    assert "list NodeRestriction too" in refusal(api_server(("enable-admission-plugins", "PodNodeSelector")))
+    assert "add NodeRestriction" in refusal(api_server(("enable-admission-plugins", "PodNodeSelector")))
 
 
 def test_a_second_of_two_flags_of_one_name_is_judged_too() -> None:

@@ -93,5 +93,5 @@ def test_services_are_host_names_or_urls_with_plain_http(account) -> None:
 
 @pytest.mark.parametrize("arguments", [{}, {"reverseDnsName": "com.amazonaws.eu-west-1.s3"}])
 def test_a_service_is_found_by_its_id_alone(invoke, arguments) -> None:
-    with pytest.raises(Refusal, match="serviceId alone"):
+    with pytest.raises(Refusal, match="serviceId only"):
         invoke("getService", **arguments)
