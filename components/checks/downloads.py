@@ -8,6 +8,9 @@ from components.catalogue.artifacts import BUILT_IN, Artifact, UnknownArtifact, 
 from components.checks.check import Check, Finding, Subject, at, error, warning
 from components.checks.versions import supported
 from components.node.downloads import needed
+from components.node.images import pinnable
+from components.node.kubeadm import cluster_configuration
+from components.node.role import role
 
 
 def unpinned(subject: Subject) -> tuple[Artifact, ...]:
@@ -41,6 +44,19 @@ def _replaced(subject: Subject) -> Iterator[Finding]:
                 yield at("artifacts", "entries", index, name=name, version=version, os=os, url=own.url)
 
 
+def _of_another_version(subject: Subject) -> Iterator[Finding]:
+    """Find images whose digest is known of other tags only: those of the version before an upgrade."""
+    known = subject.spec.artifacts.images
+    if not known or not supported(subject):
+        return
+    tagged = {reference.rpartition(":")[0] for reference in known}
+    roles = (role(subject.name, subject.spec, pool) for pool in (None, *subject.spec.pools))
+    started = {image for each in roles for image in pinnable(each, cluster_configuration(each))}
+    by_tag = sorted(image for image in started if image not in known and image.rpartition(":")[0] in tagged)
+    if by_tag:
+        yield at("artifacts", "images", images=", ".join(by_tag), stack=subject.name)
+
+
 REPLACED = "download-replaced"
 """Id of the warning about other bytes under a known name; it stops `up` unless it is acknowledged."""
 
@@ -62,6 +78,14 @@ CHECKS: tuple[Check, ...] = (
         "{name} {version} for {os} from {url} is not the publisher's: its digest differs from the one in Mullion's"
         " table; `up` stops unless this is acknowledged",
         "remove the entry, or acknowledge it with the reason and who built the file",
+        "SRV-02",
+    ),
+    warning(
+        "image-digest-of-another-version",
+        "kubernetes control_plane pools kubeadm artifacts",
+        _of_another_version,
+        "machines start these images by tag, because the digests are of other tags: {images}",
+        "run: mullion pin images {stack}",
         "SRV-02",
     ),
     error(

@@ -70,6 +70,12 @@ def of_kubeadm(role: Role, cluster: dict[str, Any]) -> list[str]:
     return list((by_container(role, cluster) | patched).values())
 
 
+def pinnable(role: Role, cluster: dict[str, Any]) -> tuple[str, ...]:
+    """Return the images, without digests, that the machine starts by digest if the stack has one."""
+    kubeadms = (image for _, _, image in _patchable(role, cluster))
+    return (*kubeadms, releases.pause_image(role.spec.kubernetes, role.os))
+
+
 def etcd_by_digest(role: Role, cluster: dict[str, Any]) -> str | None:
     """Return etcd's image as containerd stores it; None if the stack has no digest for it."""
     image = by_container(role, cluster)["etcd"]
