@@ -26,12 +26,12 @@ LINUX = ("linux",)
 SYSTEMS = tuple(PACKED)
 
 BEFORE: dict[str, tuple[str, ...]] = {"1.37.1": ("1.35.4", "1.36.3")}
-"""Version -> versions on the way of an upgrade to it, one minor at a time; built for Linux machines only."""
+"""Version -> versions that an upgrade to it passes, one minor at a time; built for Linux machines only."""
 
 IMITATED = {
     "Windows": "PowerShell and other programs run under Wine; modules of Windows (network, features, tasks, firewall) "
     "are stand-ins that record their calls",
-    "HNS": "two DLLs hand each call to an emulator with the rules of docs/windows-network.md",
+    "HNS": "two DLLs pass each call to an emulator with the rules of docs/windows-network.md",
     "containerd, Docker, cri-dockerd, flanneld, kube-proxy, nssm on Windows": "stand-ins; no container runs on "
     "Windows, so its nodes register and stay NotReady",
     "flanneld and its CNI plugin on Linux": "stand-ins: plain routes between nodes instead of VXLAN",

@@ -1,4 +1,4 @@
-"""Windows' container networking outside Windows: two DLLs (C, here) hand each call to one emulator with state (Python).
+"""Windows' container networking outside Windows: two DLLs (C) pass each call to an emulator with state (Python).
 
 computenetwork.dll has HCN, the second API; vmcompute.dll has HNSCall, the first. Real programs for Windows (flanneld,
 kube-proxy, win-bridge, win-overlay) call them on machines of winpwsh. docs/windows-network.md: rules and sources.

@@ -17,16 +17,16 @@ ONLY: Mapping[str, frozenset[str]] = {
     "OutBoundNAT": frozenset({"Overlay", "L2Bridge", "L2Tunnel"}),
     "L2Driver": frozenset({"L2Bridge", "L2Tunnel"}),
 }
-"""Types of networks on which a policy means something; others are on all."""
+"""Types of networks that support a policy; a policy without a row works on all types."""
 
 
 def address(endpoint: Mapping[str, Any]) -> str:
-    """Return the endpoint's address, or nothing."""
+    """Return the endpoint's address; empty if it has none."""
     return next((each["IpAddress"] for each in endpoint.get("IpConfigurations") or () if each.get("IpAddress")), "")
 
 
 def is_remote(endpoint: Mapping[str, Any]) -> bool:
-    """Return whether the endpoint stands for one on another machine."""
+    """Return whether the endpoint represents one on another machine."""
     return bool(endpoint.get("Flags", 0) & REMOTE)
 
 
@@ -100,7 +100,7 @@ def modify(service: Service, guid: str, text: str) -> None:
 
 
 def delete(service: Service, guid: str) -> None:
-    """Delete an endpoint, and take it out of its namespace and containers."""
+    """Delete an endpoint, and remove it from its namespace and containers."""
     endpoint = service.get("Endpoint", guid)
     for namespace in service.all("Namespace"):
         namespace["Resources"] = [each for each in namespace["Resources"] if each["Data"]["Id"] != endpoint["ID"]]
@@ -117,7 +117,7 @@ def attach_to_host(endpoint: Object) -> None:
 
 
 def attach_to_container(service: Service, container: str, guid: str) -> None:
-    """Attach an endpoint to a compute system of Docker, which has to run."""
+    """Attach an endpoint to a running container of Docker."""
     if container not in service.containers:
         raise HnsError(Code.NO_COMPUTE_SYSTEM, container)
     service.containers[container].add(service.get("Endpoint", guid)["ID"])

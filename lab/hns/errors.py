@@ -39,10 +39,10 @@ class Code(Enum):
 
 
 class HnsError(Exception):
-    """A refused call: its code, and the reason in our words for logs of tests."""
+    """A refused call. code: HRESULT and text. why: the reason in our words, for the logs of tests."""
 
     def __init__(self, code: Code, why: str) -> None:
-        """Keep both."""
+        """Store the code and the reason."""
         super().__init__(f"{code.name} (0x{code.value[0]:08x}): {why}")
         self.code, self.why = code, why
 

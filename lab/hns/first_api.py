@@ -42,7 +42,7 @@ PROTOCOLS = {"tcp": 6, "udp": 17}
 
 
 def to_hcn(policy: Any) -> Object:
-    """Return HCN's form of a policy. Raises HnsError if it is no object, or has a field that HCN does not know."""
+    """Return HCN's form of a policy. Raises HnsError if it is not an object, or has an unknown field."""
     if not isinstance(policy, Mapping):
         raise HnsError(Code.INVALID_JSON, f"a policy is an object, not {json.dumps(policy)}")
     word = str(policy.get("Type"))

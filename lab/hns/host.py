@@ -1,4 +1,4 @@
-"""What HNS gives the host besides its API, and keeps on the disk: one file of the machine, written at each change.
+"""State of HNS outside its API: the host's adapters, and a file on the machine's disk that is written at each change.
 
 The machine's stand-ins of NetAdapter and NetTCPIP (sandbox/boot/windows/modules) read the adapters in it.
 """
@@ -38,7 +38,7 @@ def adapters(service: Service) -> Iterator[dict[str, str]]:
 
 
 def write(service: Service, machine: Path) -> None:
-    """Write the machine's file; readers see the old one or the new one."""
+    """Replace the machine's file in one step, so readers see the old state or the new one."""
     state: dict[str, Any] = {"build": service.build.number, "made": service.made, "objects": service.objects}
     state["cards"], state["adapters"] = dict(service.adapters), list(adapters(service))
     new = machine / f"{STATE_FILE}.new"
@@ -47,7 +47,7 @@ def write(service: Service, machine: Path) -> None:
 
 
 def restore(service: Service, machine: Path) -> None:
-    """Take up the objects on the machine's disk, if it has any."""
+    """Load the objects from the machine's disk, if there are any."""
     place = machine / STATE_FILE
     if place.exists():
         service.objects = json.loads(place.read_text("utf-8"))["objects"]

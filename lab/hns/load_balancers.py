@@ -1,4 +1,4 @@
-"""Load balancers: what kube-proxy makes of Services."""
+"""Load balancers, which kube-proxy creates for Services."""
 
 from collections.abc import Mapping
 from ipaddress import IPv4Address

@@ -48,7 +48,7 @@ def vsid(network: Mapping[str, Any]) -> int | None:
 
 
 def management_address(network: Mapping[str, Any]) -> str:
-    """Return the machine's address behind the network, or nothing."""
+    """Return the machine's address on the network's adapter; empty if there is none."""
     return next((each["ProviderAddress"] for each in policies(network, "ProviderAddress")), "")
 
 
@@ -83,12 +83,12 @@ def create(service: Service, wanted: str, text: str) -> Object:
 
 
 def mac(guid: str) -> str:
-    """Return a MAC of the range that Windows gives to Hyper-V, 00-15-5D, from an object's id."""
+    """Return a MAC of Hyper-V's range, 00-15-5D, derived from an object's id."""
     return "-".join(("00", "15", "5D", *(f"{byte:02X}" for byte in UUID(guid).bytes[:3])))
 
 
 def _adapter(service: Service, wanted: list[Mapping[str, Any]]) -> str:
-    """Return the adapter of the policy; else the first, as real HNS chooses any.
+    """Return the adapter that the policy names, else the first one; real HNS then chooses any.
 
     Real HNS refuses the adapter of a virtual switch (Azure/azure-container-networking network/network_windows.go),
     with 0x57 (antrea-io/antrea#2213, flannel-io/flannel#1966).

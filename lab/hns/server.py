@@ -105,10 +105,7 @@ class _Call(socketserver.StreamRequestHandler):
 
 @contextmanager
 def serving(service: Service, machine: Path) -> Iterator[None]:
-    """Serve the machine's calls, also of programs that run already; afterwards its service does not answer.
-
-    The objects on the machine's disk are taken up.
-    """
+    """Load the objects from the machine's disk, and serve its calls while this context is open."""
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Call) as server:
         server.daemon_threads = True
         server.service = service  # type: ignore[attr-defined]

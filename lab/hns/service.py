@@ -1,4 +1,4 @@
-"""The Host Networking Service of one machine: its objects, and what restarts lose."""
+"""The Host Networking Service of one machine: its objects, and which of them a restart removes."""
 
 import json
 import threading
@@ -13,7 +13,7 @@ Object = dict[str, Any]
 """A Network, Endpoint, Namespace or LoadBalancer in HCN's form (HcnSchema)."""
 
 NON_PERSISTENT = 8
-"""Flag of networks that a boot loses (hcsshim hcn.EnableNonPersistent)."""
+"""Flag of networks that a reboot removes (hcsshim hcn.EnableNonPersistent)."""
 
 REMOTE = 1
 """Flag of endpoints that are on another machine (hcsshim hcn.EndpointFlagsRemoteEndpoint)."""
@@ -61,7 +61,7 @@ BUILDS: Mapping[str, Build] = {
     "windows-2022": Build(20348, (13, 2)),
     "windows-2025": Build(26100, (15, 2)),
 }
-"""Releases as stacks name them; the first is 2019 before KB4580390. Minor numbers of HNS are ours."""
+"""Releases as stacks name them; the first is 2019 before KB4580390. Minor numbers of HNS are assumed."""
 
 
 def _set() -> threading.Event:
@@ -72,7 +72,7 @@ def _set() -> threading.Event:
 
 @dataclass
 class Service:
-    """State of HNS on one machine; its rules are in the modules beside this one. Whoever changes it holds `lock`."""
+    """State of HNS on one machine; the other modules of this folder have its rules. Hold `lock` to change it."""
 
     build: Build
     adapters: Mapping[str, str]
@@ -89,20 +89,20 @@ class Service:
     refusals: list[str] = field(default_factory=list[str])
     """Reasons of all refused calls, in order."""
     made: int = 0
-    """Networks that callers made: each takes the host's routes away for a moment."""
+    """Number of networks created so far: each creation removes the host's routes for a moment."""
     lingers: int = 0
-    """Lists of networks that still have a removed one; until then none can be made."""
+    """Number of lists that will still contain a removed network; until then no network can be created."""
     attaches_twice: bool = False
-    """Whether attaching an endpoint to the host succeeds and is refused all the same (flannel-io/flannel#1391)."""
+    """Whether attaching an endpoint to the host succeeds but returns an error (flannel-io/flannel#1391)."""
     taken: int = 0
-    """Requests for networks that are refused although no network of that name is listed (microsoft/hcsshim#850)."""
+    """Number of requests for a network to refuse although no network of its name is listed (microsoft/hcsshim#850)."""
     refuses_attach: int = 0
-    """Requests to attach an endpoint to the host that are refused (flannel-io/flannel#1112)."""
+    """Number of requests to attach an endpoint to the host that will be refused (flannel-io/flannel#1112)."""
     numbered: bool = False
     """Whether names of endpoints' adapters have a number, because Windows found them taken
     (microsoft/Windows-Containers#61)."""
     answers: threading.Event = field(default_factory=_set)
-    """Calls wait while it is not set: HNS hangs (Azure/aks-engine#4315)."""
+    """Calls wait while it is not set, which imitates a hanging HNS (Azure/aks-engine#4315)."""
     leaving: list[Object] = field(default_factory=list[Object])
     """The removed network that is still listed."""
     changed: Callable[[], None] = lambda: None
@@ -120,7 +120,7 @@ class Service:
         return found
 
     def add(self, kind: str, document: Object, wanted: str) -> Object:
-        """Store an object under the wanted id, that of the document, or a new one."""
+        """Store an object under the id `wanted`, else under the id in the document, else under a new one."""
         guid = next((upper(given) for given in (wanted, document.get("ID", "")) if given and UUID(given).int), None)
         guid = guid or str(uuid4()).upper()
         if guid in self.objects[kind]:
@@ -137,7 +137,7 @@ class Service:
         return found
 
     def listed(self, kind: str) -> list[Object]:
-        """Return what a list of the first API has: all objects of a kind, and a removed network for some lists."""
+        """Return the objects in a list of the first API: all of a kind, and a removed network while it lingers."""
         if kind != "Network" or not self.leaving:
             return self.all(kind)
         lingering, self.lingers = self.leaving, self.lingers - 1
@@ -161,20 +161,20 @@ class Service:
         ]
 
     def reboot(self, adapters: Mapping[str, str] | None = None) -> None:
-        """Lose what a boot loses: endpoints, namespaces, load balancers, and networks that are not persistent.
+        """Remove what a reboot removes: endpoints, namespaces, load balancers, and networks that are not persistent.
 
-        `adapters`: the hypervisor gave the machine these instead; networks stay on the old ones, which do not exist any
-        more (projectcalico/calico#11840).
+        `adapters`: the machine's adapters after the reboot; networks stay bound to the old ones, which no longer exist
+        (projectcalico/calico#11840).
         """
         if adapters is not None:
             self.adapters = adapters
         self._lose(lambda kind, each: kind != "Network" or bool(each.get("Flags", 0) & NON_PERSISTENT))
 
     def restart(self, *, restores: bool = True) -> None:
-        """Lose what a restart of the service loses: endpoints of containers (projectcalico/calico#5164, on 2022).
+        """Remove what a restart of the service removes: endpoints of containers (projectcalico/calico#5164, on 2022).
 
-        Networks and load balancers are restored (kubernetes/kubernetes#139519), or `restores` is False: load balancers
-        are lost (Azure/AgentBaker#2085), and networks that are not persistent, with their endpoints (ours).
+        Networks and load balancers are restored (kubernetes/kubernetes#139519). If `restores` is False, load balancers
+        are lost (Azure/AgentBaker#2085), and networks that are not persistent, with their endpoints (our assumption).
         """
 
         def lost(kind: str, each: Object) -> bool:

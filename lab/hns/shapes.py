@@ -1,8 +1,8 @@
 """Shapes of HCN's documents: fields and their types, as in HcnSchema and hcsshim hcn/*.go.
 
 HcnSchema: MicrosoftDocs/Virtualization-Documentation, virtualization/api/hcn/HNS_Schema.md. hcsshim and Windows write
-flags and protocols as numbers. Unknown fields are refused here, although Windows may ignore them: a misspelt field of a
-plan has to fail.
+flags and protocols as numbers. Unknown fields are refused, although Windows may ignore them, so tests find misspelt
+fields of a plan.
 """
 
 import json
@@ -14,7 +14,7 @@ from lab.hns.errors import Code, HnsError
 TEXT, NUMBER, TRUTH, TEXTS, ANY = "text", "number", "truth", "texts", "any"
 
 Shape = Mapping[str, Any]
-"""Field -> its type: one of the words above, a Shape, or a list with the Shape of its items."""
+"""Field -> its type: one of the constants above, a Shape, or a list with the Shape of its items."""
 
 VERSION: Shape = {"Major": NUMBER, "Minor": NUMBER}
 DNS: Shape = {"Domain": TEXT, "Search": TEXTS, "ServerList": TEXTS, "Options": TEXTS}

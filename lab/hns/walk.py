@@ -1,4 +1,4 @@
-"""Where a packet goes by the state of HNS: forwarded, translated or dropped, as the virtual switch would decide.
+"""Path of a packet by the state of HNS: forwarded, translated or dropped, as the virtual switch would decide.
 
 Order at a pod's port, outwards: access lists, load balancers, translation of the source (OutBoundNAT), routes. A packet
 to an exception of OutBoundNAT keeps its source. docs/windows-network.md has the sources.
@@ -36,7 +36,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class LinuxNode:
-    """A node that takes what is sent to its pods: over VXLAN if it has a router, else by the cloud's routes."""
+    """A node that accepts packets to its pods: over VXLAN if it has a router, else by the cloud's routes."""
 
     name: str
     address: str
@@ -87,12 +87,12 @@ class Fabric:
         return [self._forwarded(node, pod, packet)]
 
     def from_node(self, node: WindowsNode, packet: Packet) -> Outcome:
-        """Return the outcome of a packet that a Windows node itself sends to a pod of its own."""
+        """Return the outcome of a packet that a Windows node sends to one of its own pods."""
         pod, network = node.local(packet.destination), node.pod_network
         if pod is None:
             return _dropped(f"{node.name} has no endpoint {packet.destination}", packet)
         if network["Type"] == "Overlay":
-            # the host is no part of the overlay; HostRoute makes the way to local pods
+            # the host is not on the overlay; HostRoute gives it a route to local pods
             ways = bool(policies(network, "HostRoute"))
         else:
             own = node.service.endpoints(network["ID"])
@@ -130,7 +130,7 @@ class Fabric:
             backend = endpoints.address(node.service.get("Endpoint", endpoint))
             sent = replace(packet, destination=backend, port=port)
             if balancer.get("Flags", 0) & load_balancers.DSR:
-                if backend == packet.source:  # its own Service: without another source the pod answers itself
+                if backend == packet.source:  # a pod behind its own Service: it needs another source, or answers itself
                     loops = any(backend in (each.get("Destinations") or ()) for each in policies(pod, "OutBoundNAT"))
                     network = node.pod_network
                     sent = replace(sent, source=networks.management_address(network)) if loops else sent
@@ -203,7 +203,7 @@ class Fabric:
 
 
 def _arrived(node: WindowsNode, pod: Mapping[str, Any], packet: Packet) -> Outcome:
-    """Return the outcome at a local endpoint: something must hold it, and its access lists allow the source."""
+    """Return the outcome at a local endpoint: it must be attached, and its access lists must allow the source."""
     if rule := _blocking(pod, "In", packet.source, packet):
         return _dropped(f"access list {rule}", packet)
     if not endpoints.holders(node.service, pod):
@@ -218,7 +218,8 @@ def _dropped(why: str, packet: Packet) -> Outcome:
 def _blocking(pod: Mapping[str, Any], direction: str, peer: str, packet: Packet) -> str:
     """Return the access list that decides against the packet, as text; nothing if it passes.
 
-    An endpoint with lists drops what none allows, in the switch and in the host's firewall (components/node/cni.py).
+    An endpoint with access lists drops packets that no rule allows, in the switch and in the host's firewall
+    (components/node/cni.py).
     """
     lists = policies(pod, "ACL")
     for layer in ("Switch", "Host") if lists else ():

@@ -18,7 +18,7 @@ MASKED = (
     *("dev-hugepages.mount", "dev-mqueue.mount", "sys-fs-fuse-connections.mount", "systemd-timesyncd.service"),
     *("systemd-udevd.service", "systemd-udev-trigger.service"),
 )
-"""Units that cannot work without their own kernel; they are masked."""
+"""Units that need their own kernel; they are masked."""
 FILES = {
     # `sysctl --system` fails if it cannot write a setting
     "usr/lib/sysctl.d/50-pid-max.conf": "",

@@ -21,7 +21,7 @@ SYSCTLS = {
     "fs/inotify/max_user_instances": 8192,
     "fs/inotify/max_user_watches": 524288,
 }
-"""Sysctls with the values that the machine reads; it cannot write the host's."""
+"""Sysctls with the values that the machine sees; it cannot write those of the host."""
 BUILT_IN = {"br_netfilter": "/proc/sys/net/bridge", "overlay": "/proc/self/mountinfo"}
 """Kernel modules that machines load, and a path that exists if this kernel has them built in."""
 DROPPED = "-sys_time,-sys_module,-sys_rawio,-sys_boot"
@@ -30,7 +30,7 @@ BOOT_SECONDS = 300
 END_SECONDS = 60
 """Time limits of boot and of the end of processes; far above the usual times, for a busy host."""
 _STARTED: dict[int, "subprocess.Popen[Any]"] = {}
-"""Machines that this process booted, which it must wait for, by process id."""
+"""Machines that this process booted, by process id; it must reap these processes."""
 
 
 def boot(
