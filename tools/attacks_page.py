@@ -1,4 +1,4 @@
-"""docs/attacks.md: every attack that tests/attacks carries out, and what refuses it, from the tests' docstrings."""
+"""Renders docs/attacks.md: the attacks of tests/attacks, and what refuses each, from the tests' docstrings."""
 
 import ast
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ kube-apiserver and kube-controller-manager run with the planned flags (`make lab
 
 @dataclass(frozen=True)
 class Attack:
-    """One test."""
+    """One attack, by a test."""
 
     does: str
     refused_by: str
@@ -33,12 +33,12 @@ class Attack:
 
 @dataclass(frozen=True)
 class Attacker:
-    """One file of tests: where the attacker is."""
+    """One file of tests. where: the attacker's position."""
 
     where: str
     file: str
     real: bool
-    """Whether a real API server judges."""
+    """Whether the tests run against a real API server."""
     attacks: tuple[Attack, ...]
 
 

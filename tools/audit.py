@@ -2,7 +2,7 @@
 
 pip-audit (of tools/audit.lock) asks OSV about each package of the locks; govulncheck (of tools/govulncheck) asks Go's
 database about the code that the Pulumi engine of tools/go.mod calls. Exit code 1: there is an advisory. 2: a database
-did not answer for every package, so that nothing can be said.
+did not answer for every package, so the audit is incomplete.
 """
 
 import json
@@ -31,15 +31,15 @@ MINUTES = 20
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one program says about one lock: advisories, or why it could not look."""
+    """Result for one lock: advisories, or why it could not be audited."""
 
     subject: str
     found: tuple[str, ...] = ()
     silent: str = ""
-    """Why the database gave no whole answer; empty if it did."""
+    """Why the database's answer is incomplete; empty if it is complete."""
 
     def lines(self) -> Iterator[str]:
-        """Yield what to print."""
+        """Yield the lines to print."""
         if self.silent:
             yield f"{self.subject}: not audited: {self.silent}"
         elif not self.found:
@@ -49,7 +49,7 @@ class Verdict:
 
 
 def of_pip_audit(lock: str, code: int, out: str, log: str) -> Verdict:
-    """Return the verdict of pip-audit's exit code, JSON on standard output, and standard error."""
+    """Return pip-audit's verdict, from its exit code, its JSON on standard output, and standard error."""
     try:
         packages = json.loads(out)["dependencies"]
     except (ValueError, KeyError, TypeError):
@@ -60,7 +60,7 @@ def of_pip_audit(lock: str, code: int, out: str, log: str) -> Verdict:
 
 
 def of_govulncheck(code: int, out: str, log: str) -> Verdict:
-    """Return the verdict of govulncheck's exit code, text on standard output, and standard error."""
+    """Return govulncheck's verdict, from its exit code, its text on standard output, and standard error."""
     if code == GO_FOUND:
         named = (line for line in out.splitlines() if line.startswith("Vulnerability #"))
         return Verdict("tools/go.mod", tuple(line.partition(": ")[2] for line in named))
@@ -118,7 +118,7 @@ def _ask(argv: list[str], environment: dict[str, str]) -> subprocess.CompletedPr
 
 def _advisory(package: dict[str, str], advisory: dict[str, list[str]]) -> str:
     fixed = ", ".join(advisory["fix_versions"]) or "no version yet"
-    return f"{package['name']} {package['version']}: {advisory['id']}, mended in {fixed}"
+    return f"{package['name']} {package['version']}: {advisory['id']}, fixed in {fixed}"
 
 
 def _announce(line: str) -> None:

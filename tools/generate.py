@@ -1,4 +1,4 @@
-"""Writes the files that are generated from code. A test compares each with the repository's copy."""
+"""Writes the files that are generated from code. A test compares them with the repository's copies."""
 
 import json
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
-    sys.path[0] = str(ROOT)  # replaces tools/, so that no file there shadows a module
+    sys.path[0] = str(ROOT)  # replaces tools/, so no file there shadows a module
 
 from components.checks import page  # noqa: E402
 from components.lint import page as lint_page  # noqa: E402
@@ -32,7 +32,7 @@ def _json(document: object) -> str:
 
 
 def component_schema() -> str:
-    """Return the schema of MixedCluster for programs in every language; renaming a token breaks them."""
+    """Return the schema of MixedCluster for programs in other languages. Renaming a token breaks such programs."""
     from pulumi.provider.experimental.component import ComponentProvider
 
     from components.cluster import MixedCluster
@@ -42,7 +42,7 @@ def component_schema() -> str:
 
 
 def versions_page() -> str:
-    """Return docs/versions.md, with support states as of the day of the tables."""
+    """Return docs/versions.md, with the support states on the day of the tables."""
     from datetime import date
 
     from components import releases
@@ -50,11 +50,11 @@ def versions_page() -> str:
 
     day = releases.FIGURES_OF
     text = versions.matrix(date.fromisoformat(day))
-    return f"# Versions\n\nWhat `mullion versions` says on {day}.\n\n```\n{text}\n```\n"
+    return f"# Versions\n\nOutput of `mullion versions` on {day}.\n\n```\n{text}\n```\n"
 
 
 def urns(stack: str) -> str:
-    """Return the URNs of a stack, one a line. A changed line replaces that resource in existing clusters."""
+    """Return the URNs of a stack, one on each line. A changed URN replaces that resource in existing clusters."""
     from components.stack_files.stack import stack_file_config
     from operations.recorder.recorder import record
 

@@ -1,6 +1,6 @@
 """Names in Go sources of Kubernetes modules: feature gates, command-line flags, fields of documents, constants.
 
-Reads the text as gofmt writes it; needs no build, so it also reads a version that no installed Go can compile.
+Reads gofmt-formatted text without a build, so it also reads versions that no installed Go can compile.
 """
 
 import re
@@ -43,20 +43,20 @@ class Gate:
 
     name: str
     locked: bool | None
-    """The only value that it takes; None: both."""
+    """The only allowed value; None if both are allowed."""
 
 
 def sources(*places: Path, windows: bool = True) -> str:
     """Return the text of all Go files at and below the places, without tests, one after the other.
 
-    `windows`: also those that only programs for Windows have.
+    `windows`: also files that are only built for Windows.
     """
     files = (file for place in places for file in _files(place))
     return "\n".join(file.read_text("utf-8") for file in files if windows or not file.stem.endswith("_windows"))
 
 
 def constants(text: str) -> Mapping[str, str]:
-    """Return the constants that have a text as their value."""
+    """Return the string constants: name -> value."""
     return dict(_CONSTANT.findall(text))
 
 
@@ -80,7 +80,7 @@ def flags(text: str, parts: Iterable[str] = ()) -> frozenset[str]:
     for form, name in _FLAG.findall(text):
         found |= {name} if name else {form.replace("%s", part) for part in parts}
     found |= {names[name] for name in _FLAG_OF_CONSTANT.findall(text) if name in names}
-    # programs that normalize names take both forms
+    # programs that normalise names accept both forms
     return frozenset(found | {name.replace("_", "-") for name in found})
 
 

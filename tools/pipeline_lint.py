@@ -1,4 +1,4 @@
-"""Judges the files of CI: actionlint and shellcheck on workflows and scripts, published schemas on all pipelines.
+"""Checks the files of CI: workflows and scripts by actionlint and shellcheck, all pipelines by published schemas.
 
 actionlint is built once from the Go module that tools/actionlint/go.mod pins. shellcheck and the schemas are packages
 of requirements.lock. `make lint` runs this.
@@ -28,12 +28,12 @@ AzureValidator: Any = validators.extend(
     Draft7Validator,
     type_checker=Draft7Validator.TYPE_CHECKER.redefine("boolean", lambda _, value: value in ("true", "false")),
 )
-"""Azure Pipelines reads every scalar as text; the schema expects texts, but booleans for the inputs of tasks."""
+"""Accepts the texts `true` and `false` as booleans, because Azure Pipelines reads all scalars as text."""
 SHELLCHECK = Path(sys.executable).parent / "shellcheck"
 
 
 def main() -> None:
-    """Print what is wrong with the pipelines of this clone; exit with 1 if anything is."""
+    """Print the errors in the pipelines of this clone; exit with 1 if there are any."""
     wrong = [*schema_errors(ROOT), *shell_errors(ROOT), *workflow_errors(ROOT, actionlint())]
     print("\n".join(wrong) or "pipelines: no errors")
     sys.exit(bool(wrong))
@@ -45,12 +45,12 @@ def scripts(root: Path) -> list[Path]:
 
 
 def workflows(root: Path) -> list[Path]:
-    """Return GitHub's workflows, and the example of one."""
+    """Return GitHub's workflows, with the example in ci/examples."""
     return [*sorted((root / ".github" / "workflows").glob("*.yml")), root / "ci" / "examples" / "github.yml"]
 
 
 def schema_errors(root: Path) -> Iterator[str]:
-    """Yield what the published schemas of GitHub, GitLab and Azure Pipelines refuse, with the path in the document."""
+    """Yield the errors by the published schemas of GitHub, GitLab and Azure Pipelines, with their paths."""
     actions = sorted((root / ".github" / "actions").glob("*/action.yml"))
     examples = root / "ci" / "examples"
     gitlab = [*sorted((root / "ci" / "gitlab").glob("*.yml")), examples / "gitlab.yml"]
@@ -81,27 +81,27 @@ def _plain(text: str) -> Any:
 
 
 def _gitlab(text: str) -> Any:
-    """Show jobs that others extend as jobs: the schema looks at no name that begins with a dot."""
+    """Return the document with its templates as jobs, because the schema skips names that begin with a dot."""
     jobs = _plain(text)
     whole = {name: {**jobs.get(job.get("extends"), {}), **job} for name, job in jobs.items() if name.startswith(".")}
     return {**jobs, **{name.lstrip("."): job for name, job in whole.items() if "script" in job}}
 
 
 def _azure(text: str) -> Any:
-    """Read every scalar as text, and replace `${{ if }}` and `${{ each }}` by what they hold."""
+    """Read every scalar as text, and replace `${{ if }}` and `${{ each }}` by their content."""
     transform = importlib.import_module("check_jsonschema.transforms.azure_pipelines")
     return transform.traverse_data(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506 # nosec B506
 
 
 def shell_errors(root: Path) -> list[str]:
-    """Return what shellcheck says about the scripts."""
+    """Return shellcheck's messages about the scripts."""
     return _said([SHELLCHECK, "--format=gcc", *scripts(root)], root)
 
 
 def workflow_errors(root: Path, program: Path) -> list[str]:
-    """Return what actionlint, with shellcheck, says about the workflows, and about local actions that they use."""
+    """Return actionlint's messages about the workflows and their local actions; it also runs shellcheck."""
     with tempfile.TemporaryDirectory() as scratch:
-        # actionlint finds local actions from the root of a repository, and a file's inputs only in its own folder
+        # actionlint needs the root of a repository to find local actions, and reads workflows only in their folder
         for part in (".github", "ci"):
             shutil.copytree(root / part, Path(scratch) / part)
         example = Path(scratch) / ".github" / "workflows" / "example-of-ci.yml"

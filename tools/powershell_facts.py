@@ -1,4 +1,4 @@
-"""Writes the facts that tests/powershell_lint judges scripts by: the API of .NET Framework and the cmdlets of 5.1.
+"""Writes the facts by which tests/powershell_lint judges scripts: the API of .NET Framework and the cmdlets of 5.1.
 
     mono-api-info /usr/lib/mono/4.7.2-api/{mscorlib,System,System.Core,...}.dll > api.xml    # Debian: mono-devel 6.8
     python -m tools.powershell_facts framework api.xml
@@ -49,8 +49,10 @@ def _members(of: ElementTree.Element) -> Iterator[tuple[str, str]]:
             static = "s" if method.get("static") == "true" else ""
             yield method.get("name", "").partition("(")[0], f"{static}({takes}){method.get('returntype', '')}"
     for one in of.findall("properties/property"):
-        if ways := [each for each in one.findall("methods/method") if int(each.get("attrib", "0")) & ACCESS == PUBLIC]:
-            static = "s" if ways[0].get("static") == "true" else ""
+        if accessors := [
+            each for each in one.findall("methods/method") if int(each.get("attrib", "0")) & ACCESS == PUBLIC
+        ]:
+            static = "s" if accessors[0].get("static") == "true" else ""
             yield one.get("name", "").partition("(")[0], static + ":" + one.get("ptype", "")
     for one in of.findall("fields/field"):
         flags = int(one.get("attrib", "0"))
@@ -114,7 +116,7 @@ def cmdlets(text: str) -> dict[str, Any]:
 
 
 def accepted(page: str) -> dict[str, list[str]]:
-    """Return the values that the parameters on a command's page accept, by parameter; the others take any."""
+    """Return the accepted values by parameter, from a command's page; parameters without a list accept any value."""
     found: dict[str, list[str]] = {}
     for name, properties in PAGED.findall(page):
         if said := ACCEPTED.search(properties):
@@ -123,7 +125,7 @@ def accepted(page: str) -> dict[str, list[str]]:
 
 
 def values(folders: list[str]) -> dict[str, Any]:
-    """Return values by command and parameter, of all pages `Verb-Noun.md` below the folders."""
+    """Return the accepted values by command and parameter, from all pages `Verb-Noun.md` below the folders."""
     pages = sorted(each for folder in folders for each in Path(folder).rglob("*-*.md"))
     found = {each.stem: accepted(each.read_text("utf-8-sig").replace("\r\n", "\n")) for each in pages}
     return {"source": SOURCES["values"], "values": {name: rows for name, rows in sorted(found.items()) if rows}}

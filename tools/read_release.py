@@ -1,7 +1,7 @@
 """`tools/read_release.py 1.38.0`: print the rows that components/releases/ needs for a Kubernetes version.
 
-Downloads the Go modules of Kubernetes and compares their sources with the tables' newest minor before the version.
-Ends with 1 if the tables have the version's minor and say something else.
+Downloads the Go modules of Kubernetes and compares their sources with the minor before it in the tables.
+Ends with 1 if the tables have the version's minor and differ from the sources.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
-    sys.path[0] = str(ROOT)  # replaces tools/, so that no file there shadows a module
+    sys.path[0] = str(ROOT)  # replaces tools/, so no file there shadows a module
 
 from components import releases  # noqa: E402
 from components.releases import documents, flag_tables, gate_tables, kubeadm_fields  # noqa: E402
@@ -38,10 +38,10 @@ STAGED = (
 """Modules k8s.io/... with sources that the tables name; their versions are 0.N.P."""
 
 OF_EVERY_PROGRAM = frozenset({"help", "version"})
-"""Flags that spf13/pflag and component-base/version/verflag add under names that no call there spells out."""
+"""Flags that spf13/pflag and component-base/version/verflag add; their names are in no call of these sources."""
 
 TOGGLES = frozenset({"AllAlpha", "AllBeta"})
-"""Gates of every component, which component-base/featuregate adds by itself."""
+"""Gates that component-base/featuregate adds to every component."""
 
 ELSEWHERE = "end_of_life, containerd, crictl, credential_provider, metrics_server"
 """Fields of `Release` whose values are not in these sources."""
@@ -49,7 +49,7 @@ ELSEWHERE = "end_of_life, containerd, crictl, credential_provider, metrics_serve
 
 @dataclass(frozen=True)
 class Table:
-    """One table of components/releases/, and the names with their kinds that the sources have."""
+    """One table of components/releases/. rows: its content. read: names in the sources, with their kinds."""
 
     module: str
     name: str
@@ -75,7 +75,7 @@ class Table:
                 yield f"{span.kind} {span.first}-{before}: {' '.join(names)}".strip()
 
     def errors(self, minor: str) -> Iterator[str]:
-        """Yield what the table says otherwise than the sources."""
+        """Yield the differences between the table and the sources."""
         held = self.held(minor)
         for name in sorted(self.read.keys() ^ held.keys()):
             yield f"{self.name}: {name} is {'missing' if name in self.read else 'not in the sources'}"
@@ -104,7 +104,7 @@ class Modules:
 
 
 def tables(found: Modules, minor: str) -> tuple[Table, ...]:
-    """Return every table with the names of the sources."""
+    """Return every table with the names that the sources have."""
     return (*_field_tables(found, minor), *_gate_tables(found, minor), *_flag_tables(found))
 
 
@@ -119,7 +119,7 @@ def release_fields(found: Modules) -> Mapping[str, str]:
 
 
 def kubeadm_versions(found: Modules) -> list[str]:
-    """Return the versions of kubeadm's documents that it reads."""
+    """Return the API versions of the documents that kubeadm reads."""
     (folder,) = found.kubernetes("cmd/kubeadm/app/apis/kubeadm")
     return sorted(path.name for path in folder.glob("v*") if (path / "types.go").is_file())
 
@@ -152,11 +152,11 @@ def _field_tables(found: Modules, minor: str) -> Iterator[Table]:
 def _gate_tables(found: Modules, minor: str) -> Iterator[Table]:
     folders = [found.folder(name, "pkg/features") for name in ("kubernetes", "apiserver", "apiextensions-apiserver")]
     text = sources(*folders, found.folder("client-go", "features"), found.folder("component-base"))
-    # registers its gates for other programs; those that kubelets know too are listed in k8s.io/kubernetes
+    # controller-manager only names its constants: gates that kubelets know too are registered in k8s.io/kubernetes
     names = go_sources.constants(text + sources(found.folder("controller-manager", "pkg/features")))
     read = {gate.name: gate.locked for gate in go_sources.gates(text, names, minor)}
     yield Table("gate_tables.py", "KNOWN", gate_tables.KNOWN, dict.fromkeys(TOGGLES | read.keys(), ""))
-    # the table keeps locks of gates that are gone
+    # the table keeps the locks of removed gates
     alive = tuple(replace(span, names=tuple(read.keys() & span.names)) for span in gate_tables.LOCKED)
     locks = {name: "on" if value else "off" for name, value in read.items() if value is not None}
     yield Table("gate_tables.py", "LOCKED", alive, locks)
@@ -201,7 +201,7 @@ def _cloud_options(found: Modules) -> Iterator[Path]:
 
 
 def report(found: Modules, minor: str, before: str) -> Iterator[str]:
-    """Yield the rows that the minor needs after the minor before it, line by line."""
+    """Yield the lines to print: the rows by which the minor differs from `before`."""
     old = RELEASES[before]
     yield f'kubernetes.py, CHANGES: "{minor}":'
     for field, value in release_fields(found).items():
@@ -218,7 +218,7 @@ def report(found: Modules, minor: str, before: str) -> Iterator[str]:
 
 
 def errors(found: Modules, minor: str) -> Iterator[str]:
-    """Yield what the tables say about a minor that they have, and its sources do not."""
+    """Yield the differences between the tables and the sources of a minor that the tables have."""
     row = RELEASES[minor]
     for field, value in release_fields(found).items():
         if getattr(row, field) != value:
@@ -233,7 +233,7 @@ def main() -> int:
     parser.add_argument("version", help="a patch of the minor, such as 1.38.0")
     version = parser.parse_args().version
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
-        parser.error(f"{version} has no patch: write it as 1.38.0")
+        parser.error(f"{version} is not a full version: write 1.38.0")
     minor = releases.minor(version)
     older = [name for name in RELEASES if releases.in_order((name, minor))[0] == name != minor]
     if not older:
@@ -246,7 +246,7 @@ def main() -> int:
     if minor not in RELEASES:
         return 0
     differences = list(errors(found, minor))
-    print("\n".join(differences) or f"The tables say the same about {minor}.")
+    print("\n".join(differences) or f"The tables agree with the sources of {minor}.")
     return int(bool(differences))
 
 

@@ -28,7 +28,7 @@ class Step(NamedTuple):
 
 PYTHON = str(VENV / "bin" / "python")
 BASE = str(getattr(sys, "_base_executable", None) or sys.executable)
-"""The Python outside of any virtual environment: .venv's own cannot make .venv anew."""
+"""The Python outside of any virtual environment: the one of .venv cannot create .venv again."""
 PIP = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 STEPS = (
     Step(
@@ -55,7 +55,7 @@ STEPS = (
 def stamp(step: Step) -> str:
     """Return a digest of the step's inputs, this Python's version and this folder (a moved .venv is broken).
 
-    Not of the interpreter's path: .venv's own Python, first on PATH, is the same Python.
+    The interpreter's path is left out, because .venv's own Python may be first on PATH.
     """
     digest = hashlib.sha256(f"{sys.version} {ROOT}".encode())
     for name in step.inputs:
@@ -64,7 +64,7 @@ def stamp(step: Step) -> str:
 
 
 def missing_modules() -> list[str]:
-    """Return which modules that `python -m venv` needs this Python lacks (Debian packages them apart)."""
+    """Return the modules for `python -m venv` that this Python lacks; Debian has them in a separate package."""
     return [name for name in ("venv", "ensurepip") if importlib.util.find_spec(name) is None]
 
 
@@ -74,22 +74,24 @@ def run(step: Step) -> None:
     for command in step.commands:
         code = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode
         if code != 0:
-            sys.exit(f"mullion: set-up stopped at: {' '.join(command)}\nMend what it says above, then try again.")
+            sys.exit(f"mullion: set-up stopped at: {' '.join(command)}\nFix the error above, then try again.")
     (VENV / f".{step.name}").write_text(stamp(step), "utf-8")
 
 
 def main() -> None:
-    """Bring .venv up to date with the lock and the clone."""
+    """Update .venv to the lock and the clone."""
     version = "{}.{}".format(*sys.version_info)
     if sys.version_info < OLDEST:
-        sys.exit(f"mullion: {sys.executable} is Python {version}; needed is 3.10 or newer: make PYTHON=/path/to/it")
+        sys.exit(
+            f"mullion: {sys.executable} is Python {version}, but 3.10 or newer is needed: make PYTHON=/path/to/python"
+        )
     for step in STEPS:
         made_from = VENV / f".{step.name}"
         if made_from.is_file() and made_from.read_text("utf-8") == stamp(step):
             continue
         if lacking := missing_modules():
             sys.exit(
-                f"mullion: {sys.executable} lacks {' and '.join(lacking)}, which .venv is made with.\n"
+                f"mullion: {sys.executable} lacks {' and '.join(lacking)}, which creating .venv needs.\n"
                 f"Debian and Ubuntu: apt-get install python{version}-venv; elsewhere: make PYTHON=/path/to/another"
             )
         run(step)

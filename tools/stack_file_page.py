@@ -35,13 +35,13 @@ config:
       web: {os: windows-2022, count: 2}
 ```
 
-`mullion explain PATH` shows one option. The last column says what a changed value does to a cluster that is built:
+`mullion explain PATH` shows one option. The last column says what a change does to a built cluster:
 
 | effect | meaning |
 |---|---|
 | replaced | the workers of the pool, or of all pools, are replaced wave by wave ([rolling](rolling.md)); control planes are changed in place ([desired state](desired-state.md)) |
 | in place | applied by the next `up`; no machine is replaced |
-| next machine | machines that exist stay as they are; later ones get it |
+| next machine | existing machines stay as they are; machines created later get it |
 | refused | `mullion up` refuses it; remove the cluster and build it again |
 | not available | only the default is accepted; other values are refused ([what you bring](what-you-bring.md)) |
 
@@ -97,7 +97,7 @@ DERIVED = {
     "images": "looked up at the first `up`, then kept",
     "encryption_key": "the cloud's own",
 }
-"""Option -> its default in words, where the default depends on other options, on the cloud or on a table."""
+"""Option -> its default in words, for defaults that depend on other options, on the cloud or on a table."""
 
 KINDS = {"string": "text", "integer": "number", "boolean": "true or false", "object": "map", "array": "list"}
 
@@ -173,7 +173,7 @@ def render() -> str:
 
 def _regions() -> str:
     keys = ", ".join(f"`{facts.region_key}: {facts.region_example}`" for facts in CLOUDS.values())
-    return f"Beside the object stands the region: {keys}; on GCP also `gcp:project`. A changed region is refused.\n"
+    return f"The region is a key of its own: {keys}; on GCP also `gcp:project`. A changed region is refused.\n"
 
 
 def _section(path: str) -> str:

@@ -50,7 +50,7 @@ ITEMS: tuple[Item, ...] = (
         ),
     ),
     Item(
-        "Do the node's programs run as services, and again after a crash or a boot?",
+        "Do the node's programs run as services, and restart after a crash or a boot?",
         "SRV-03 SRV-04 SRV-05 SRV-06 SRV-07",
         "Prevented: all are services with dependencies, which Windows restarts 10 s after a failure; a deleted service"
         " is created again.",
@@ -85,7 +85,7 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "A NodePort or a Service's address does not answer on the Windows node itself",
         "SMK-11",
-        "A limit of Windows Server 2019: use another node, or a pod. Mullion itself needs no such connection.",
+        "A limit of Windows Server 2019: connect from another node, or from a pod. Mullion needs no such connection.",
     ),
     Item(
         "vNICs and HNS endpoints of containers are deleted",
@@ -108,8 +108,8 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "With l2bridge a node is Ready after a boot, but its pods reach nothing",
         "NET-05",
-        "Repaired at each boot: the bridge is created anew, because HNS keeps the old one on the adapter of before,"
-        " and the machine may have another one (Azure, after deallocation).",
+        "Repaired at each boot: the bridge is created again, because HNS keeps the old one on the previous adapter,"
+        " and the machine may have a new adapter (Azure, after deallocation).",
         steps=("stale-network", "hns-network"),
         proofs=("lab/hns/test_steps.py::test_a_boot_moves_the_bridge_to_the_adapter_that_the_machine_has_then",),
     ),
@@ -122,11 +122,11 @@ ITEMS: tuple[Item, ...] = (
         proofs=("windows_plans/events.py::the certificate is lost",),
     ),
     Item(
-        "flanneld waits for its network without end",
+        "flanneld waits for its network for ever",
         "OPS-05",
-        "Repaired: flanneld is restarted a few times; then reported. `panic: ... nil pointer dereference` at its first"
-        " start means that HNS named no management address within 5 s (flannel's device_windows.go): nssm starts it"
-        " again.",
+        "Repaired: flanneld is restarted a few times; else reported. `panic: ... nil pointer dereference` at"
+        " its first start means that HNS named no management address within 5 s (flannel's device_windows.go): nssm"
+        " starts it again.",
         steps=("overlay-network",),
         errors=("overlay-missing", "adapter-missing"),
         proofs=(
@@ -135,7 +135,7 @@ ITEMS: tuple[Item, ...] = (
         ),
     ),
     Item(
-        "/run/flannel/subnet.env is missing or of another cluster",
+        "/run/flannel/subnet.env is missing, or belongs to another cluster",
         "OPS-06",
         "Repaired or reported: it must fit the plan and the node's range before the CNI file is written.",
         steps=("overlay-network",),
@@ -236,7 +236,7 @@ ITEMS: tuple[Item, ...] = (
         proofs=("conformance/cases/windows.yaml::a page file of a fixed size replaces an automatic one",),
     ),
     Item(
-        "Where are the logs, and what belongs into a bug report?",
+        "Where are the logs, and what belongs in a bug report?",
         "OPS-02 OPS-03",
         "`mullion logs STACK NODE` fetches all of it, redacted; logs are in C:\\var\\log and are rotated.",
         steps=("collect-logs", "rotate-logs"),
@@ -249,7 +249,7 @@ ITEMS: tuple[Item, ...] = (
 
 def render() -> str:
     """Return the page, in Markdown."""
-    lines = ["| what | what becomes of it | steps | errors | checks | requirements | tests |", f"|{'---|' * 7}"]
+    lines = ["| problem | what Mullion does | steps | errors | checks | requirements | tests |", f"|{'---|' * 7}"]
     for item in ITEMS:
         cells = (item.title, item.how, _code(item.steps), _code(item.errors), _code(item.checks), item.needs)
         cells += (_code(item.proofs),)

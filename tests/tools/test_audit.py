@@ -33,11 +33,11 @@ def python(code: int, packages: list[dict] | None, log: str = "") -> audit.Verdi
         (python(0, [PACKAGE]), "requirements.lock: no advisory"),
         (
             python(1, [{**PACKAGE, "vulns": [ADVISORY]}]),
-            "requirements.lock: pyyaml 6.0.3: PYSEC-2026-1, mended in 99.0",
+            "requirements.lock: pyyaml 6.0.3: PYSEC-2026-1, fixed in 99.0",
         ),
         (
             python(1, [{**PACKAGE, "vulns": [{**ADVISORY, "fix_versions": []}]}]),
-            "requirements.lock: pyyaml 6.0.3: PYSEC-2026-1, mended in no version yet",
+            "requirements.lock: pyyaml 6.0.3: PYSEC-2026-1, fixed in no version yet",
         ),
         (
             python(1, None, f"Traceback\n{UNREACHABLE}\n"),
@@ -69,7 +69,7 @@ def test_verdict_names_the_advisory_or_why_nothing_can_be_said(verdict: audit.Ve
 def test_advisories_are_shown_beside_packages_without_an_answer() -> None:
     unknown = {"name": "pulumi", "skip_reason": "Dependency not found on PyPI"}
     verdict = python(1, [unknown, {**PACKAGE, "vulns": [ADVISORY]}])
-    assert verdict.found == ("pyyaml 6.0.3: PYSEC-2026-1, mended in 99.0",)
+    assert verdict.found == ("pyyaml 6.0.3: PYSEC-2026-1, fixed in 99.0",)
     assert "no answer about pulumi" in verdict.silent
 
 

@@ -1,4 +1,4 @@
-"""Speed, as ratios in one run: `make bench`. Nothing here passes or fails; the goals stand beside the figures.
+"""Speed, as ratios measured in one run: `make bench`. It prints goals next to the figures, and never fails.
 
 The second run of node.ps1 is measured by tests/windows_plans/bench.py, with the Windows machines of the tests.
 """
@@ -27,13 +27,13 @@ from tools.bench.measure import best, show
 STACK = "aws-dev"
 CONFIG = stack_file_config(REPOSITORY / "stacks" / f"Pulumi.{STACK}.yaml")
 SIZES = {10: (7, 1.25), 100: (3, None), 1000: (2, 1.15)}
-"""Workers -> runs of each kind, of which the best counts, and the goal of the ratio."""
+"""Workers -> number of runs, of which the fastest counts, and goal of the ratio."""
 COLLECTOR = gc.get_threshold()
-"""Python's own thresholds for its collector of garbage."""
+"""Python's default thresholds of its garbage collector."""
 
 
 def sized(workers: int) -> dict[str, Any]:
-    """The stack with this many Windows workers."""
+    """Return the stack's configuration with this many Windows workers."""
     cluster = json.loads(json.dumps(CONFIG[CLUSTER]))
     cluster["pools"]["web"]["count"] = workers
     cluster["network"]["pods"] = "10.128.0.0/12"
@@ -57,7 +57,7 @@ def process() -> None:
 
 
 def wiring() -> None:
-    """`plan --resources` against a flat program of the same resources, on the same recording monitor."""
+    """Measure `plan --resources` against a flat program of the same resources, on the same recording monitor."""
     per_worker: list[float] = []
     for workers, (runs, goal) in SIZES.items():
         config = sized(workers)
@@ -74,7 +74,7 @@ def wiring() -> None:
 
 
 def collector() -> None:
-    """What looking for garbage seldom is worth: the flat program with our thresholds, against Python's own."""
+    """Measure rare garbage collection: the flat program with our thresholds, against Python's defaults."""
     config = sized(1000)
 
     def run(thresholds: tuple[int, int, int]) -> None:
@@ -87,7 +87,7 @@ def collector() -> None:
 
 
 def same_resources(config: dict[str, Any], workers: int) -> None:
-    """The comparison is fair: both programs register the same number of each type."""
+    """Exit unless both programs register the same number of resources of each type."""
     ours = Counter(key.type for key, each in record(STACK, config).resources.items() if each.custom)
     other = Counter(key.type for key in record(STACK, config, program=lambda: flat(workers)).resources)
     if ours != other:
@@ -95,7 +95,7 @@ def same_resources(config: dict[str, Any], workers: int) -> None:
 
 
 def engine() -> None:
-    """`up` in the sandbox with the real engine, against the same resources without components."""
+    """Measure `up` in the sandbox with the real engine, against the same resources without components."""
     import pulumi.automation as auto
 
     from operations.engine import locate as engines
@@ -123,7 +123,7 @@ def engine() -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    collect_rarely()  # as our program does: ours and the flat one alike, so that their ratio is of the programs
+    collect_rarely()  # for both programs, so the ratio compares only the programs
     print(f"{'':<44} {'ours':>10} {'other':>10}")
     process()
     wiring()

@@ -1,6 +1,6 @@
-"""The executors: how long a second run takes when nothing is to be done, and how large user-data is.
+"""Measures the executors: the time of a second run, which changes nothing, and the size of user-data.
 
-node.py runs on a Linux machine that boots for it (lab/linuxnode): systemd answers for real.
+node.py runs on a Linux machine of lab/linuxnode, with a real systemd.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ BUNDLE = "/opt/mullion/current"
 RUNS = 15
 TEXT, SLEEP = "a line of a small file\n" * 20, ["/bin/sleep", "infinity"]
 LARGE_MIB = 200
-"""About what the programs of a node have together."""
+"""Approximate total size of a node's programs."""
 TIMED = f"""
 import json, subprocess, sys, time
 sys.path.insert(0, {BUNDLE!r})
@@ -50,7 +50,7 @@ print(json.dumps(best | {{"outcomes": outcomes}}))
 
 
 def plan(large: bool) -> dict[str, Any]:
-    """A plan of 100 steps and small files; `large`: and a file of LARGE_MIB."""
+    """Return a plan of 100 steps with small files; with `large`, also a file of LARGE_MIB."""
     steps: list[dict[str, Any]] = [
         *({"kind": "directory", "name": f"folder-{n}", "path": f"/srv/bench/{n}"} for n in range(20)),
         *(
@@ -71,7 +71,7 @@ def plan(large: bool) -> dict[str, Any]:
 
 @contextmanager
 def machine() -> Iterator[Path]:
-    """A machine with the scripts, and nothing that it could talk to."""
+    """Boot a machine with the scripts and without any other host; yield its folder."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         disk = folder / "upper"
@@ -98,13 +98,13 @@ def machine() -> Iterator[Path]:
 
 
 def on(folder: Path, *words: str) -> str:
-    """Output of a program there."""
+    """Run a program on the machine, and return its output."""
     argv = [sys.executable, "-m", "lab.linuxnode", "exec", str(folder), *words]
     return subprocess.run(argv, check=True, capture_output=True, text=True, cwd=REPOSITORY, timeout=300).stdout
 
 
 def timed(folder: Path, *, large: bool) -> tuple[float, float]:
-    """Seconds of the second run of the plan, and of a Python process with the same modules and one question."""
+    """Return the seconds of the plan's second run, and of a Python process with the same imports and one query."""
     made = plan(large)
     units = [f"{step['service']}.service" for step in made["phases"][0]["steps"] if step["kind"] == "service"]
     on(folder, "python3", "-c", f"open('{BUNDLE}/plan.json', 'w').write({json.dumps(made)!r})")
@@ -112,12 +112,12 @@ def timed(folder: Path, *, large: bool) -> tuple[float, float]:
     on(folder, "python3", "-B", f"{BUNDLE}/node.py")
     found = json.loads(on(folder, "python3", "/timed.py"))
     if found["outcomes"] != ["held"]:
-        raise SystemExit(f"the second run set something: {found}")
+        raise SystemExit(f"the second run changed something: {found}")
     return found["ours"], found["other"]
 
 
 def linux(show: Show) -> None:
-    """node.py, second run."""
+    """Measure the second run of node.py."""
     if why := lacking():
         print(f"node.py, second run of 100 steps: not measured: {why}", flush=True)
         return
@@ -129,7 +129,7 @@ def linux(show: Show) -> None:
 
 
 def user_data_sizes() -> None:
-    """Bytes of user-data with every fact as long as it can be."""
+    """Print the size of user-data in bytes, with every fact at its longest."""
     systems: tuple[OsFamily, ...] = ("linux", "windows")
     for system in systems:
         told = {"name": "x" * 15, "address": "255.255.255.255", "pool": "x" * 15, "zone": 9}

@@ -1,7 +1,7 @@
-"""The resources of aws-dev as a flat program: no components, no spec, no plan, no tags that say what is what.
+"""The resources of aws-dev as a flat program: without components, spec, plan and meaningful tags.
 
-What `tools/bench` measures against: the same resources of the same classes with inputs of the same
-size and the same references, written down one after the other.
+`tools/bench` measures against it: the same resources of the same classes, with inputs of the same size and the same
+references, written one after the other.
 """
 
 import json
@@ -16,32 +16,32 @@ from components.sdk.registration import urn_dependency
 
 TAGS = {"mullion:cluster": "flat", "mullion:owner": "platform-team", "mullion:urn": "u" * 120, "Name": "flat"}
 RULES = 19
-"""Rules of both security groups together."""
+"""Number of rules of both security groups."""
 
 ALLOW = {"Effect": "Allow", "Action": ["s3:GetObject"]}
 EC2 = {"Service": "ec2.amazonaws.com"}
 
 
 def document(*statements: dict[str, Any]) -> str:
-    """A policy document."""
+    """Return a policy document."""
     return json.dumps({"Version": "2012-10-17", "Statement": statements})
 
 
 def secret(name: str, value: Any) -> Output[Any]:
-    """A secret in a Stash."""
+    """Register a Stash with a secret, and return the secret."""
     hidden = ["input", "output"]
     options = ResourceOptions(ignore_changes=["input"], additional_secret_outputs=hidden)
     return pulumi.Stash(name, input=Output.secret(value), opts=options).output
 
 
 def looked_up(name: str, parameter: str) -> Output[str]:
-    """An image id in a Stash."""
+    """Register a Stash with an image id, and return the id."""
     found = aws.ssm.get_parameter_output(name=parameter).insecure_value
     return pulumi.Stash(name, input=found, opts=ResourceOptions(ignore_changes=["input"])).output
 
 
 def network() -> tuple[Output[str], Output[str], list[pulumi.Resource]]:
-    """VPC id, the machines' subnet, and their routes."""
+    """Register the network; return the VPC id, the machines' subnet, and their routes."""
     zones = aws.get_availability_zones_output(state="available").names
     zone = pulumi.Stash("zones", input=zones, opts=ResourceOptions(ignore_changes=["input"])).output[0]
     vpc = aws.ec2.Vpc("vpc", cidr_block="10.20.0.0/16", enable_dns_support=True, enable_dns_hostnames=True, tags=TAGS)
@@ -51,11 +51,11 @@ def network() -> tuple[Output[str], Output[str], list[pulumi.Resource]]:
     address = aws.ec2.Eip("nat", domain="vpc", tags=TAGS)
     nat = aws.ec2.NatGateway("nat", allocation_id=address.allocation_id, subnet_id=edge.id, tags=TAGS)
     made: list[pulumi.Resource] = []
-    ways: list[tuple[str, aws.ec2.Subnet, dict[str, Any]]] = [
+    routes: list[tuple[str, aws.ec2.Subnet, dict[str, Any]]] = [
         ("edge", edge, {"gateway_id": internet.id}),
         ("inner", inner, {"nat_gateway_id": nat.id}),
     ]
-    for name, subnet, target in ways:
+    for name, subnet, target in routes:
         table = aws.ec2.RouteTable(name, vpc_id=vpc.id, tags=TAGS)
         made.append(aws.ec2.Route(name, route_table_id=table.id, destination_cidr_block="0.0.0.0/0", **target))
         made.append(aws.ec2.RouteTableAssociation(name, route_table_id=table.id, subnet_id=subnet.id))
@@ -63,7 +63,7 @@ def network() -> tuple[Output[str], Output[str], list[pulumi.Resource]]:
 
 
 def firewall(vpc: Output[str]) -> list[Output[str]]:
-    """Ids of the security groups."""
+    """Register the security groups, and return their ids."""
     groups = [aws.ec2.SecurityGroup(name, vpc_id=vpc, description=name, tags=TAGS) for name in ("control", "work")]
     for number in range(RULES - 2):
         aws.vpc.SecurityGroupIngressRule(
@@ -84,7 +84,7 @@ def firewall(vpc: Output[str]) -> list[Output[str]]:
 
 
 def storage(keys: Output[Any]) -> tuple[Output[dict[str, str]], Output[dict[str, str]]]:
-    """Facts for user-data, and ARNs for policies."""
+    """Register the stores; return facts for user-data, and ARNs for policies."""
     names: dict[str, Any] = {}
     arns: dict[str, Any] = {}
     for purpose in ("bundles", "snapshots"):
@@ -115,7 +115,7 @@ def storage(keys: Output[Any]) -> tuple[Output[dict[str, str]], Output[dict[str,
 
 
 def identity(arns: Output[dict[str, str]]) -> list[Output[str]]:
-    """Names of the instance profiles."""
+    """Register the roles, and return the names of the instance profiles."""
     profiles: list[Output[str]] = []
     for name in ("control", "work"):
         trust = document({"Effect": "Allow", "Principal": EC2, "Action": "sts:AssumeRole"})
@@ -127,12 +127,12 @@ def identity(arns: Output[dict[str, str]]) -> list[Output[str]]:
 
 
 def flat(workers: int) -> None:
-    """One control plane, one Linux and so many Windows workers, run as the engine runs a program."""
+    """Run the program as the engine does: one control plane, one Linux worker, and `workers` Windows workers."""
     runpy.run_path(__file__, {"WORKERS": workers})
 
 
 def build(workers: int) -> None:
-    """Register everything."""
+    """Register all resources."""
     authorities = [secret(name, {"certificate": "c" * 700, "key": "k" * 250}) for name in ("a", "b", "c")]
     others = [secret(name, "s" * 40) for name in ("service-account", "encryption", "desired", "administrator")]
     for name in ("suffix", "serial", "members", "network"):

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def best(runs: int, *kinds: Callable[[], Any]) -> list[float]:
-    """Shortest seconds of each kind; kinds take turns, so that a busy machine slows all alike."""
+    """Return the shortest time of each kind, in seconds. Kinds take turns, so a busy machine slows all of them."""
     shortest = [float("inf")] * len(kinds)
     for _ in range(runs):
         for index, kind in enumerate(kinds):
@@ -19,6 +19,6 @@ def best(runs: int, *kinds: Callable[[], Any]) -> list[float]:
 
 
 def show(what: str, ours: float, other: float, goal: float | None, note: str = "") -> None:
-    """One line: seconds, ratio, goal."""
+    """Print one line: seconds, ratio, goal."""
     aim = f"goal {goal:.2f}" if goal else ""
     print(f"{what:<44} {ours:8.3f} s {other:8.3f} s   ratio {ours / other:5.2f}  {aim:<10} {note}", flush=True)

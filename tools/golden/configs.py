@@ -1,4 +1,4 @@
-"""Every configuration document by Kubernetes minor, as a history: whole for the oldest minor, then the differences.
+"""History of every configuration document: whole for the oldest Kubernetes minor, then the differences of each minor.
 
 One golden file per document; `make generate` writes them.
 """
@@ -26,11 +26,11 @@ EVERYTHING: dict[str, Any] = {
     },
     "kube_proxy": {"dsr": True},
 }
-"""Options of a Windows pool that are used in a document."""
+"""Options of a Windows pool that appear in documents."""
 
 
 def _windows(kubernetes: str, **pool: Any) -> Role:
-    # renderings do not ask whether the minor supports the Windows release; checks do
+    # rendering does not check whether the minor supports the Windows release
     return role("dev", spec("windows-2022", {**EVERYTHING, **pool}, kubernetes=kubernetes), "pool")
 
 
@@ -81,7 +81,7 @@ DOCUMENTS: dict[str, Callable[[str], Any]] = {
     "flannel-net-conf-overlay": lambda v: network.net_conf(_windows(v)),
     "cni-linux-l2bridge": lambda v: cni.linux_bridge(_bridged(v, "containerd").spec.network),
 }
-"""Content of each document by name, as a function of the Kubernetes version: data, or text for files of text."""
+"""Name of a document -> function from the Kubernetes version to its content: data, or text for text files."""
 
 
 class _Plain(yaml.SafeDumper):

@@ -53,7 +53,7 @@ def _digest(node_plan: NodePlan) -> str:
 
 
 def mode(step: Step) -> str:
-    """Return the octal mode of a step's path, with / after that of a folder."""
+    """Return the octal mode of a step's path; a folder's mode ends with /."""
     private = step.fields.get("access") == "private" or step.kind in PRIVATE
     if step.kind == "directory":
         return "0700/" if private else "0755/"
@@ -62,7 +62,7 @@ def mode(step: Step) -> str:
 
 
 def modes() -> str:
-    """Return every path that a step creates, with its mode; on Windows it stands for private or public access."""
+    """Return every path that a step creates, with its mode; on Windows the mode means private or public access."""
     lines: list[str] = []
     for name, (os, options) in WHOLE.items():
         lines.append(f"### {name}")
@@ -99,7 +99,7 @@ def differing(cloud: Cloud) -> str:
 
 
 def pinned() -> str:
-    """Return what changes in the plans of the newest minor when the stack has a digest for each image."""
+    """Return the changes in plans of the newest minor when the stack pins every image by digest."""
     lines: list[str] = []
     artifacts = {"images": dict.fromkeys(IMAGES, f"sha256:{'0' * 64}")}
     for name, (os, options) in MACHINES.items():
@@ -116,7 +116,7 @@ def _changed(before: str, after: str) -> list[str]:
 
 
 PRIVATE = ("secret", "encryption-configuration", "kubelet-bootstrap")
-"""Kinds whose files are always for root, or SYSTEM and Administrators, only."""
+"""Kinds whose files only root, or SYSTEM and Administrators, can read."""
 
 DIGESTS, MODES, PINNED = "digests.json", "modes.txt", "pinned.diff"
 PLANS = {f"{name}-{each[1].get('kubernetes', KUBERNETES)}.json": each for name, each in WHOLE.items()}
