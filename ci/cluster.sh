@@ -2,8 +2,8 @@
 # Build a cluster from TEMPLATE, run TEST with its kubeconfig, and remove the cluster.
 # Environment: TEMPLATE (a stack), NAME (of the cluster), TEST (a shell command); optional: WINDOWS (system of the pool
 # POOL, windows), KUBERNETES (version), SETTINGS (lines of PATH=VALUE), TTL (2h), VERIFY (all), KEEP (1h: keep the cluster
-# of a failed run, also for the template's api.allow), SANDBOX (true: in the sandbox), ALLOW_RUNNER (false: the
-# template's api.allow has this runner).
+# of a failed run; the template's api.allow then stays), SANDBOX (true: in the sandbox), ALLOW_RUNNER (false: the
+# template's api.allow already contains this runner).
 # Reports and logs are written to artifacts/.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,9 +11,9 @@ options=(--name "$NAME" --ttl "${TTL:-2h}" --verify "${VERIFY:-all}" --artifacts
 [[ -z ${WINDOWS:-} ]] || options+=(--set "pools.${POOL:-windows}.os=$WINDOWS")
 [[ -z ${KUBERNETES:-} ]] || options+=(--set "kubernetes=$KUBERNETES")
 if [[ ${SANDBOX:-false} != true && ${ALLOW_RUNNER:-true} == true ]]; then
-  # Hosted runners have another public address each time, and the API answers to api.allow only.
+  # Hosted runners have a new public address each time, and the API answers only to ranges in api.allow.
   address="$(curl --fail --silent --show-error --max-time 20 "${ADDRESS_FROM:-https://checkip.amazonaws.com}")"
-  # A kept cluster is for people too, whose ranges the template has; += appends to them.
+  # People also use a kept cluster, and the template has their ranges: += appends to them.
   equals="${KEEP:++}="
   options+=(--set "api.allow${equals}[$address/32]")
 fi

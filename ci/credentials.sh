@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Print `export` lines with which SDKs show CLOUD the OIDC token of a GitLab job; nothing if SANDBOX is true.
+# Print `export` lines that let SDKs sign in to CLOUD with the OIDC token of a GitLab job; nothing if SANDBOX is true.
 # Environment: CLOUD; OIDC_TOKEN; IDENTITY: aws: the role's ARN. azure: client, tenant and subscription. gcp: the
 # provider (projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/PROVIDER) and the service account.
 set -euo pipefail

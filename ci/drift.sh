@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compare the cloud with the state of STACK; end with 5 if somebody changed something by hand. Writes drift.md.
+# Compare the cloud with the state of STACK; end with 5 if something was changed by hand. Writes drift.md.
 # Environment: STACK.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,6 +1,6 @@
-"""Write a file as a comment of a pull request, or renew the comment that an earlier run wrote.
+"""Write a file as a comment of a pull request, or update the comment of an earlier run.
 
-Environment: COMMENT (file; its first line says which comment it is), PULL_REQUEST (number), GITHUB_TOKEN (may write
+Environment: COMMENT (file; its first line identifies the comment), PULL_REQUEST (number), GITHUB_TOKEN (may write
 pull requests); of the runner: GITHUB_API_URL, GITHUB_REPOSITORY. Standard library only.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = 100
-"""Comments in one answer: the most that GitHub gives."""
+"""Comments in one answer, GitHub's maximum."""
 
 
 def call(method: str, path: str, body: Any = None) -> Any:

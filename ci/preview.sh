@@ -9,10 +9,10 @@ code=0
 text="$(.venv/bin/mullion preview "$STACK" "${options[@]}" 2>&1)" || code=$?
 case $code in
   0) verdict="\`mullion up $STACK\` would do this:" ;;
-  3) verdict="**Refused**: \`mullion up $STACK\` would not begin. The reasons are at the end." ;;
+  3) verdict="**Refused**: \`mullion up $STACK\` would refuse to start. The reasons are at the end." ;;
   *) verdict="**Failed**: \`mullion preview $STACK\` ended with $code." ;;
 esac
-# Lines that begin with four spaces are code in Markdown, whatever they contain. GitHub takes 65,536 characters, with them.
+# Markdown shows lines that begin with four spaces as code. GitHub accepts 65,536 characters, including these spaces.
 code_block="$(printf '%s\n' "$text" | sed 's/^/    /')"
 {
   printf '### Preview of %s\n\n%s\n\n' "$STACK" "$verdict"
