@@ -39,7 +39,7 @@ def up(
     sandbox: Sandbox = False,
     yes: Yes = False,
     refresh: Annotated[
-        bool, typer.Option("--refresh", help="Read the cloud first, and put right what was changed by hand.")
+        bool, typer.Option("--refresh", help="Read the cloud first, and revert changes made by hand.")
     ] = False,
     bootable: Annotated[
         bool, typer.Option("--bootable", help="With --sandbox: build machines that `mullion sandbox boot` can start.")
@@ -58,7 +58,7 @@ def up(
     if (bootable and not sandbox) or (kubernetes and not bootable):
         raise typer.BadParameter("--bootable needs --sandbox, and --kubernetes needs --bootable")
     if preview and bootable:
-        raise typer.BadParameter("--preview goes without --bootable")
+        raise typer.BadParameter("--preview cannot be combined with --bootable")
     if preview:
         _preview(stack, sandbox)
         return
@@ -125,11 +125,11 @@ def kubeconfig(
             "-o",
             "--output",
             metavar="FILE",
-            help="File to write; - is standard output. In a pipe that is the default.",
+            help="File to write. - is standard output, the default in a pipe.",
         ),
     ] = None,
     oidc: Annotated[
-        bool, typer.Option("--oidc", help="Write one without secrets, for people who sign in by api.oidc.")
+        bool, typer.Option("--oidc", help="Write a kubeconfig without secrets, for users who sign in through api.oidc.")
     ] = False,
 ) -> None:
     """Write the administrator's kubeconfig; its certificate is valid for at least five days."""
@@ -195,7 +195,7 @@ def revoke(
         Path | None, typer.Option(metavar="FILE", help="Administrator's kubeconfig. Default: the stack's.")
     ] = None,
 ) -> None:
-    """End the rights of a worker that was broken into: no certificate, no token, no writes. Then replace it."""
+    """Revoke a compromised worker: it gets no certificate, its token is deleted. Replace it afterwards."""
     from operations.commands import revoke as revoking
 
     revoking.revoke(stack, node, kubeconfig)

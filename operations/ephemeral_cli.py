@@ -39,7 +39,9 @@ def run(
     keep: Annotated[
         str | None,
         typer.Option(
-            "--keep-on-failure", metavar="TIME", help="If it fails, keep the cluster this long, and say how to get in."
+            "--keep-on-failure",
+            metavar="TIME",
+            help="If the run fails, keep the cluster this long, and print how to use it.",
         ),
     ] = None,
     artifacts: Annotated[
@@ -105,11 +107,13 @@ def extend(
 @command(TEMPORARY, "mullion reap", "mullion reap --yes --max 20 --format markdown")
 def reap(
     sandbox: Sandbox = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove them. Default: only show what is expired.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Remove the expired clusters. Default: only list them.")
+    ] = False,
     most: Annotated[int, typer.Option("--max", metavar="N", min=1, help="Remove at most N clusters.")] = 10,
     form: Annotated[str, typer.Option("--format", metavar="text|json|markdown", help="Format of the report.")] = "text",
 ) -> None:
-    """Remove clusters that are past their expiry, by their state; without --yes only list them."""
+    """List the clusters past their expiry; with --yes remove them. Needs their states, not their stack files."""
     from operations.commands import reap as reaping
 
     reaping.reap(sandbox=sandbox, yes=yes, most=most, form=form)

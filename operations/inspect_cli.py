@@ -40,12 +40,12 @@ def plan(
 def cost(
     stack: Annotated[str, typer.Argument(metavar="STACK|update", help="Name of the stack, or update for new prices.")],
     against: Annotated[Path | None, typer.Option(metavar="FILE", help="Compare with an earlier `cost --json`.")] = None,
-    traffic: Annotated[float | None, typer.Option(metavar="GB", min=0, help="Traffic to the internet a month.")] = None,
+    traffic: Annotated[float | None, typer.Option(metavar="GB", min=0, help="Monthly traffic to the internet.")] = None,
     stored: Annotated[float | None, typer.Option(metavar="GIB", min=0, help="Files in the cluster's stores.")] = None,
     cloud: Annotated[list[str] | None, typer.Option(metavar="CLOUD", help="Cloud to update; repeat it.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a stack costs an hour and a month, by pool, from dated price tables. Offline, except for update."""
+    """Show what a stack costs per hour and per month, by pool, from dated price tables. Only `update` is online."""
     from operations.commands import cost as costing
     from operations.cost.bill import Usage
 
@@ -138,7 +138,7 @@ def verify(
         list[str] | None, typer.Option(metavar="NAME:PORT", help="Address outside the cluster that pods must reach.")
     ] = None,
     image: Annotated[
-        str | None, typer.Option(metavar="IMAGE", help="Image of the Linux pods, with busybox in it. Default: busybox.")
+        str | None, typer.Option(metavar="IMAGE", help="Image of the Linux pods, with busybox. Default: busybox.")
     ] = None,
     timeout: Annotated[str, typer.Option(metavar="TIME", help="Longest wait for Ready nodes: 90s, 10m.")] = "10m",
     reboot: Annotated[bool, typer.Option("--reboot", help="Reboot each machine (sandbox), and verify again.")] = False,
@@ -206,17 +206,17 @@ def first_contact(
         str | None, typer.Option(metavar="VERSION", help="Kubernetes version. Default: the newest supported one.")
     ] = None,
     change: Annotated[
-        bool, typer.Option("--change", help="The file changes its machine without -Change, for user-data.")
+        bool, typer.Option("--change", help="The script changes the machine even without -Change. For user-data.")
     ] = False,
     fetch_from: Annotated[
         str | None,
         typer.Option(metavar="URL", help="Also write FILE.user-data, which downloads FILE from this https URL."),
     ] = None,
     archive: Annotated[
-        Path | None, typer.Option("--read", metavar="ARCHIVE", help="Show what differed on a machine.")
+        Path | None, typer.Option("--read", metavar="ARCHIVE", help="Show the differences that ARCHIVE reports.")
     ] = None,
     golden: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="With --read: keep the dumps as shapes for tests below DIR.")
+        Path | None, typer.Option(metavar="DIR", help="With --read: write the dumps below DIR, as test data.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -253,7 +253,7 @@ def pin(
         str | None,
         typer.Argument(metavar="VERSION", help="Version of the download; after image: a pool; after images: a stack."),
     ] = None,
-    os_: Annotated[str | None, typer.Option("--os", metavar="linux|windows", help="Only for this system.")] = None,
+    os_: Annotated[str | None, typer.Option("--os", metavar="linux|windows", help="Operating system.")] = None,
     file: Annotated[str | None, typer.Option(metavar="FILE", help="File of entries. Default: artifacts.json.")] = None,
     url: Annotated[str | None, typer.Option(metavar="URL", help="Address of the download.")] = None,
     checksums: Annotated[str | None, typer.Option(metavar="URL", help="Address of a checksum file.")] = None,
@@ -261,7 +261,7 @@ def pin(
     first_use: Annotated[
         bool, typer.Option("--first-use", help="Trust the file that is downloaded now, without a published digest.")
     ] = False,
-    download: Annotated[bool, typer.Option(help="Fetch the download too, and check its digest.")] = True,
+    download: Annotated[bool, typer.Option(help="Also fetch the download and check its digest.")] = True,
     verify: Annotated[
         bool, typer.Option("--verify", help="Compare entries (only those of NAME) with their publishers.")
     ] = False,

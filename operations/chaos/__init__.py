@@ -1,1 +1,1 @@
-"""`mullion chaos`: random changes, faults and cuts on a copy of a stack, and the invariants that must hold."""
+"""`mullion chaos`: random changes, faults and interruptions of a copy of a stack, and invariants that must hold."""

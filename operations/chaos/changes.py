@@ -28,7 +28,7 @@ class Change:
     words: tuple[str, ...] = ("up",)
     """The command that applies the change, without the stack."""
     calls: int = 4
-    """A disturbance hits one of this many first calls of the cloud."""
+    """A disturbance hits one of the first `calls` calls to the cloud."""
 
     @property
     def scales(self) -> bool:

@@ -1,4 +1,4 @@
-"""A temporary copy of this clone with one stack in its sandbox, where the command runs in processes of its own.
+"""A temporary copy of this clone with one stack in its sandbox, in which commands run as separate processes.
 
 `mullion chaos` and the tests of recovery interrupt runs in it; the clone itself is not touched.
 """
@@ -31,7 +31,7 @@ RUN_SECONDS = 600
 
 
 def copy_clone(folder: Path) -> None:
-    """Copy the files that the command needs, compiled code included, but none that is being written."""
+    """Copy the files that the command needs, with compiled code, without files that are being written."""
     for part in PARTS:
         if (REPOSITORY / part).is_dir():
             shutil.copytree(REPOSITORY / part, folder / part, ignore=shutil.ignore_patterns("*.pyc.*"))
@@ -150,7 +150,7 @@ class ScratchClone:
         """Return the digest of each Stash's decrypted value, by URN; empty before the first run."""
         if not self.resources():
             return {}
-        copy = self.folder / "copy"  # without files that an interrupted run may have left half-written
+        copy = self.folder / "copy"  # without files that an interrupted run may have left incomplete
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.sandbox / "state", copy, ignore=shutil.ignore_patterns("*.attrs", "locks"))
         exported = subprocess.run(

@@ -1,7 +1,8 @@
-"""Interruptions of a run: which process dies, and whether the cloud has acted on the call before.
+"""Interruptions of a run: which process dies, and whether the cloud has acted on the interrupted call.
 
-Calls of the cloud are delayed from one call on, so an interruption comes at a known call: before it acts, or after it
-acts but before the engine gets the answer. All calls in progress, up to the engine's limit, are interrupted together.
+From one call on, all calls to the cloud are delayed, so the interruption comes at a known call: before the cloud acts,
+or after it acted but before the engine gets the answer. All calls in progress, up to the engine's limit,
+are interrupted together.
 """
 
 import os
@@ -19,7 +20,7 @@ from sandbox.cloud_state import CloudState
 DELAY_SECONDS = 10 * RUN_SECONDS
 """Seconds that a call is delayed: longer than any run."""
 ALL = 10**6
-"""More calls than any run makes."""
+"""Number of calls that no run reaches."""
 QUIET = 0.3
 """Seconds without progress after which all calls in progress count as delayed."""
 

@@ -1,4 +1,4 @@
-"""Invariants of a cluster in the sandbox after every run that ends well, whatever happened before."""
+"""Invariants of a cluster in the sandbox that hold after every run that succeeds."""
 
 import json
 from collections import Counter, defaultdict
@@ -32,7 +32,7 @@ class Snapshot:
     there: tuple[Record, ...] = ()
     """Resources in the sandbox."""
     calls: tuple[Operation, ...] = ()
-    """All calls that the sandbox ever got."""
+    """All calls to the sandbox so far."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     """Digests of decrypted secrets, by URN."""
     kept: frozenset[Thing] = frozenset()
@@ -49,7 +49,7 @@ class Snapshot:
 
     @property
     def machines(self) -> dict[str, str]:
-        """Instance ids by URN. The id of a resource may be a name, which a successor has too."""
+        """Instance ids by URN. A resource's own id may be a name, which its replacement has too."""
         return {
             machine.urn: str({**machine.outputs, "id": machine.id}[cloud_tables.of_type(machine.type).instance])
             for machine in self.there
@@ -64,7 +64,7 @@ class Asked:
     renewed: Collection[str] = ()
     """URN suffixes of secrets that may be renewed."""
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Most machines of each pool that may be missing at any moment."""
+    """Number of machines of each pool that may be missing at any moment."""
     kubernetes: str | None = None
     """Kubernetes version of every machine afterwards; None: not checked."""
     replaced: Collection[str] | None = None
@@ -95,7 +95,7 @@ def _reported(cloud_state: CloudState) -> dict[str, str]:
 
 
 def broken(before: Snapshot, after: Snapshot, asked: Asked) -> Iterator[str]:
-    """Yield a line for each broken invariant after runs that ended well. A removed cluster only has to be at rest."""
+    """Yield a line for each broken invariant after runs that succeeded. After `down`, only `at_rest` is checked."""
     yield from at_rest(after)
     if not after.resources:
         return
@@ -120,13 +120,13 @@ def _replaced_workers(before: Snapshot, after: Snapshot, replaced: Collection[st
         same, should = before.machines.get(urn) == machine, {name, name.rpartition("-")[0]} & set(replaced or ())
         if urn in before.machines and CONTROL_PLANE not in urn and same is bool(should):
             yield f"{name} {'is still' if same else 'was'} {before.machines[urn]}; " + (
-                "it should have been replaced" if should else f"it is {machine} now, but nothing of it changed"
+                "it should have been replaced" if should else f"it is {machine} now, but none of its options changed"
             )
 
 
 def _versions(before: Snapshot, after: Snapshot, calls: Iterable[Operation], wanted: str) -> Iterator[str]:
-    """Check that all machines are ready with the version, and that no worker got it before the control plane was asked
-    for it.
+    """Check that all machines are ready with the version, and that no worker was created with it before the pointer
+    told the control plane to upgrade.
     """
     for urn, machine in after.machines.items():
         if (found := after.reported.get(machine)) != wanted:
@@ -144,7 +144,7 @@ def _versions(before: Snapshot, after: Snapshot, calls: Iterable[Operation], wan
 
 
 def at_rest(now: Snapshot) -> Iterator[str]:
-    """Yield a line for each difference between state and sandbox, and for what runs left behind."""
+    """Yield a line for each difference between state and sandbox, and for each file that a run left behind."""
     yield from (f"the file {each} is left" for each in now.left)
     for each in now.state.get("pending_operations") or []:
         yield f"{each['type']} {each['resource']['urn']} is pending"
@@ -157,7 +157,7 @@ def at_rest(now: Snapshot) -> Iterator[str]:
 
 
 def missing(calls: Iterable[Operation], limits: Mapping[str, int]) -> Iterator[str]:
-    """Yield a line for each moment at which a pool missed more machines than its limit, from the order of the calls."""
+    """Yield a line whenever a pool lacked more machines than its limit, by the order of the calls."""
     gone: dict[str, set[str]] = defaultdict(set)
     for call in calls:
         name = call.urn.rpartition("::")[2]
@@ -170,7 +170,7 @@ def missing(calls: Iterable[Operation], limits: Mapping[str, int]) -> Iterator[s
 
 
 def _differing(now: Snapshot) -> Iterator[str]:
-    """Compare the inputs in state and sandbox, without secrets and the engine's own notes."""
+    """Compare the inputs in state and sandbox, without secrets and the engine's own properties."""
     there = {(each.type, each.id): each.inputs for each in now.there}
     for resource in now.resources:
         known = there.get((resource["type"], resource.get("id", "")))

@@ -1,8 +1,8 @@
 """`mullion chaos`: random changes, faults and interruptions of a temporary copy of a stack in the sandbox, and the
 check of invariants after each.
 
-A seed decides every action, but not how far the engine's parallel calls are at an interruption; so a violation may take
-more than one run with its seed to recur.
+A seed decides every action, but not how far the engine's parallel calls are at an interruption, so it may take several
+runs with the same seed to see a violation again.
 """
 
 import random
@@ -31,7 +31,7 @@ from sandbox import faults
 LENGTH = 4
 """Default number of changes between the first `up` and the last `down` of a sequence."""
 CALLS_OF_ALL = 60
-"""A disturbance of a whole build or removal hits one of this many first calls of the cloud."""
+"""A disturbance of a whole build or removal hits one of the first 60 calls to the cloud."""
 LINES = 12
 """Last lines of a run's output in a message."""
 ENDINGS = {Exit.OK, Exit.FAILED, Exit.INTERRUPTED, -9}
@@ -105,7 +105,7 @@ def chaos(stack: str, *, seed: int | None, runs: int, length: int) -> None:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         shutil.rmtree(folder)
-    print(f"all held: {runs} of {stack}, seeds {first} to {first + runs - 1}")
+    print(f"no violation: {runs} sequences of {stack}, seeds {first} to {first + runs - 1}")
 
 
 def sequence(clone: ScratchClone, config: Mapping[str, Any], seed: int, say: Say, length: int = LENGTH) -> int:
@@ -189,6 +189,6 @@ def asked(stack: str, change: Change) -> Asked:
 
 
 def limits(stack: str, cluster: Document) -> dict[str, int]:
-    """Return the most missing machines of each pool, by the prefix of their names."""
+    """Return how many machines of each pool may be missing, by the prefix of their names."""
     rollouts = {name: pool.get("rollout", {}) for name, pool in cluster["pools"].items()}
     return {f"{stack}-{name}": each.get("max_unavailable", 1) for name, each in rollouts.items()}

@@ -1,4 +1,4 @@
-"""What a cluster takes of an account's limits, beside the limits of a new account."""
+"""How much of an account's limits a cluster needs, compared with the limits of a new account."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from components.plan import ClusterPlan
 
 
 def _vcpus(plan: ClusterPlan) -> int:
-    """Return the vCPU of all machines; a size that no table knows counts as none."""
+    """Return the vCPU of all machines; a size missing in the tables counts as 0."""
     sizes = [(instance_sizes.size(group.size), len(group.machines)) for group in plan.machine_groups]
     return sum(size.vcpu * count for size, count in sizes if size)
 
@@ -29,11 +29,11 @@ def _ssd(plan: ClusterPlan) -> int:
 
 
 NEEDED: Mapping[str, Callable[[ClusterPlan], int]] = {VCPUS: _vcpus, ADDRESSES: _addresses, SSD: _ssd}
-"""What a cluster takes, by limit."""
+"""By limit, a function that returns how much of it a cluster needs."""
 
 
 def account_limits(plan: ClusterPlan) -> list[dict[str, Any]]:
-    """Return for each limit: what, the cloud's title, how much the cluster needs, how much a new account has."""
+    """Return a row for each limit: what is limited, the cloud's name of the limit, need of the cluster, new account."""
     return [
         {"what": what, "title": limit.title, "needed": NEEDED[what](plan), "new_account": limit.new}
         for what, limit in NEW_ACCOUNT[plan.spec.cloud.value].items()

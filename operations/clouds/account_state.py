@@ -1,6 +1,6 @@
-"""What an account allows a cluster: limits with their use, and enabled services, as the cloud's command line says.
+"""An account's limits, their use and the enabled services, as the cloud's command line prints them.
 
-Mullion has no client of a cloud. Where the command line is missing or has no credentials there is no answer.
+Mullion has no API client of a cloud: if the command line is missing or has no credentials, they are unknown.
 """
 
 import json
@@ -23,7 +23,7 @@ SECONDS = 30
 
 @dataclass(frozen=True)
 class Quota:
-    """A limit of an account in one region. used: None if the command does not say."""
+    """A limit of an account in one region. used: None if the command does not print it."""
 
     limit: int
     used: int | None
@@ -31,7 +31,10 @@ class Quota:
 
 @dataclass(frozen=True)
 class _Question:
-    """A command that prints JSON, and what to take of it. {region} is filled in, the identity's options are added."""
+    """A command that prints JSON, and the function that reads limits from it.
+
+    {region} in the command is replaced by the region; the identity's options are added.
+    """
 
     command: tuple[str, ...]
     read: Callable[[Any], Mapping[str, Quota]]
@@ -54,7 +57,7 @@ _METRICS = {"CPUS": VCPUS, "N2_CPUS": VCPUS, "IN_USE_ADDRESSES": ADDRESSES, "SSD
 
 
 def _gcp(plan: ClusterPlan) -> Callable[[Any], Mapping[str, Quota]]:
-    """Return a reader of the region's quotas; vCPU only if one of them counts all machines of the plan.
+    """Return a reader of the region's quotas; it reads vCPU only if one quota counts all machines of the plan.
 
     Compute Engine, "Allocation quotas": N2 has a quota of its own, E2, N1 and shared-core machines share CPUS.
     """
@@ -102,13 +105,13 @@ def _questions(plan: ClusterPlan) -> tuple[_Question, ...]:
 
 @dataclass(frozen=True)
 class _Services:
-    """Services that an account must have enabled. command: prints a JSON list of those that are."""
+    """Services that an account must have enabled. command: prints a JSON list of the enabled services."""
 
     needed: tuple[str, ...]
     command: tuple[str, ...]
     enable: str
     same: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Other names under which accounts may have a service."""
+    """Other name of a service, in older accounts."""
 
 
 SERVICES: Mapping[str, _Services] = {
@@ -121,11 +124,11 @@ SERVICES: Mapping[str, _Services] = {
         tuple(f"{name}.googleapis.com" for name in ("compute", "dns", "iam", "secretmanager", "storage")),
         ("gcloud", "services", "list", "--enabled", "--format=json(config.name)"),
         "gcloud services enable {}",
-        # Cloud Storage JSON API: projects from before storage.googleapis.com have this alone
+        # older projects have only the Cloud Storage JSON API enabled
         {"storage.googleapis.com": "storage-api.googleapis.com"},
     ),
 }
-"""By cloud; an account of AWS has all services. The pages of the clouds list the same."""
+"""By cloud; AWS enables all services. docs/azure.md and docs/gcp.md list the same services."""
 
 
 def quotas(plan: ClusterPlan, region: str, identity: Identity) -> dict[str, Quota]:
@@ -135,7 +138,12 @@ def quotas(plan: ClusterPlan, region: str, identity: Identity) -> dict[str, Quot
         answer = _asked(question.command, region, identity)
         try:
             found |= question.read(answer) if answer is not None else {}
-        except (KeyError, TypeError, ValueError, AttributeError):  # another version prints another form
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+        ):  # another version of the command line prints another format
             continue
     return found
 
@@ -166,9 +174,9 @@ def in_sandbox(path: Path, cloud: str, region: str) -> dict[str, Quota]:
 
 
 def compared(plan: ClusterPlan, found: Mapping[str, Quota], *, built: bool) -> list[tuple[str, str]]:
-    """Return, for each limit with an answer, a line and a fault, which is empty if the limit suffices.
+    """Return a line and a fault for each known limit; the fault is empty if the limit suffices.
 
-    built: the cluster exists, so that its own machines are among those in use.
+    built: the cluster exists, so its own machines count among those in use.
     """
     lines: list[tuple[str, str]] = []
     for row in account_limits(plan):

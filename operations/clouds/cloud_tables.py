@@ -17,7 +17,7 @@ State = Iterable[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Cloud:
-    """One cloud in states and in the environment. Names of properties are the provider's."""
+    """How one cloud appears in states and in the environment. Names of properties are the provider's."""
 
     name: str
     machine: str

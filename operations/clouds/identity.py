@@ -11,25 +11,25 @@ class Identity:
     """The account and credentials of a provider, as far as its settings name them."""
 
     options: tuple[str, ...] = ()
-    """Options that lead the command line to the provider's account."""
+    """Options that make the command line use the provider's account."""
     account: str = ""
     """Subscription or project that the settings name; empty if only the command line knows."""
     certain: bool = True
-    """False if the provider may use other credentials, and so another account, than the command line."""
+    """False if the provider may use other credentials than the command line, and thus another account."""
 
 
 _OWN_CREDENTIALS = {
     "aws": ("accessKey", "assumeRole", "sharedConfigFiles", "sharedCredentialsFiles", "endpoints"),
     "azure-native": ("clientId", "useMsi", "useOidc", "useDefaultAzureCredential"),
 }
-"""First letters of settings that choose credentials which the command line does not use (the providers' schemas)."""
+"""Prefixes of provider settings that choose credentials the command line does not use (the providers' schemas)."""
 
 _OWN_VARIABLES = ("ARM_CLIENT_ID", "ARM_USE_MSI", "ARM_USE_OIDC")
-"""Variables that do the same for azure-native."""
+"""Environment variables that choose other credentials for azure-native."""
 
 
 def of_provider(package: str, settings: Mapping[str, Any]) -> Identity:
-    """Return the identity of a provider: aws, azure-native or gcp. settings: by names such as profile."""
+    """Return the identity of a provider: aws, azure-native or gcp. settings: values by name, such as `profile`."""
     own = any(key.startswith(_OWN_CREDENTIALS.get(package, ())) for key, value in settings.items() if value)
     if package == "aws":
         profile = _text(settings, "profile")
@@ -44,7 +44,7 @@ def of_provider(package: str, settings: Mapping[str, Any]) -> Identity:
 
 
 def of_stack(cloud: str, config: Mapping[str, Any]) -> Identity:
-    """Return the identity that a stack's configuration chooses. config: by full key, such as aws:profile."""
+    """Return the identity that a stack's configuration chooses. config: values by full key, such as `aws:profile`."""
     package = "azure-native" if cloud == "azure" else cloud
     settings = {key.partition(":")[2]: value for key, value in config.items() if key.startswith(f"{package}:")}
     return of_provider(package, settings)

@@ -1,4 +1,4 @@
-"""What the account allows, asked before the first resource of a cluster: limits and enabled services."""
+"""Check of the account's limits and enabled services, before the first resource of a cluster is created."""
 
 import sys
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from operations.stacks import stack_files, target
 
 @dataclass(frozen=True)
 class AccountFinding:
-    """One limit or service. fault: what to do, or empty. note: a warning, whose line says what to do."""
+    """One limit or service. fault: what to do; empty if it suffices. note: a warning; the line says what to do."""
 
     line: str
     fault: str = ""
@@ -22,9 +22,9 @@ class AccountFinding:
 
 
 def findings(name: str, planned: ClusterPlan, region: str, *, sandbox: bool, built: bool) -> Iterator[AccountFinding]:
-    """Yield each limit and service that could be asked for.
+    """Yield a finding for each limit and service that the cloud's command line, or the sandbox, reports.
 
-    A fault is a warning if the stack file acknowledges it, or if the account asked may not be the cluster's.
+    A fault becomes a warning if the stack file acknowledges it, or if the cluster may be built in another account.
     """
     cloud, accepted = planned.spec.cloud.value, planned.spec.acknowledge.get(ACCOUNT, "").strip()
     used = identity.Identity() if sandbox else identity.of_stack(cloud, stack_files.config(name))
@@ -68,5 +68,5 @@ def refuse_short(name: str, planned: ClusterPlan, region: str, *, sandbox: bool,
         raise Stop(
             Exit.REFUSED,
             f"the account does not allow cluster {name}; nothing was changed:{listed}\n"
-            f"  To build it nevertheless, write in the stack file: acknowledge: {{{ACCOUNT}: WHY}}",
+            f"  To build it anyway, write in the stack file: acknowledge: {{{ACCOUNT}: WHY}}",
         )

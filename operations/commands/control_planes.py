@@ -24,7 +24,7 @@ SNAPSHOTS = "etcd/"
 TIME = "%Y%m%dT%H%M%SZ"
 """Time in the key of a snapshot, UTC (cloud-init/linux/snapshot_names.py)."""
 FUTURE = timedelta(minutes=5)
-"""Difference of clocks that is no future time."""
+"""How far a snapshot's time may lie in the future: clocks differ."""
 READY_SECONDS = 30 * 60
 """Longest wait for new machines: they pull images, join etcd and pass health gates."""
 
@@ -50,7 +50,7 @@ def replace(name: str, machine: str, *, sandbox: bool, yes: bool) -> None:
 
 
 def _refuse_unready(others: list[wait.MachineReport]) -> None:
-    """Raise Stop unless all these machines are ready. Errors of their agents are printed: a lost machine makes some."""
+    """Raise Stop unless all these machines are ready. Print errors of their agents: a lost machine causes some."""
     agents = [each for each in others if each.only_agent]
     for line in wait.problems(agents):
         print(f"warning: {line}", file=sys.stderr)
@@ -103,7 +103,7 @@ def restore(name: str, snapshot: str | None, *, sandbox: bool, confirmed: str | 
 
 
 def ignoring(stored: SnapshotStore) -> str:
-    """Return which objects are no snapshots of this cluster."""
+    """Return a warning that names the objects that are not snapshots of this cluster."""
     few = ", ".join(plain(key)[:200] for key in stored.ignored[:3]) + (", ..." if len(stored.ignored) > 3 else "")
     return (
         f"mullion: {len(stored.ignored)} objects below {SNAPSHOTS} of bucket {stored.bucket} are ignored ({few}): "
@@ -113,9 +113,9 @@ def ignoring(stored: SnapshotStore) -> str:
 
 
 def sorted_out(key: str, names: Iterable[str], now: datetime | None = None) -> tuple[list[str], list[str]]:
-    """Return the keys of snapshots, newest first, and other keys. key: of the MAC.
+    """Return the keys of signed snapshots, newest first, and all other keys. key: the key of their MAC.
 
-    Whoever may write the bucket may plant objects; of equal times the order is that of the names.
+    Unsigned objects are sorted out, because anybody with write access to the bucket can add some.
     """
     latest = f"{(now or datetime.now(timezone.utc)) + FUTURE:{TIME}}"
     good = sorted(

@@ -27,7 +27,7 @@ LEAST_DISK = 2**30
 
 @dataclass(frozen=True)
 class Finding:
-    """One check: `fault` says what is wrong and how to fix it, or is empty. note: worth knowing, but no fault."""
+    """One check: `fault` says what is wrong and how to fix it, or is empty. note: a warning, not a fault."""
 
     what: str
     fault: str = ""
@@ -85,7 +85,7 @@ def _engine() -> Iterator[Finding]:
     if engine:
         yield Finding(f"engine {engine.version} from {engine.origin.value}: {engine.path}{skipped}")
     else:
-        yield Finding("engine", f"there is none on this machine; `make engine` builds one{skipped}")
+        yield Finding("engine", f"no Pulumi engine on this machine; `make engine` builds one{skipped}")
 
 
 def _plugins() -> Iterator[Finding]:
@@ -137,7 +137,7 @@ def _stack(name: str) -> Iterator[Finding]:
 
 
 def _account(name: str, planned: ClusterPlan, region: str) -> Iterator[Finding]:
-    """Give what the account allows: the sandbox's if the stack is built there, else the cloud's."""
+    """Yield findings about the account's limits: the sandbox's if the stack is built there, else the cloud's."""
     try:
         place = target.recall(name)
     except Stop:
@@ -150,7 +150,7 @@ def _account(name: str, planned: ClusterPlan, region: str) -> Iterator[Finding]:
 
 
 def _run(name: str) -> Iterator[Finding]:
-    """Give what the last run left: locks, interrupted operations, differences between state and sandbox."""
+    """Yield what the last run left behind: locks, interrupted operations, differences between state and sandbox."""
     try:
         yield from _leftovers(name)
     except Stop as error:

@@ -10,8 +10,8 @@ from operations.stacks import account, target
 def down_all(*, sandbox: bool, yes: bool) -> None:
     """Remove the stacks built in the sandbox, or those built in real accounts.
 
-    For the sandbox, ask once; for real accounts, ask for each stack. A stack that cannot be removed does not keep the
-    others. Raises Stop with the names of the stacks that are left.
+    For the sandbox, ask once; for real accounts, ask for each stack. If a stack cannot be removed, continue with the
+    next. Raises Stop with the names of the stacks that are left.
     """
     names = target.built(sandbox=sandbox)
     where = "in the sandbox" if sandbox else "in a real account"

@@ -78,16 +78,16 @@ def find(run: auto.Stack) -> list[Drift]:
 
 
 def lines(drift: Drift) -> Iterator[str]:
-    """Give the lines about one resource: its change, and each property's value in the state and in the cloud."""
+    """Yield the lines about one resource: its change, and each property's value in the state and in the cloud."""
     yield f"{drift.change} {drift.name} ({drift.type})"
     for each in drift.properties:
         yield f"  {each.path}: {_text(each.recorded)} -> {_text(each.real)}"
     if drift.change == "changed" and not drift.properties:
-        yield "  a secret value, or a value that the state does not hold"
+        yield "  a secret value, or a value that is not in the state"
 
 
 def compare(old: Any, new: Any, path: str = "") -> Iterator[Property]:
-    """Give the properties that differ, with paths in the engine's form: a.b[0].c."""
+    """Yield the properties that differ, with paths in the engine's form: a.b[0].c."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in [*old, *(name for name in new if name not in old)]:
             if name not in IGNORED:

@@ -37,12 +37,12 @@ UNITS = {
 
 SENTENCES = {
     Effect.IN_PLACE: "the next `up` applies it, and every machine stays",
-    Effect.NEXT_MACHINE: "it applies to machines made later; existing machines stay as they are",
+    Effect.NEXT_MACHINE: "it applies to machines created later; existing machines stay as they are",
     Effect.REFUSED: "`up` refuses it while the cluster exists; run `mullion down`, then `mullion up`",
     Effect.NOT_AVAILABLE: "this version of Mullion accepts only the default",
 }
 REPLACED = "the next `up` replaces the machines of {}, wave by wave"
-IN_CLUSTER = "; control-plane machines stay, and get the change in place"
+IN_CLUSTER = "; control-plane machines are updated in place"
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _value(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def explain(path: str) -> None:
-    """Print the page of an option. Raises Stop with the nearest option if there is none of this path."""
+    """Print the page of an option. Raises Stop with the nearest option if the path names none."""
     print(page(path))
 
 
@@ -102,7 +102,7 @@ def page(path: str) -> str:
 
 
 def children(option: Option | None) -> Iterator[Option]:
-    """Give the options directly below an option; those of the whole spec for None."""
+    """Yield the options directly below an option; those of the whole spec for None."""
     path = option.path if option else ()
     kind = {"title": ROOT, **_definitions()[ROOT]} if option is None else option.kind
     if "properties" not in kind:
@@ -114,7 +114,7 @@ def children(option: Option | None) -> Iterator[Option]:
 
 
 def find(parts: tuple[str, ...]) -> Option:
-    """Return the option of a path, in which * or a name stands for each pool. Raises Stop if there is none."""
+    """Return the option of a path, such as pools.*.os or pools.web.os. Raises Stop if there is no such option."""
     option = _root_option(parts[0])
     for part in parts[1:]:
         option = _below(option, part)
@@ -129,7 +129,7 @@ def _root_option(name: str) -> Option:
 
 
 def _below(option: Option, part: str) -> Option:
-    """Return the option of this name, or the item of this name or index where all items are alike."""
+    """Return the option of this name; below a map or list, whose items are alike, the item of any name or index."""
     known = {child.name: child for child in children(option)}
     if known and "properties" not in option.kind and part not in known:
         return Option((*option.path, part), option.model, False, _item(option))
@@ -243,7 +243,7 @@ def _example(option: Option) -> Iterator[str]:
     indent, item = 4, False
     for depth, key in enumerate(("mullion:cluster", *option.path)):
         if option.path[depth - 2 : depth - 1] == ("entries",):
-            item = True  # a list: the key of its first item stands behind a hyphen
+            item = True  # a list: the first key of an item follows a hyphen
             continue
         line = f"{' ' * indent}{'- ' if item else ''}{'NAME' if key == EVERY else key}:"
         yield f"{line} {value}" if depth == len(option.path) else line

@@ -17,7 +17,7 @@ from operations.recovery import recovery
 from operations.stacks import stack_files, target
 
 MOST_SECONDS = 366 * 86400
-"""Longest duration, a year: a longer one has probably a wrong unit."""
+"""Longest duration, a year: a longer one probably has the wrong unit."""
 
 
 def extend(name: str, duration: str, *, sandbox: bool, yes: bool) -> None:
@@ -36,17 +36,17 @@ def extend(name: str, duration: str, *, sandbox: bool, yes: bool) -> None:
         raise Stop(Exit.REFUSED, f"{name} does not expire, so there is nothing to extend; nothing was changed")
     if others := list(_others(stack, deployment.get("resources") or [])):
         lines = [f"{name}: `up` would change more than the expiry, so nothing was changed:", *others]
-        fix = f"make these changes first (`{target.command('up', name)}`), or take them out of the stack file"
+        fix = f"make these changes first (`{target.command('up', name)}`), or remove them from the stack file"
         raise Stop(Exit.REFUSED, "\n  ".join(lines) + f"\n{fix}")
     expire(name, max(facts.expires, expiry.now()) + later, sandbox=sandbox, yes=yes)
 
 
 def _others(stack: Stack, resources: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield what `up` would change beside the expiry: options, machines, the control plane's bundle."""
+    """Yield a line for each change by `up` other than the expiry: options, machines, the control plane's bundle."""
     earlier = plan_against.from_state(resources, f"state of {stack.name}")
     difference = plan_against.compare(document(stack, plan_cluster(stack.name, stack.spec)), earlier)
     if difference["options"] is None:
-        yield "the options that were built are unknown: another version of Mullion wrote the state"
+        yield "the options of the built cluster are unknown: another version of Mullion wrote the state"
     for option in difference["options"] or ():
         if option["path"] != "expires":
             yield f"{option['path']}: {option.get('built', 'none')} -> {option.get('now', 'none')}"
@@ -65,7 +65,7 @@ def expire(name: str, at: datetime, *, sandbox: bool, yes: bool) -> None:
 
 
 def seconds(what: str, duration: str) -> int:
-    """Return a duration (90s, 30m, 2h, 3d) in seconds. Raises Stop if it is none, is zero or longer than a year."""
+    """Return a duration (90s, 30m, 2h, 3d) in seconds. Raises Stop if it is malformed, zero or longer than a year."""
     try:
         found = duration_seconds(duration)
     except ValueError as error:

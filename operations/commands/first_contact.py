@@ -13,7 +13,7 @@ from operations.commands.versions import newest
 from operations.console.exits import Exit, Stop
 
 NAME, POOL = "contact", "windows"
-"""Cluster and pool of the spec; no machine of it is made."""
+"""Names of the cluster and the pool in the spec; its machines are never created."""
 
 _NETWORKS: dict[str, dict[str, Any]] = {
     "overlay": {"mode": "overlay"},
@@ -46,12 +46,12 @@ def spec(cloud: str, os: str, runtime: str, network: str, kubernetes: str | None
 
 
 def write(chosen: ClusterSpec, output: Path, *, change: bool, fetch_from: str | None) -> None:
-    """Write the file, and with fetch_from beside it the user-data that downloads it.
+    """Write the file; with fetch_from, also the user-data that downloads it.
 
-    Raises Stop if the pool is no Windows pool or the URL cannot be used.
+    Raises Stop if the pool does not run Windows or the URL cannot be used.
     """
     if not chosen.pools[POOL].os.is_windows:
-        raise Stop(Exit.USAGE, f"--os {chosen.pools[POOL].os.value} is no Windows Server; write --os windows-2022")
+        raise Stop(Exit.USAGE, f"--os {chosen.pools[POOL].os.value} is not a Windows Server; write --os windows-2022")
     document, cloud = contact.document(NAME, chosen, POOL), chosen.cloud.value
     text = files.one_file(document, change=change)
     written = {output: text}
@@ -69,4 +69,4 @@ def write(chosen: ClusterSpec, output: Path, *, change: bool, fetch_from: str | 
     limit, title = CLOUDS[cloud].user_data_limit, CLOUDS[cloud].title
     if len(text) > limit and fetch_from is None:
         print(f"As user-data of {title} (at most {limit / 1024:,.0f} KiB) it is too large: --fetch-from URL")
-    print("docs/first-contact.md: how to run it on one machine, and how to be sure that nothing is left")
+    print("docs/first-contact.md: how to run it on one machine, and how to check that nothing is left")

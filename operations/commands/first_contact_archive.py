@@ -1,4 +1,4 @@
-"""Archives of a first contact: read without trust, because whoever controls the machine controls its archive."""
+"""Reader of first-contact archives. It trusts nothing in them: an attacker on the machine could have written one."""
 
 import json
 import re
@@ -24,7 +24,7 @@ MOST_WHOLE = 64 * 1024 * 1024
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*){0,3}")
 """Plain relative names: no drive, no .., no leading dot or slash."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
-"""Characters that would change the terminal or the direction of text."""
+"""Control characters: those of terminals, and those that change the direction of text."""
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError, EOFError, ValueError,
             OverflowError, OSError)  # fmt: skip
@@ -51,7 +51,7 @@ class Contact:
 
 
 def read(path: Path) -> Contact:
-    """Return the content of an archive. Raises Stop with the reason for a file that no first contact wrote."""
+    """Return the content of an archive. Raises Stop with the reason if `mullion first-contact` did not write it."""
     files = _files(path)
     if RESULT not in files:
         raise _wrong(path, f"it has no {RESULT}")
@@ -79,7 +79,7 @@ def read(path: Path) -> Contact:
 
 
 def plain(text: object) -> str:
-    """Return a text of the archive for a terminal: without characters that control it."""
+    """Return a text of the archive without control characters, for a terminal."""
     return _CONTROL.sub("?", str(text))
 
 
@@ -104,7 +104,7 @@ def _files(path: Path) -> dict[str, str]:
                 files[entry.filename] = content.decode("utf-8", "replace")
     except _DAMAGED as error:
         if isinstance(error, OSError) and error.filename is not None:
-            raise  # it is not there, or cannot be read
+            raise  # the file is missing or cannot be opened
         raise _wrong(path, plain(error)) from error
     return files
 
@@ -113,17 +113,17 @@ def _json(path: Path, name: str, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _wrong(path, f"{name} is no JSON: {plain(error)}") from error
+        raise _wrong(path, f"{name} is not JSON: {plain(error)}") from error
 
 
 def _mappings(path: Path, result: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], ...]:
     found = result.get(name)
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in cast(list[Any], found)):
-        raise _wrong(path, f"{name} of {RESULT} is no list of objects")
+        raise _wrong(path, f"{name} of {RESULT} is not a list of objects")
     return tuple(cast(list[dict[str, Any]], found))
 
 
 def _wrong(path: Path, why: str) -> Stop:
     return Stop(
-        Exit.USAGE, f"{path} is no archive of a first contact: {why}; take C:\\first-contact\\first-contact.zip"
+        Exit.USAGE, f"{path} is not an archive of a first contact: {why}; pass C:\\first-contact\\first-contact.zip"
     )

@@ -1,4 +1,4 @@
-"""`mullion first-contact --read`: show what differed on a machine, and keep its dumps as shapes for tests."""
+"""`mullion first-contact --read`: print what differed on a machine, and write its dumps as test data."""
 
 import json
 import re
@@ -15,14 +15,14 @@ _PATTERNS = {
     "sid": re.compile(r"\bS-1-5-21(?:-\d+){3,}"),
     "address": re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])"),
 }
-"""Values of one machine, by the word that replaces each: <id-1>, <mac-1>, ..."""
+"""Patterns of values that differ from machine to machine, by the word that replaces them: <id-1>, <mac-1>, ..."""
 
 _KEPT = re.compile(r"0\.0\.0\.0|255\..*|127\..*|169\.254\.169\..*|224\..*|10\.244\.25[01]\..*")
 """Addresses that are the same on every machine: masks, loopback, services of clouds, ranges of the test networks."""
 
 
 def show(path: Path, *, as_json: bool, golden: Path | None) -> None:
-    """Print the table of differences, and with golden write the dumps as shapes below that folder."""
+    """Print the differences; with golden, also write the dumps below that folder as test data."""
     contact = read(path)
     if as_json:
         print(json.dumps({"kit": contact.kit, "windows": contact.windows, "rows": contact.rows}, indent=2))
@@ -31,7 +31,7 @@ def show(path: Path, *, as_json: bool, golden: Path | None) -> None:
     if golden is not None:
         folder = golden / name(contact)
         _write(folder, shapes(contact))
-        print(f"{len(contact.dumps)} shapes in {folder}")
+        print(f"{len(contact.dumps)} dumps in {folder}")
 
 
 def text(contact: Contact) -> str:
@@ -59,7 +59,7 @@ def text(contact: Contact) -> str:
 
 
 def name(contact: Contact) -> str:
-    """Return the folder of a machine's shapes: its build and update, and the runtime."""
+    """Return the name of the folder for a machine's dumps: Windows build, update, cloud."""
     parts = (contact.windows.get("CurrentBuildNumber"), contact.windows.get("UBR"), contact.kit.get("cloud"))
     return "-".join(re.sub(r"[^A-Za-z0-9]", "", str(each)) or "unknown" for each in parts)
 
@@ -93,9 +93,9 @@ def _word(known: dict[str, str], word: str, value: str) -> str:
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> None:
-    """Write the files into a new folder. Raises Stop if it exists, so that no golden file is overwritten unseen."""
+    """Write the files into a new folder. Raises Stop if it exists, so no golden file is overwritten."""
     if folder.exists():
-        raise Stop(Exit.USAGE, f"{folder} exists; remove it first to replace the shapes of that machine")
+        raise Stop(Exit.USAGE, f"{folder} exists; remove it first to replace the dumps of that machine")
     folder.mkdir(parents=True)
     for file, content in files.items():
         (folder / file).write_text(content, "utf-8")

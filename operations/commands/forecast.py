@@ -1,4 +1,4 @@
-"""How long the real cloud needs: until resources are created, the API answers, and every node is Ready."""
+"""Predicted times in a real cloud: until resources are created, the API answers, and every node is Ready."""
 
 import math
 import re
@@ -12,22 +12,22 @@ from operations.engine.progress import duration
 from operations.recorder.recorder import Recording
 
 API_SECONDS = 5 * 60
-"""From a running founder to an API that answers. Estimate: first boot, downloads, kubeadm init."""
+"""Seconds from a running founder to an API that answers. Estimate: first boot, downloads, kubeadm init."""
 BOOT_SECONDS = {"linux": 4 * 60, "windows": 15 * 60}
-"""From a running worker to a Ready node. Windows: as the check expires-soon says; Linux: an estimate."""
+"""Seconds from a running worker to a Ready node. Windows: as in the check expires-soon; Linux: an estimate."""
 JOIN_SECONDS = 60
-"""From an API that answers to a Ready node, for a worker that booted before it. Estimate."""
+"""Seconds from an API that answers to a Ready node, for a worker that booted earlier. Estimate."""
 
 _MACHINE = re.compile(r"\$mullion:\w+:(ControlPlane|Workers)\$[^$]+:(?:Instance|VirtualMachine)::(.+)")
-"""URN of a machine: its component, its logical name."""
+"""Matches the URN of a machine; groups: component, logical name."""
 
 Waits = tuple[str, Sequence[str], str]
-"""URN, URNs of what it waits for, type."""
+"""A resource: URN, URNs of its dependencies, type."""
 
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds from the start of `up`. api: None if the API answers all the time."""
+    """Predicted seconds from the start of `up`. api: None if the API stays reachable."""
 
     created: float
     api: float | None
@@ -47,7 +47,7 @@ def _minutes(seconds: float) -> str:
 
 
 def waits_of(recording: Recording) -> list[Waits]:
-    """Return what each resource of a recorded program waits for."""
+    """Return the resources of a recorded program with their dependencies."""
     return [
         (resource.urn, sorted(resource.dependencies), resource.type)
         for resource in recording.resources.values()
@@ -56,7 +56,7 @@ def waits_of(recording: Recording) -> list[Waits]:
 
 
 def first_build(planned: ClusterPlan, waits: Iterable[Waits]) -> tuple[Times, list[str]]:
-    """Return the times of a first `up`, and the URNs that decide the first one, in order."""
+    """Return the times of a first `up`, and the URNs of the critical path to `created`, in order."""
     from sandbox import clouds, latency
 
     rows = [(urn, others, type_, clouds.seconds(type_, "create")) for urn, others, type_ in waits]
@@ -74,9 +74,9 @@ def first_build(planned: ClusterPlan, waits: Iterable[Waits]) -> tuple[Times, li
 
 
 def change(planned: ClusterPlan, waits: Iterable[Waits], ops: Mapping[str, str]) -> Times:
-    """Return the times of an `up` over a cluster that is built. ops: the engine's operation by URN.
+    """Return the times of an `up` on a built cluster. ops: the engine's operation by URN.
 
-    A machine that is replaced must be Ready before the next of its pool is replaced.
+    A replaced machine must be Ready before the next machine of its pool is replaced.
     """
     from sandbox import clouds, latency
 
@@ -115,7 +115,7 @@ def _ends(rows: Sequence[tuple[str, Sequence[str], str, float]]) -> dict[str, fl
     ends: dict[str, float] = {}
     left = list(waits)
     while left:
-        # in the program's order nearly every resource comes after those it waits for
+        # in the program's order nearly every resource comes after its dependencies
         later: list[str] = []
         for urn in left:
             others, seconds = waits[urn]
@@ -131,7 +131,7 @@ def _ends(rows: Sequence[tuple[str, Sequence[str], str, float]]) -> dict[str, fl
 
 
 def deciding(path: Sequence[str], types: Mapping[str, str]) -> str:
-    """Return the table of the chain of resources that decides when all are created. types: by URN."""
+    """Return the table of the critical path: the resources that decide when all are created. types: by URN."""
     from sandbox import clouds
 
     rows: list[tuple[str, str, str, str]] = []
@@ -139,7 +139,7 @@ def deciding(path: Sequence[str], types: Mapping[str, str]) -> str:
     for urn in path:
         seconds = clouds.seconds(types[urn], "create")
         begun = f"{int(clock) // 60}:{int(clock) % 60:02}"
-        if round(seconds):  # steps under a second decide nothing
+        if round(seconds):  # steps under half a second do not matter
             rows.append((begun, duration(seconds), urn.rpartition("::")[2], types[urn]))
         clock += seconds
     return table(("at", "takes", "resource", "type"), rows)

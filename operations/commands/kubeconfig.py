@@ -41,7 +41,7 @@ def outputs(name: str, *, as_json: bool) -> None:
 def kubeconfig(name: str, output: str | None, *, oidc: bool = False) -> None:
     """Write the administrator's kubeconfig, with a new certificate if the stored one expires within 5 days.
 
-    oidc: write one for people who sign in by the stack's OpenID Connect provider instead; it has no secrets.
+    oidc: write one for users who sign in through the stack's OpenID Connect provider instead; it has no secrets.
     """
     provider = _provider(name) if oidc else None
     if output is not None and Path(output).is_dir():
@@ -80,7 +80,7 @@ def _provider(name: str) -> Oidc:
 
 
 def sign_in(name: str, stored: str, provider: Oidc) -> str:
-    """Return a kubeconfig whose user is a token that the kubectl plugin oidc-login asks the provider for."""
+    """Return a kubeconfig whose user gets a token from the provider with the kubectl plugin oidc-login."""
     document = yaml.safe_load(stored)
     command = {
         "apiVersion": "client.authentication.k8s.io/v1",
@@ -98,7 +98,7 @@ def sign_in(name: str, stored: str, provider: Oidc) -> str:
 
 
 def _written(path: Path, text: str) -> bool:
-    """Write the file with mode 0600. Return False for a pipe or device, which is written to and not replaced."""
+    """Write the file with mode 0600. Return False for a pipe or device, which is written to but not replaced."""
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, "utf-8")
@@ -110,7 +110,7 @@ def _written(path: Path, text: str) -> bool:
 
 
 def administrator(name: str) -> str:
-    """Return the kubeconfig of a stack whose API can answer. Raises Stop if its sandbox is not booted."""
+    """Return the administrator's kubeconfig of a stack. Raises Stop if the stack's sandbox is not booted."""
     boot_site.refuse_unbooted(name)
     with built(name) as run:
         stored = run.outputs().get("kubeconfig")
@@ -134,7 +134,7 @@ def current(name: str, stored: str, run: auto.Stack) -> str:
 
 
 def _authority(name: str, run: auto.Stack) -> pki.KeyPair:
-    """Return the cluster CA of the state, decrypted by the engine into this process's memory, never on disk."""
+    """Return the cluster CA from the state. The engine decrypts it into this process's memory, never to disk."""
     pair = state.stashed(name, state.resources_of(run.workspace.export_stack(name)), "cluster-ca")
     if pair:
         return {"certificate": pair["certificate"], "key": pair["key"]}
@@ -145,7 +145,7 @@ def _authority(name: str, run: auto.Stack) -> pki.KeyPair:
 
 
 def refuse_unbuilt(name: str) -> None:
-    """Raise Stop with 2 if no run of this clone has built a stack, and no backend could have its state."""
+    """Raise Stop with 2 if this clone did not build the stack and no backend is set that could have its state."""
     if target.recall(name) is None and not has_backend():
         raise Stop(Exit.USAGE, _not_built(name))
 
@@ -156,7 +156,7 @@ def _not_built(name: str) -> str:
 
 @contextmanager
 def built(name: str) -> Iterator[auto.Stack]:
-    """Give a built stack, in the sandbox or its account. Raises Stop with 2 if it is not built."""
+    """Yield a built stack, in the sandbox or its account. Raises Stop with 2 if it is not built."""
     stack_files.file(name)
     program = locate.find()
     refuse_unbuilt(name)

@@ -33,11 +33,11 @@ def lint(
 
 def _check(files: Sequence[str], format_: str, ignore: Sequence[str]) -> None:
     if format_ not in FORMATS:
-        raise Stop(Exit.USAGE, f"--format {format_}: there is no such format; write one of: {', '.join(FORMATS)}")
+        raise Stop(Exit.USAGE, f"--format {format_}: unknown format; write one of: {', '.join(FORMATS)}")
     if unknown := sorted({*ignore} - {*by_id()}):
-        raise Stop(Exit.USAGE, f"--ignore {unknown[0]}: there is no such rule; docs/lint.md lists them")
+        raise Stop(Exit.USAGE, f"--ignore {unknown[0]}: unknown rule; docs/lint.md lists the rules")
     if [*files].count(STDIN) > 1:
-        raise Stop(Exit.USAGE, "- is there twice: standard input can be read once")
+        raise Stop(Exit.USAGE, "- is given twice, but standard input can be read only once")
 
 
 def _bad(verdict: Verdict, *, strict: bool) -> int:

@@ -1,7 +1,7 @@
 """`mullion logs`: request a machine's logs through the bundle store, and wait for them. Needs no open port.
 
-Only this machine may read the request object, and only this machine may write the answer (docs/logs.md). An answer may
-come from an attacker who controls the machine: it is written to a file and never unpacked.
+Only this machine may read the request object, and only this machine may write the answer (docs/logs.md). An attacker
+who controls the machine may have written the answer, so it is saved to a file and never unpacked.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from operations.engine.scratch_stack import passing
 from operations.stacks import boot_site, stack_files, target
 
 ANSWER_SECONDS = 4 * 60 * EVERY_MINUTES
-"""Longest wait: four times the interval in which a machine looks for requests, as collecting may be slow."""
+"""Longest wait: four times the interval at which a machine looks for requests, because collecting may be slow."""
 POLL_SECONDS = 3
 """Seconds between two looks at the store."""
 FORUMS = "https://discuss.kubernetes.io, https://serverfault.com/questions/tagged/kubernetes"
@@ -43,7 +43,7 @@ FORUMS = "https://discuss.kubernetes.io, https://serverfault.com/questions/tagge
 
 @dataclass(frozen=True)
 class LogTarget:
-    """A machine with its bundle store, and the prefix and instance id in object keys."""
+    """A machine, its bundle store, and the parts of its object keys: prefix and instance id."""
 
     bucket: str
     prefix: str
@@ -65,7 +65,7 @@ def logs(name: str, machine: str, output: Path | None) -> None:
 
 
 def fetch(name: str, machine: str, output: Path | None) -> None:
-    """As `logs`, also of a machine that the sandbox only simulates: its archive holds a note."""
+    """Do the same as `logs`, also for a machine that the sandbox only simulates: its archive contains a note."""
     stack = stack_files.load(name)
     with built(name) as run:
         log_target = find(name, machine, state.resources(run))
@@ -83,7 +83,7 @@ def fetch(name: str, machine: str, output: Path | None) -> None:
 
 
 def find(name: str, machine: str, resources: state.State) -> LogTarget:
-    """Return a machine of a stack's state. Raises Stop with the names of all machines if there is none of this name."""
+    """Return a machine of a stack's state. Raises Stop with the names of all machines if none has this name."""
     machines = state.instances(resources)
     if machine not in machines:
         names = ", ".join(sorted(machines)) or "none"
@@ -179,7 +179,7 @@ def _archive(machine: str, answer: Mapping[str, Any]) -> bytes:
     except (KeyError, TypeError, ValueError) as error:
         raise Stop(Exit.FAILED, f"{machine} answered without an archive: {plain(error)[:200]}") from error
     if not zipfile.is_zipfile(io.BytesIO(content)):
-        raise Stop(Exit.FAILED, f"{machine} answered with data that is no zip archive")
+        raise Stop(Exit.FAILED, f"{machine} answered with data that is not a zip archive")
     return content
 
 

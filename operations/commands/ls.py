@@ -23,7 +23,7 @@ from operations.stacks import target
 
 @dataclass(frozen=True)
 class Inventory:
-    """Clusters by their states, resources without a state, and what could not be read."""
+    """Clusters found by their states, resources without a state, and messages about unreadable states."""
 
     clusters: list[ClusterFacts]
     stateless: list[Stateless]
@@ -59,7 +59,7 @@ def shown(found: Inventory, now: datetime) -> str:
 
 
 def without_state(found: Sequence[Stateless]) -> list[str]:
-    """Return a text for each sandbox with resources that no state has: what they are, and what removes them."""
+    """Return a text for each sandbox that has resources without a state, with commands that remove them."""
     return [
         f"Without a state, in the sandbox {each.sandbox}: {_counted(len(each.things))} of cluster "
         f"{plain(each.cluster) or '(no tag)'}, owner {plain(each.owner) or '(no tag)'}, "
@@ -74,7 +74,7 @@ def _counted(count: int) -> str:
 
 
 def searches(found: Sequence[ClusterFacts]) -> list[str]:
-    """Return the commands that list what carries Mullion's tags in the accounts of these clusters; of all clouds if
+    """Return commands that list all resources with Mullion's tags in the clouds of these clusters; in all clouds if
     there are no clusters.
     """
     clouds = sorted({each.cloud for each in found}) or sorted(cloud_tables.CLOUDS)

@@ -50,12 +50,14 @@ def mirror(target: str, name: str) -> None:
             failed.append(f"{artifact.name} {artifact.version} {artifact.os}: {outcome}")
         else:
             copied += outcome
-            print(f"{'copied' if outcome else 'there':<7} {artifact.name} {artifact.version} {artifact.os}", flush=True)
+            print(
+                f"{'copied' if outcome else 'present':<7} {artifact.name} {artifact.version} {artifact.os}", flush=True
+            )
     listed = images(stack)
     if not target.startswith(("http://", "https://")):
         (Path(target) / IMAGES).write_text("".join(f"{each}\n" for each in listed), "ascii")
-    print(f"{copied} copied, {len(wanted) - copied - len(failed)} there before, {len(failed)} failed")
-    print(f"container images, to be copied with a registry's tools ({len(listed)}):")
+    print(f"{copied} copied, {len(wanted) - copied - len(failed)} present already, {len(failed)} failed")
+    print(f"container images, which you copy with a registry's tools ({len(listed)}):")
     for each in listed:
         print(f"  {each}")
     if failed:
@@ -88,7 +90,7 @@ def _each(wanted: list[Artifact], put: Put) -> Iterator[tuple[Artifact, bool | E
 
 
 def _from_any(each: Artifact, get: Callable[[str], object]) -> None:
-    """Get a file from the first of its addresses that gives it. Raises the first address's error if none does."""
+    """Get a file from the first of its addresses that works. Raises the first address's error if none does."""
     said: list[Exception] = []
     for url in (each.url, *each.fallbacks):
         try:
@@ -122,7 +124,8 @@ def _to_folder(folder: Path) -> Put:
 def _to_server(base: str) -> Put:
     """Return a Put for a web server: PUT, then read the file back and compare.
 
-    Name and password come from the user's netrc file. Raises Stop if the address or the password would expose a secret.
+    Name and password come from the user's netrc file. Raises Stop if the address contains a secret or plain http would
+    expose the password.
     """
     if "@" in urlsplit(base).netloc or "?" in base:
         raise Stop(Exit.USAGE, "the address has a user or a query; put name and password into ~/.netrc instead")

@@ -59,7 +59,7 @@ _API = {
 }
 
 _PLACEHOLDERS = {"azure": "api.allow", "gcp": "gcp:project"}
-"""Values that only the user knows; the sandbox takes the example."""
+"""Values that only the user knows; the sandbox accepts the example values."""
 
 
 def new(
@@ -94,7 +94,7 @@ def new(
 
 
 def _check(name: str) -> None:
-    """Raise SpecError if the name cannot name a cluster."""
+    """Raise SpecError if no cluster can have this name."""
     facts = FACTS["aws"]
     read_stack(name, {facts.region_key: facts.region_example, CLUSTER: {"cloud": "aws", "kubernetes": _newest()}})
 

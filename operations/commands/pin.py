@@ -39,7 +39,7 @@ class Wanted:
 
 
 def pin(wanted: Wanted, file: str | None) -> None:
-    """Add an entry for each system of a download, or none: the file is written once, at the end."""
+    """Add an entry for each operating system of a download: all or none, as the file is written once at the end."""
     path = _path(file)
     there = entry_file.read(path)
     added = [_pinned(wanted, each, there) for each in _systems(wanted, there)]
@@ -63,11 +63,11 @@ def _systems(wanted: Wanted, there: list[entry_file.Entry]) -> tuple[str, ...]:
         names = sorted({each.name for each in known.all()})
         raise Stop(
             Exit.USAGE,
-            f"no download {wanted.name!r} is known; known are {', '.join(names)}. "
+            f"unknown download {wanted.name!r}; known: {', '.join(names)}. "
             "A new one needs --os linux or --os windows, and --url URL",
         )
     lacking = [each for each in found if wanted.version not in known.versions(wanted.name, each)]
-    found = lacking or found  # a system that has its digest is asked for again only if all have theirs
+    found = lacking or found  # pin a system again only if every system has a digest
     if len(found) > 1 and (wanted.url or wanted.digest or wanted.checksums):
         raise Stop(Exit.USAGE, f"{wanted.name} is for {' and '.join(found)}; choose one with --os")
     return tuple(found)
@@ -93,7 +93,7 @@ def _pinned(wanted: Wanted, os: str, there: list[entry_file.Entry]) -> entry_fil
 
 
 def _published(wanted: Wanted, url: str) -> tuple[str | None, str]:
-    """Return digest and source. The digest is None with --first-use, which takes the file as it comes."""
+    """Return digest and source. The digest is None with --first-use, which trusts the downloaded file."""
     if wanted.digest:
         try:
             return checked(wanted.digest), "given to mullion pin"
@@ -117,7 +117,7 @@ def verify(name: str | None, file: str | None) -> None:
     if not chosen:
         raise Stop(
             Exit.USAGE,
-            f"there is no entry {name!r} with a digest; known are "
+            f"there is no entry {name!r} with a digest; known: "
             + ", ".join(sorted({each.name for each in known.all()})),
         )
     counts: dict[str, int] = dict.fromkeys(STATES, 0)
@@ -131,7 +131,7 @@ def verify(name: str | None, file: str | None) -> None:
 
 
 def _compared(chosen: list[Artifact]) -> Iterator[tuple[Artifact, str, str]]:
-    """Yield (entry, state, reason), in order. After one failure a host is not asked for checksums again."""
+    """Yield (entry, state, reason), in order. A host that failed once is not asked for checksums again."""
     silent: set[str] = set()
 
     def compare(each: Artifact) -> tuple[Artifact, str, str]:

@@ -17,7 +17,7 @@ FOUND = "image"
 
 
 def pin(name: str, pool: str, *, sandbox: bool) -> None:
-    """Set `images.<os>` in the stack file to the provider's newest image. The cloud does not change."""
+    """Set `images.<os>` in the stack file to the provider's newest image. Nothing changes in the cloud."""
     stack = stack_files.load(name)
     groups = {"control-plane": stack.spec.control_plane, **stack.spec.pools}
     if pool not in groups:
@@ -40,7 +40,7 @@ def pin(name: str, pool: str, *, sandbox: bool) -> None:
     _write_if_right(name, path, text)
     users = ", ".join(each for each, group in groups.items() if group.os.value == os)
     print(
-        f"{os}: {before or 'what was looked up first'} -> {newest} in {path.name}\nPools that use it: {users}. "
+        f"{os}: {before or 'the image of the first `up`'} -> {newest} in {path.name}\nPools that use it: {users}. "
         f"`{target.command('preview', name)}` shows which machines it replaces; "
         f"`{target.command('up', name)}` replaces them."
     )

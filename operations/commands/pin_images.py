@@ -38,25 +38,25 @@ def pin(name: str, file: str | None) -> None:
         print(f"pinned {each['image']}\n  {each['digest']}{was}\n  from {each['source']}")
     for image in (image for image, each in found.items() if not each.confirmed):
         print(
-            f"warning: only a mirror gave the digest of {image}, so whoever writes there chose it: compare it with "
+            f"warning: only a mirror gave the digest of {image}, and its writers could have chosen it: compare it with "
             f"{registry.Image.of(image).registry} from a network that reaches it"
         )
     if sharing := _sharing(name, path):
-        print(f"{path} is also read by: {', '.join(sharing)}; their next `up` starts the digests of the same images")
+        print(f"{path} is also read by: {', '.join(sharing)}; their next `up` uses the same digests")
     for each in by_tag:
         print(f"not pinned: {each}, because kubeadm {stack.spec.kubernetes} takes no digest for it")
     print(f"{len(added)} images in {path}")
 
 
 def images(stack: Stack) -> tuple[dict[str, set[str]], list[str]]:
-    """Return the operating systems by image without digest, and the images that machines start by tag in any case."""
+    """Return the operating systems by image without digest, and the images that machines always start by tag."""
     planned = plan_cluster(stack.name, stack.spec)
     groups = (planned.control_plane, *planned.pools)
     names: dict[str, set[str]] = {}
     for group in groups:
         for image in started_images(planned, group):
             if "@" in image and image.partition("@")[0] not in stack.spec.artifacts.images:
-                continue  # the user's own configuration has it by digest
+                continue  # the user's own configuration already names its digest
             names.setdefault(image.partition("@")[0], set()).add("windows" if group.os.is_windows else "linux")
     artifacts = stack.spec.artifacts.model_copy(update={"images": dict.fromkeys(names, _ANY)})
     whole = plan_cluster(stack.name, stack.spec.model_copy(update={"artifacts": artifacts}))

@@ -109,7 +109,7 @@ def _endpoint(planned: ClusterPlan) -> dict[str, Any]:
 
 
 def _network(subject: Subject) -> dict[str, Any]:
-    """Return the ranges, and the pod addresses that both rules need (IPP-02: a /24 a node; IPP-03: nodes and pods)."""
+    """Return the ranges and the pod addresses needed by two rules (IPP-02: a /24 per node; IPP-03: nodes and pods)."""
     network, figures = subject.spec.network, address_figures(subject)
     return {
         "mode": network.mode.value,
@@ -152,7 +152,7 @@ def _limits(group: MachineGroup, subject: Subject) -> MachineGroupSpec:
 
 
 def _reserved(group: MachineGroup, subject: Subject) -> dict[str, dict[str, str]]:
-    """Return what the kubelet keeps from pods, as quantities: for the system, for Kubernetes, hard eviction."""
+    """Return the kubelet's reserves as quantities: for the system, for Kubernetes, hard eviction."""
     kubelet, size = _limits(group, subject).options.kubelet, instance_sizes.size(group.size)
     system = kubelet.system_reserved.model_dump(exclude_none=True)
     if group.os.is_windows:
@@ -163,7 +163,7 @@ def _reserved(group: MachineGroup, subject: Subject) -> dict[str, dict[str, str]
 
 
 def _allocatable(group: MachineGroup, subject: Subject) -> dict[str, int] | None:
-    """Return what a node has for pods (RES-06): thousandths of a core, bytes. None for a size that no table has."""
+    """Return a node's allocatable CPU (thousandths of a core) and memory (bytes) (RES-06). None for an unknown size."""
     size, limits = instance_sizes.size(group.size), _limits(group, subject)
     if size is None:
         return None

@@ -27,8 +27,8 @@ FACTS = ("os", "size", "disk_gb", "image")
 """Fields of a pool in a plan document that replace its machines."""
 
 PLAN = "its node plan differs"
-UNCHANGED = "no option changed, so this version of Mullion, or a file that the stack names, makes another plan"
-UNKNOWN = "the option cannot be told, because the spec that was built is not recorded"
+UNCHANGED = "no option changed, so another version of Mullion, or a changed file that the stack names, is the reason"
+UNKNOWN = "the option is unknown, because the spec of the built cluster is not recorded"
 
 POINTER_KEY, _WORKERS = "desired-state.json", re.compile(r"mullion:\w+:Workers")
 POINTER = "machines stay; changes reach them through the desired-state pointer"
@@ -47,7 +47,7 @@ class Was:
 class Earlier:
     """An earlier cluster: machines by name, sha256 of the control plane's bundle, FACTS of pools by name.
 
-    kubernetes: version that its control plane has at least; None if unknown.
+    kubernetes: oldest version that its control plane may have; None if unknown.
     spec: the spec that was built; None if it is not recorded.
     """
 
@@ -73,7 +73,7 @@ def read(path: Path) -> Earlier:
         if found.get("format") == 1:
             return from_plan(found)
         return from_state(found["deployment"].get("resources") or [], f"--against {path}")
-    except (AttributeError, KeyError, TypeError) as error:  # what both have is missing or of another type
+    except (AttributeError, KeyError, TypeError) as error:  # a field is missing or of another type
         raise Stop(
             Exit.USAGE, f"--against {path}: neither from `mullion plan --json` nor from `pulumi stack export`"
         ) from error
@@ -106,7 +106,7 @@ def from_state(resources: list[dict[str, Any]], where: str) -> Earlier:
     """Return the cluster that a state describes. where: its name in messages."""
     machines: dict[str, Was] = {}
     clusters: set[str] = set()
-    # what waits for its deletion has been replaced already
+    # skips machines that wait for their deletion: they have been replaced already
     cloud = cloud_tables.of(resources)
     for machine in filter(cloud.is_machine, resources):
         given, name = machine.get("inputs", {}), machine["urn"].rsplit("::", 1)[-1]
@@ -118,7 +118,7 @@ def from_state(resources: list[dict[str, Any]], where: str) -> Earlier:
         clusters.add(cluster)
         machines[name.removeprefix(f"{cluster}-")] = Was(pool, cloud.address_of(given), digest)
     if len(clusters) > 1:
-        raise Stop(Exit.USAGE, f"{where}: it holds several clusters ({', '.join(sorted(clusters))})")
+        raise Stop(Exit.USAGE, f"{where}: it describes several clusters ({', '.join(sorted(clusters))})")
     objects = {each.get("inputs", {}).get(cloud.key, ""): each for each in resources if each["type"] == cloud.stored}
     keys = list(objects)
     bundles = [key for key in keys if key.startswith(f"bundles/{CONTROL_PLANE}/")]
@@ -134,10 +134,10 @@ def _version(resources: list[dict[str, Any]], objects: dict[str, dict[str, Any]]
     if known := in_order(each["kubernetes"] for each in outputs if "kubernetes" in each):
         return known[-1]
     given = objects.get(POINTER_KEY, {}).get("inputs", {})
-    content = given.get("content") or given.get("source", {}).get("text") or "{}"  # a text of its own, or an asset
-    if isinstance(content, dict):  # GCP's provider takes each object's content for a secret
+    content = given.get("content") or given.get("source", {}).get("text") or "{}"  # a plain text, or an asset
+    if isinstance(content, dict):  # GCP's provider marks the content of every object as secret
         content = json.loads(content.get("plaintext") or '"{}"')
-    # the engine has `<contents elided>` in the place of an asset's text where it showed it before it wrote the state
+    # an asset's text may be `<contents elided>`: the engine printed the asset before it wrote the state
     return json.loads(content).get("kubernetes") if content.startswith("{") else None
 
 
@@ -149,12 +149,13 @@ def refuse(planned: dict[str, Any], earlier: Earlier) -> None:
         faults.append(f"kubernetes: {why}")
     if faults:
         raise Stop(
-            Exit.USAGE, "\n".join([f"stack {planned['cluster']} cannot become that; nothing was changed", *faults])
+            Exit.USAGE,
+            "\n".join([f"`up` cannot make these changes to stack {planned['cluster']}; nothing was changed", *faults]),
         )
 
 
 def _taken(planned: dict[str, Any], earlier: Earlier, pools: set[str]) -> Iterator[str]:
-    """Give a message for each pool with a machine at an address that another machine still has."""
+    """Yield a message for each pool with a machine whose planned address another machine still has."""
     holders = {was.address: name for name, was in earlier.machines.items() if was.address}
     said: set[str] = set()
     for machine in planned["machines"]:
@@ -163,10 +164,10 @@ def _taken(planned: dict[str, Any], earlier: Earlier, pools: set[str]) -> Iterat
             continue
         said.add(machine["pool"])
         old = earlier.machines[holder].pool
-        first = "" if old in pools else f", or remove pool {old} in an `up` of its own first"
+        first = "" if old in pools else f", or first remove pool {old} and run `up`"
         yield (
             f"pools.{machine['pool']}.slot: {machine['name']} would have the address {machine['address']}, which "
-            f"{holder} has until it is gone, and the cloud gives an address once. Write a slot further off{first}"
+            f"{holder} has until it is deleted. Write a slot with free addresses{first}"
         )
 
 
@@ -209,12 +210,12 @@ def compare(planned: dict[str, Any], earlier: Earlier) -> dict[str, Any]:
 def _fields(
     cluster: str, built: ClusterSpec | None, now: ClusterSpec | None, pools: set[str]
 ) -> dict[str, list[Change]]:
-    """Return the changes behind the replacement of each pool's machines; nothing if a spec is unknown."""
+    """Return the changes that replace each pool's machines; empty if a spec is unknown."""
     return spec_changes.behind(cluster, built, now) if pools and built and now else {}
 
 
 def _difference(machine: dict[str, Any], pool: dict[str, Any], earlier: Earlier) -> str:
-    """Say in which respect a machine differs: address or node plan; empty where it is new or stays."""
+    """Return how a machine differs: its address or node plan; empty if it is new or unchanged."""
     was = earlier.machines.get(machine["name"])
     if was is None:
         return ""
@@ -228,7 +229,7 @@ def _difference(machine: dict[str, Any], pool: dict[str, Any], earlier: Earlier)
 
 
 def _reason(difference: str, pool: str, earlier: Earlier, fields: dict[str, list[Change]]) -> str:
-    """Say why a machine is replaced, with every option behind it."""
+    """Return why a machine is replaced, with every option that causes it."""
     behind = "; ".join(map(str, fields.get(pool, ())))
     if behind:
         return f"{difference} ({behind})" if difference.startswith("address") else behind

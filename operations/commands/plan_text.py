@@ -12,7 +12,7 @@ GIB = 2**30
 
 
 def text(whole: dict[str, Any], *, firewall: bool = False) -> str:
-    """Return the document of `operations.commands.plan` for people. firewall: with every firewall rule."""
+    """Return the plan document as text. firewall: list every firewall rule."""
     rules = _rules if firewall else _folded_rules
     sections = (_head, _machines, _pools, rules, _warnings, _resources, _against)
     return "\n\n".join(part for section in sections if (part := "\n".join(section(whole))))
@@ -23,12 +23,12 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
     pods, paths = network["pod_addresses"], whole["reachability"]
     yield f"{whole['cluster']}: Kubernetes {whole['kubernetes']} on {whole['cloud']} in {whole['region']}"
     balanced = "an internal load balancer" if endpoint["balanced"] else "the control plane's address"
-    public = "; a public load balancer for people" if endpoint["public"] else ""
+    public = "; a public load balancer for users" if endpoint["public"] else ""
     yield f"  endpoint      {endpoint['url']} ({balanced}{public})"
     ranges = ", ".join(f"{name} {network[name]}" for name in ("nodes", "pods", "services"))
     yield f"  network       {network['mode']}: {ranges}"
     yield (
-        f"  pods          {pods['available']:,} addresses; {pods['nodes']} nodes (with those that a roll adds) take"
+        f"  pods          {pods['available']:,} addresses; {pods['nodes']} nodes (with those that a roll adds) need"
         f" a /24 each, {pods['needed_by_node']:,}; they and their pods use at most {pods['needed_by_pods']:,}"
     )
     yield (
@@ -93,12 +93,12 @@ def _pairs(values: dict[str, str], between: str) -> str:
 
 def _allocatable(figures: dict[str, int] | None) -> str:
     if figures is None:
-        return "unknown, because the size is in no table"
+        return "unknown, because Mullion's tables lack this size"
     return f"{figures['cpu_milli']}m CPU and {figures['memory_bytes'] / GIB:.2f} GiB for the pods of a node"
 
 
 def _folded_rules(whole: dict[str, Any]) -> Iterator[str]:
-    """Give one line for the rules of each security group in each direction."""
+    """Yield one line for the rules of each security group in each direction."""
     folded: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for rule in whole["rules"]:
         folded.setdefault((rule["group"], rule["direction"]), []).append(rule)
@@ -148,7 +148,7 @@ def _against(whole: dict[str, Any]) -> Iterator[str]:
 
 
 def comparison(found: dict[str, Any]) -> Iterator[str]:
-    """Give the lines of what `plan_against.compare` returned."""
+    """Yield the lines of what `plan_against.compare` returned."""
     yield from _options(found["options"])
     for kind in ("added", "removed"):
         yield f"  {kind:<9} {', '.join(found[kind]) or 'none'}"
@@ -163,7 +163,7 @@ def comparison(found: dict[str, Any]) -> Iterator[str]:
 
 def _options(changed: list[dict[str, Any]] | None) -> Iterator[str]:
     if changed is None:
-        yield "  options   unknown: the spec that was built is not recorded"
+        yield "  options   unknown: the spec of the built cluster is not recorded"
         return
     yield f"  options   {'none changed' if not changed else ''}".rstrip()
     if changed:

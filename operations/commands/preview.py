@@ -1,4 +1,4 @@
-"""`mullion preview` and `mullion up --preview`: what an `up` would do, why, in which waves, and how long it takes."""
+"""`mullion preview` and `mullion up --preview`: print what `up` would do, why, in which waves, and its duration."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -22,16 +22,16 @@ from operations.stacks import stack_files, target
 from operations.stacks.target import SANDBOX, Target
 
 SHOWN = 20
-"""Resources of one kind that are listed by name."""
+"""Most resources of one operation that are listed by name."""
 
 VERBS = {"create": "created", "update": "changed", "replace": "replaced", "delete": "removed"}
 SAME_AS = {"create-replacement": "replace", "delete-replaced": "replace"}
-"""Steps of a replacement: counted as one."""
+"""Steps of a replacement, which count as one operation."""
 
 
 @dataclass
 class Foreseen:
-    """What the engine's preview says. ops: by URN. refused: why `up` would not begin."""
+    """Result of the engine's preview. ops: operation by URN. refused: why `up` would refuse; else empty."""
 
     ops: dict[str, str] = field(default_factory=dict)
     changed: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -66,9 +66,9 @@ def preview(name: str, *, sandbox: bool) -> None:
 
 
 def _first(planned: ClusterPlan, recording: Recording) -> Iterator[str]:
-    """Give the preview of a cluster that is not built."""
+    """Yield the preview of a cluster that is not built."""
     ops = {resource.urn: "create" for resource in recording.resources.values() if resource.custom}
-    yield "Not built yet: `up` creates all of it"
+    yield "Not built yet: `up` creates everything"
     yield f"  machines  {', '.join(machine.name for machine in planned.machines)}"
     yield from _resources(Foreseen(ops))
     times, _ = forecast.first_build(planned, forecast.waits_of(recording))
@@ -76,7 +76,7 @@ def _first(planned: ClusterPlan, recording: Recording) -> Iterator[str]:
 
 
 def _over(stack: Stack, planned: ClusterPlan, recording: Recording, sandbox: bool) -> Iterator[str]:
-    """Give the preview of a change of a cluster that is built."""
+    """Yield the preview of a change to a built cluster."""
     name = stack.name
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
         run = existing(name, workspace)
@@ -89,7 +89,7 @@ def _over(stack: Stack, planned: ClusterPlan, recording: Recording, sandbox: boo
         compared = plan_against.compare(document(stack, planned), earlier)
         foreseen = _foreseen(name, run)
     if deployment.get("pending_operations"):
-        yield "The last run was cut off: `up` first finds out what it created, then does this"
+        yield "The last run was interrupted: `up` first finds out what it created, then makes these changes"
     yield "Compared with the built cluster"
     yield from plan_text.comparison(compared)
     yield from _resources(foreseen)
@@ -124,7 +124,7 @@ def _foreseen(name: str, run: Run) -> Foreseen:
 
 
 def _resources(foreseen: Foreseen) -> Iterator[str]:
-    """Give the number of resources by operation, and the names of those that change."""
+    """Yield the number of resources by operation, and the names of those that change."""
     counts = Counter(foreseen.ops.values())
     yield f"Resources: {', '.join(f'{counts[op]} {verb}' for op, verb in VERBS.items())}"
     for op, verb in VERBS.items():

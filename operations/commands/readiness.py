@@ -1,4 +1,4 @@
-"""What a real account needs on this machine, looked at before the first question: credentials and plug-in."""
+"""What building in a real account needs on this machine: credentials and the provider's plug-in."""
 
 import os
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from components.clouds import CLOUDS
 
 @dataclass(frozen=True)
 class Credentials:
-    """Where a cloud's provider finds credentials on a machine that is not in that cloud."""
+    """Where a cloud's provider finds credentials on a machine outside that cloud."""
 
     variables: tuple[str, ...]
     """Environment variables; one suffices."""
     files: tuple[tuple[str, str, str], ...]
     """Files; one suffices. Variable that names the folder or file, the default for it, file below it."""
     remedy: str
-    """How to get some."""
+    """How to get credentials."""
 
 
 CREDENTIALS = {
@@ -47,13 +47,13 @@ CREDENTIALS = {
 
 
 def lacks(cloud: str) -> Iterator[str]:
-    """Yield a line for what this machine lacks: credentials, the provider's plug-in. Asks no network."""
+    """Yield a line for each thing that this machine lacks: credentials, the provider's plug-in. Works offline."""
     title, source = CLOUDS[cloud].title, CREDENTIALS[cloud]
     set_here = any(os.environ.get(name) for name in source.variables)
     if not set_here and not any(_file(*place).is_file() for place in source.files):
         yield (
             f"no credentials for {title} on this machine: {source.remedy}. "
-            f"Without them only a machine in {title} that has a role can go on"
+            f"Without them only a machine in {title} with a role of its own can continue"
         )
     provider, version, installed = plugin(cloud)
     if not installed:

@@ -25,12 +25,12 @@ from operations.stacks.target import Target
 FORMATS = ("text", "json", "markdown")
 
 KEPT, EXPIRED, LATER, REMOVED, FAILED = "kept", "expired", "later", "removed", "not removed"
-"""What becomes of a cluster. expired: a run with --yes would remove it. later: --max is reached."""
+"""Results. expired: a run with --yes would remove the cluster. later: not removed, because --max is reached."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one cluster, and why. code: exit code of a failed removal."""
+    """Result for one cluster, and the reason. code: exit code of a failed removal."""
 
     facts: ClusterFacts
     result: str
@@ -39,7 +39,7 @@ class Verdict:
 
 
 def reap(*, sandbox: bool, yes: bool, most: int, form: str) -> None:
-    """Print what is past its expiry, and with yes remove at most so many clusters, the longest expired first.
+    """Print the expired clusters; with yes remove them, at most `most`, the longest expired first.
 
     Raises Stop if a cluster could not be removed, or a state could not be read.
     """
@@ -66,7 +66,7 @@ def reap(*, sandbox: bool, yes: bool, most: int, form: str) -> None:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Let reapers of this clone take turns. Those of other clones are kept apart by the lock of the backend."""
+    """Run only one reaper of this clone at a time. The backend's lock does the same for reapers of other clones."""
     target.root().mkdir(parents=True, exist_ok=True)
     with (target.root() / "reap.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -85,9 +85,9 @@ def judged(found: list[ClusterFacts], now: datetime) -> list[Verdict]:
 
 
 def _limited(verdicts: list[Verdict], most: int, remove: Callable[[Verdict], Verdict] | None) -> list[Verdict]:
-    """Remove the expired clusters until `most` are removed: one that cannot be removed takes no other's place.
+    """Remove the expired clusters until `most` are removed. A failed removal does not count.
 
-    remove: removes a cluster and returns the verdict; None in a dry run, in which each removal counts as done.
+    remove: removes a cluster and returns the verdict; None in a dry run, which counts every removal as done.
     """
     done = list[Verdict]()
     for verdict in verdicts:
@@ -119,7 +119,7 @@ def _removed(verdict: Verdict) -> Verdict:
     try:
         with redirect_stdout(sys.stderr):
             summary = removal.by_state(facts.name, place, refuse=_still(facts))
-    except Exception as error:  # a malformed state of one cluster must not keep the others
+    except Exception as error:  # a malformed state of one cluster must not stop the removal of the others
         code, message = ending(error)
         if code is Exit.INTERRUPTED:
             raise
@@ -128,8 +128,8 @@ def _removed(verdict: Verdict) -> Verdict:
 
 
 def _still(facts: ClusterFacts) -> Callable[[dict[str, Any]], None]:
-    """Return a function that raises Stop if the newest state says that the cluster must stay, or that this environment
-    leads to another account.
+    """Return a function that raises Stop if, by the newest state, the cluster must stay, or if this environment uses
+    another account.
     """
 
     def refuse(deployment: dict[str, Any]) -> None:
@@ -147,7 +147,7 @@ def _still(facts: ClusterFacts) -> Callable[[dict[str, Any]], None]:
         elif (here := account.account(cloud, used)) not in accounts:
             raise Stop(
                 Exit.REFUSED,
-                f"{facts.name} is in account {', '.join(sorted(accounts))}, and this environment leads to "
+                f"{facts.name} is in account {', '.join(sorted(accounts))}, but this environment uses "
                 f"{here or cloud.unknown}; nothing was changed",
             )
 
@@ -161,7 +161,7 @@ def _provider(package: str, resources: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _forget_unbuilt(found: Inventory, now: datetime) -> None:
-    """Delete stack files of runs that were killed before they created anything, once their expiry has passed."""
+    """Delete expired stack files of runs that were killed before they created anything."""
     listed = {each.name for each in found.clusters}
     for name in ephemeral.names():
         if name in listed or target.recall(name) is not None:

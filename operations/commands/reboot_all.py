@@ -15,7 +15,7 @@ from sandbox.cloud_state import CloudState
 ENOUGH = ("ready", "registered")
 """States of a status record that end the wait."""
 REBOOT_SECONDS = 400
-"""Longest wait for one machine: it takes far less."""
+"""Longest wait for one machine; a reboot takes far less."""
 
 
 def reboot_all(name: str) -> None:

@@ -1,4 +1,4 @@
-"""What `down` and `reap` share: the engine's removal of a cluster, and what is forgotten after it."""
+"""Removal of a cluster, shared by `down` and `reap`: the engine's run, and deletion of local records after it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ from operations.stacks.target import Target, cloud_state_file
 
 
 def destroyed(run: Run, exported: dict[str, Any], *, sandbox: bool) -> str:
-    """Remove every resource of a stack, and return the summary with what is kept on purpose.
+    """Remove every resource of a stack. Return the summary, which names what is kept on purpose.
 
     exported: the stack's state, ready for the run (`recovery.ready`).
     """
@@ -33,14 +33,14 @@ def destroyed(run: Run, exported: dict[str, Any], *, sandbox: bool) -> str:
 
 
 def by_state(name: str, place: Target, refuse: Callable[[dict[str, Any]], None]) -> str:
-    """Remove a cluster and its stack by the state alone, and return the summary. Needs no stack file and asks nothing.
+    """Remove a cluster and its stack without a stack file and without a question. Return the summary.
 
     refuse: raises Stop if the cluster, by its newest state, must stay.
     """
     sandbox = place.name == target.SANDBOX
     target.check(name, place)
     if sandbox and target.recall(name) is None:
-        target.remember(name, place)  # its file may be deleted, and the record with it
+        target.remember(name, place)  # the record may have been deleted together with the stack file
     of_user = name in stack_files.names()
     try:
         with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
@@ -57,7 +57,7 @@ def by_state(name: str, place: Target, refuse: Callable[[dict[str, Any]], None])
 
 
 def _unlink_salt(path: Path) -> None:
-    """Delete a stack file that the engine wrote, because there was none: it has keys of the encryption only."""
+    """Delete a stack file that the engine wrote because none existed; it contains only encryption keys."""
     try:
         written = yaml.safe_load(path.read_text("utf-8"))
     except (OSError, yaml.YAMLError):
@@ -67,9 +67,9 @@ def _unlink_salt(path: Path) -> None:
 
 
 def forget(name: str, workspace: auto.LocalWorkspace, run: Run | None, *, for_ever: bool = False) -> None:
-    """Stop the machines of a removed stack, and forget where it was built and its kubeconfig.
+    """Stop the machines of a removed stack, and delete its recorded target and its kubeconfig.
 
-    A stack of `mullion run`, or any with for_ever, also leaves the backend. Files of users' stacks stay.
+    Stacks of `mullion run`, and with for_ever all stacks, are also removed from the backend. Stack files of users stay.
     """
     boot_site.stop(name, disks_too=True)
     boot_overlay.forget(name)
@@ -81,12 +81,12 @@ def forget(name: str, workspace: auto.LocalWorkspace, run: Run | None, *, for_ev
 
 
 def lookup_of(name: str, *, sandbox: bool) -> lookup.Lookup | None:
-    """Return how to find resources whose creation was interrupted; None in real accounts."""
+    """Return the lookup of resources whose creation was interrupted; None for real accounts."""
     return lookup.in_sandbox(cloud_state_file(name), name) if sandbox else None
 
 
 def estimate(sandbox: bool, kind: str = "create") -> Callable[[Step], float] | None:
-    """Return the seconds that a step takes in a real account, by step; None where the account is real."""
+    """Return a function that estimates a step's seconds in a real account; None unless in the sandbox."""
     if not sandbox:
         return None
     from sandbox import clouds

@@ -25,26 +25,27 @@ from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files
 
 README_NAME = "README.txt"
-README = """What mullion renders for cluster {cluster}.
+README = """Files that mullion rendered for cluster {cluster}.
 
 <pool>/plan.json     what each machine of the pool becomes: phases of steps
 <pool>/bundle.zip    the archive its machines fetch, byte for byte; bundle/ is the same, unpacked
 <machine>/user-data  the loader that fetches it
 
-Facts are known once the cloud has made something (names of endpoint and stores, hashes of certificates). They are
-not known here: user-data shows each as <fact:name>. None of them is a secret.
+Facts are known only after the cloud has created something (names of endpoint and stores, hashes of certificates), so
+user-data shows each as <fact:name>. No fact is a secret.
 """
-IMAGES = """What mullion renders for images of cluster {cluster}'s Windows pools.
+IMAGES = """Files that mullion rendered for images of cluster {cluster}'s Windows pools.
 
-<pool>/image.zip  unpack it on a machine made of the stock image, run image\\bake.ps1 there as an administrator; image/
-                  is the same, unpacked
+<pool>/image.zip  unpack it on a machine started from the stock image, run image\\bake.ps1 there as an administrator;
+                  image/ is the same, unpacked
 <pool>/plan.json  what the image has: the plan's phases of scope image
 
-The machine restarts once, makes the plan true, takes away what belongs to one node, runs its cloud's sysprep and stops.
-Make the image of it then, and name it in the stack: images: {{windows-2019: <id>}}. docs/images.md has more.
+The machine restarts once, applies the plan, removes what belongs to one node, runs its cloud's sysprep and stops.
+Then create an image of it, and name the image in the stack file, such as images: {{windows-2019: <id>}}.
+More: docs/images.md
 """
 WRITTEN = "\nFiles that this render wrote; --force replaces them and no others:\n"
-"""In README.txt, before one path a line."""
+"""Heading of the list in README.txt: one path on each line."""
 
 
 def render(name: str, folder: Path, *, force: bool, image: bool = False) -> None:
@@ -62,7 +63,7 @@ def render(name: str, folder: Path, *, force: bool, image: bool = False) -> None
 
 
 def _replace(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Replace the folder by one with these files. They are written beside it first, so a full disk changes nothing."""
+    """Replace the folder's content by these files. If the disk is full, the folder stays unchanged."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
         whole = Path(scratch) / "whole"
@@ -80,18 +81,19 @@ def _check(folder: Path, force: bool) -> None:
     here = Path.cwd().resolve()
     if folder.resolve() in (here, *here.parents):
         raise Stop(
-            Exit.USAGE, f"-o {folder or '.'}: the current directory lies in it; name a folder that is new or empty"
+            Exit.USAGE, f"-o {folder or '.'}: the current directory is inside it; name a folder that is new or empty"
         )
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise Stop(Exit.USAGE, f"{folder} is no folder; name one that is new or empty")
+        raise Stop(Exit.USAGE, f"{folder} is not a folder; name one that is new or empty")
     if not folder.exists() or not any(folder.iterdir()):
         return
     if not force:
         raise Stop(Exit.USAGE, f"{folder} is not empty; name another folder, or --force to replace what mullion wrote")
-    # --force replaces our own output, never somebody's home
+    # --force replaces our own output, never a folder with other files
     if foreign := _foreign(folder):
         raise Stop(
-            Exit.REFUSED, f"{folder} holds files that mullion did not write, such as {foreign[0]}; name another folder"
+            Exit.REFUSED,
+            f"{folder} contains files that mullion did not write, such as {foreign[0]}; name another folder",
         )
 
 
@@ -101,13 +103,13 @@ def _foreign(folder: Path) -> list[str]:
     text = readme.read_text("utf-8", "replace") if readme.is_file() else ""
     listed = text.partition(WRITTEN)[2].splitlines()
     known = {path for each in listed for path in (PurePosixPath(each), *PurePosixPath(each).parents)}
-    # symbolic links are listed and not followed; removing one removes nothing elsewhere
+    # symbolic links are listed but not followed: removing a link removes no other file
     found = (PurePosixPath(each.relative_to(folder).as_posix()) for each in folder.rglob("*"))
     return sorted(str(each) for each in found if each not in known)
 
 
 def files(planned: ClusterPlan) -> Iterator[tuple[str, bytes]]:
-    """Give the path below the folder and the content of every file."""
+    """Yield the path below the folder and the content of every file."""
     yield README_NAME, README.format(cluster=planned.name).encode()
     for group in planned.machine_groups:
         yield from _packed(group.name, "bundle", group.node_plan, group.bundle)
@@ -116,7 +118,7 @@ def files(planned: ClusterPlan) -> Iterator[tuple[str, bytes]]:
 
 
 def image_files(planned: ClusterPlan) -> Iterator[tuple[str, bytes]]:
-    """Give the path and content of every file for images of the Windows pools. Raises Stop if there is no such pool."""
+    """Yield the path and content of every file for images of the Windows pools. Raises Stop if there are none."""
     if not _windows(planned):
         raise Stop(
             Exit.USAGE, f"{planned.name} has no Windows pool; Linux machines start from the distribution's image"
@@ -132,7 +134,7 @@ def _windows(planned: ClusterPlan) -> list[MachineGroup]:
 
 
 def _packed(group: str, name: str, plan: NodePlan, made: Bundle) -> Iterator[tuple[str, bytes]]:
-    """Give the node plan as indented JSON, the archive, and each file of the archive."""
+    """Yield the node plan as indented JSON, the archive, and each file of the archive."""
     yield f"{group}/plan.json", (json.dumps(plan.document(), indent=2, sort_keys=True) + "\n").encode()
     yield f"{group}/{name}.zip", made.content
     with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
@@ -141,7 +143,7 @@ def _packed(group: str, name: str, plan: NodePlan, made: Bundle) -> Iterator[tup
 
 
 def user_data(group: MachineGroup, machine: Machine) -> str:
-    """Return the user-data of a machine, with <fact:name> in the place of each fact."""
+    """Return the user-data of a machine, with <fact:name> in place of each fact."""
     named = {name: f"<fact:{name}>" for name in facts.FACTS} | {"cloud": group.cloud.value}
     known = facts.for_role(named, control_plane=group.is_control_plane)
     url = f"{known['bundle_store']}/{group.bundle.key}"

@@ -37,18 +37,18 @@ def kubeconfig(name: str, text: str) -> Path:
 
 
 def sign_in_kubeconfig(name: str, text: str) -> Path:
-    """Write the kubeconfig of people who sign in (mode 0600), and return its path."""
+    """Write the kubeconfig for users who sign in through OpenID Connect (mode 0600), and return its path."""
     path = target.folder(name) / "kubeconfig-oidc"
     target.write(path, text)
     return path
 
 
 def access(outputs: dict[str, Any], path: Path, not_booted: str = "") -> str:
-    """Return the lines with the endpoint and the kubeconfig's path. not_booted: why nothing answers there, if so."""
+    """Return lines with the endpoint and the kubeconfig's path. not_booted: why the endpoint does not answer, or ""."""
     public = outputs.get("public_endpoint")
     lines = [
         f"Endpoint    {outputs.get('endpoint')}",
-        *([f"            {public} for people"] if public else []),
+        *([f"            {public} for users"] if public else []),
         f"Kubeconfig  {path}",
         *([f"Nothing answers at this endpoint: {not_booted}"] if not_booted else []),
     ]
@@ -56,7 +56,7 @@ def access(outputs: dict[str, Any], path: Path, not_booted: str = "") -> str:
 
 
 def timeline(planned: ClusterPlan, state: State) -> str:
-    """Return the predicted times of a first build, and the chain of resources that decides the first one."""
+    """Return the predicted times of a first build, and the critical path until all resources are created."""
     rows = list(waits(state))
     times, path = forecast.first_build(planned, rows)
     types = {urn: type_ for urn, _, type_ in rows}
@@ -65,7 +65,7 @@ def timeline(planned: ClusterPlan, state: State) -> str:
 
 
 def remains(name: str, state: State, *, sandbox: bool) -> str:
-    """Return the lines about what `down` left: kept buckets, and in the sandbox every resource.
+    """Return lines about what `down` left behind: kept buckets, and in the sandbox every resource.
 
     state: the state before `down`.
     """

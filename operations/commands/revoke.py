@@ -1,6 +1,6 @@
-"""`mullion revoke`: end the power of one worker's machine, as far as Kubernetes can.
+"""`mullion revoke`: revoke the access of one worker's machine, as far as Kubernetes can.
 
-The control-plane agent does it, once the ConfigMap of machines says so (cloud-init/linux/agent/revocations.py).
+It marks the machine in a ConfigMap; the control-plane agent then acts (cloud-init/linux/agent/revocations.py).
 """
 
 import json
@@ -20,11 +20,11 @@ NODES = "/api/v1/nodes"
 GONE_SECONDS, PAUSE = 60, 2.0
 """Longest wait for the agent, which looks every 10 seconds; seconds between two looks."""
 ATTEMPTS = 5
-"""Writes of the record before giving up; the agents write it too."""
+"""Tries to write the record: the agents write it too, so a write may conflict."""
 
 
 def revoke(name: str, node: str, kubeconfig: Path | None) -> None:
-    """Mark a worker's machine as revoked, wait for the agent, and print what it can still do. Raises Stop."""
+    """Mark a worker's machine as revoked, wait for the agent, and print what the machine can still do. Raises Stop."""
     pool = _pool(plan_cluster(name, stack_files.load(name).spec), node)
     text = kubeconfig.read_text("utf-8") if kubeconfig else kubeconfigs.administrator(name)
     api = wait.api(text)
@@ -32,15 +32,18 @@ def revoke(name: str, node: str, kubeconfig: Path | None) -> None:
         entry = _mark(api, node)
         gone = _gone(api, node)
     except (Unreachable, Refused) as error:
-        raise Stop(Exit.FAILED, f"the API of {name} failed: {error}; nothing ends before the agent reads it") from error
+        raise Stop(
+            Exit.FAILED,
+            f"the API of {name} failed: {error}; the access ends only after the agent has read the ConfigMap",
+        ) from error
     ends = max((entry.get("certificates") or {}).values(), default=0.0)
     until = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(ends)) if ends else "its certificate ends"
     print(f"{node} (machine {entry['instance']}) is revoked: it gets no certificate, and its token is deleted")
     print(f"Until {until} its certificate can still read what a node without pods can; it can write nothing from")
-    print("Kubernetes 1.30 on. Secrets of pods that ran on it are known to whoever took it: change them")
+    print("Kubernetes 1.30 on. Consider the secrets of its pods known to the attacker: change them")
     print(f"Replace the machine: {target.command('roll', name)} {pool} --machine {node}")
     if not gone:
-        raise Stop(Exit.FAILED, f"Node {node} exists after {GONE_SECONDS} s: does the control-plane agent run?")
+        raise Stop(Exit.FAILED, f"Node {node} still exists after {GONE_SECONDS} s: does the control-plane agent run?")
 
 
 def _pool(plan: ClusterPlan, node: str) -> str:
@@ -48,7 +51,7 @@ def _pool(plan: ClusterPlan, node: str) -> str:
     for group in plan.machine_groups:
         if node in [machine.name for machine in group.machines]:
             if group.is_control_plane:
-                why = "has every key of the cluster, so that revoking its certificate changes nothing"
+                why = "has every key of the cluster, so revoking its certificate changes nothing"
                 raise Stop(
                     Exit.USAGE, f"{node} {why}; replace it: {target.command('replace-control-plane', plan.name)} {node}"
                 )
@@ -58,12 +61,12 @@ def _pool(plan: ClusterPlan, node: str) -> str:
 
 
 def _mark(api: KubernetesApi, node: str) -> dict[str, Any]:
-    """Write that the node's machine is revoked; return what it was issued."""
+    """Mark the node's machine as revoked in the record; return its entry, which lists its certificates."""
     for attempt in range(1, ATTEMPTS + 1):
         record = _record(api)
         entry = json.loads(record["data"].get(node) or "{}")
         if not entry.get("instance"):
-            raise Stop(Exit.USAGE, f"{node} has not joined, so that there is nothing to revoke")
+            raise Stop(Exit.USAGE, f"{node} has not joined, so there is nothing to revoke")
         if entry.get("revoked"):
             return entry
         record["data"][node] = json.dumps(entry | {"revoked": True}, sort_keys=True)

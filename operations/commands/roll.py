@@ -1,7 +1,7 @@
 """`mullion roll`: replace the machines of one pool, wave by wave, without a change of the stack file.
 
-The engine replaces them, so gates, drains and waves are those of any roll. The remaining machines are stored in a file
-until the roll is complete: after an interruption, the same command continues with the machines that are still old.
+The engine replaces them with the usual gates, drains and waves. A file lists the remaining machines until the roll is
+complete: after an interruption, the same command continues with them.
 """
 
 import json
@@ -17,11 +17,11 @@ from operations.engine.state import State
 from operations.stacks import stack_files, target
 
 SETTLE_SECONDS = 60.0
-"""Longest wait for the new machines after `up`, whose gates have waited for them already; their Nodes may lag."""
+"""Longest wait for the new Nodes after `up`; its gates have already waited for the machines."""
 
 
 def roll(name: str, pool: str, machine: str | None, *, sandbox: bool, yes: bool) -> None:
-    """Replace a pool's machines, or one of them. Raises Stop if there is none, or a new machine is not ready."""
+    """Replace a pool's machines, or one of them. Raises Stop if one is unknown, or if a new machine is not ready."""
     pools = stack_files.load(name).spec.pools
     if pool not in pools:
         raise Stop(Exit.USAGE, f"stack {name} has no pool {pool!r}; its pools: {', '.join(pools) or 'none'}")
@@ -75,7 +75,7 @@ def _progress(name: str, pool: str, machine: str | None, remaining: "_Remaining"
         "not replaced": [urn for urn in chosen if urn in old],
     }
     lines = [f"{group}: {', '.join(_machine(name, urn) for urn in urns)}" for group, urns in groups.items() if urns]
-    return "; ".join([*lines, "the same command continues"])
+    return "; ".join([*lines, "run the same command to continue"])
 
 
 def _machine(name: str, urn: str) -> str:
@@ -88,14 +88,14 @@ def _instances(resources: State, name: str, pool: str, machine: str | None) -> d
     for resource in filter(cloud.is_machine, resources):
         same = machine is None or resource["urn"].endswith(f"::{name}-{machine}")
         if same and cloud.tag(resource.get("inputs", {}), "pool") == pool:
-            # a resource's own id may be a name, which its successor has again
+            # a resource's id may be a name, which its replacement has again
             own = cloud.instance == "id"
             ids[resource["urn"]] = str(resource.get("id", "") if own else resource["outputs"][cloud.instance])
     return ids
 
 
 class _Remaining:
-    """The machines that a roll still has to replace: the instance ids of its machines when it began, in a file."""
+    """The machines that a roll still has to replace, by a file with the instance ids of the time it began."""
 
     def __init__(self, stack: str, what: str) -> None:
         self._stack, self._what, self.begun = stack, what, False
@@ -121,7 +121,7 @@ class _Remaining:
         self._write({what: ids for what, ids in self._rolls().items() if what != self._what})
 
     def _rolls(self) -> dict[str, dict[str, str]]:
-        """Return ids by URN, by what is rolled. Raises Stop if the file is damaged."""
+        """Return the unfinished rolls: by pool or machine, instance ids by URN. Raises Stop if the file is damaged."""
         try:
             content: Any = json.loads(self._file.read_text("utf-8"))
             return {what: dict(ids) for what, ids in content.items()}
@@ -131,7 +131,7 @@ class _Remaining:
             raise Stop(
                 Exit.REFUSED,
                 f"{self._file} cannot be read ({error}), so the machines that an interrupted roll left are unknown. "
-                "Remove the file, and the roll begins anew with all machines",
+                "Remove the file to start the roll again with all machines",
             ) from None
 
     def _write(self, rolls: dict[str, dict[str, str]]) -> None:

@@ -1,4 +1,4 @@
-"""`mullion run`: a cluster for one command. It is built from a template, tested, used and removed."""
+"""`mullion run`: build a cluster from a template for one command, test it, run the command, and remove the cluster."""
 
 import sys
 import time
@@ -22,13 +22,13 @@ from operations.verification.verdicts import TITLES
 TTL = "2h"
 """Lifetime of a cluster whose template has no duration as `expires`."""
 TRIES, RETRY_SECONDS = 3, 15.0
-"""Tries to remove the cluster, and seconds between them: a network that was lost may come back."""
+"""Tries to remove the cluster, and seconds between them: a lost network connection may return."""
 ALL, NONE = "all", "none"
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a run was asked for: options of the command line as they were written."""
+    """Options of the command line, as written."""
 
     template: str
     command: tuple[str, ...]
@@ -46,9 +46,9 @@ class Wanted:
 
 
 def run(wanted: Wanted) -> int:
-    """Run a command with a cluster of its own; return the command's exit code, or that of the phase that failed.
+    """Run a command with its own cluster. Return the command's exit code, or that of the phase that failed.
 
-    Prints everything of its own to standard error: standard output is the command's.
+    Mullion's own lines go to standard error: standard output is the command's.
     """
     with failures.interruptible(), redirect_stdout(sys.stderr):
         job = _begun(wanted)
@@ -58,7 +58,7 @@ def run(wanted: Wanted) -> int:
             job.report.code = code
             if message:
                 print(f"mullion: {message}", file=sys.stderr, flush=True)
-            with failures.holding("the cluster is being removed; press again to leave it to `mullion reap`"):
+            with failures.holding("removing the cluster; press again to leave the removal to `mullion reap`"):
                 failed = code not in (Exit.OK, Exit.INTERRUPTED)
                 if code or wanted.collect:
                     job.folder.collect(job.name, interrupted=code == Exit.INTERRUPTED)
@@ -106,7 +106,7 @@ def _ttl(template: str) -> str:
 
 
 def _checks(text: str) -> frozenset[str] | None:
-    """Return the chosen checks of verify: empty for all, None for none. Raises Stop for an unknown one."""
+    """Return the chosen checks of verify: an empty set for all, None for none. Raises Stop for an unknown check."""
     if text in (ALL, NONE):
         return frozenset() if text == ALL else None
     chosen = frozenset(text.split(","))
@@ -128,7 +128,7 @@ def _refuse_taken(name: str) -> None:
 
 @dataclass
 class _Job:
-    """One run, whose stack file is written. ends: its expiry. checks: None where nothing is verified."""
+    """One run, after its stack file was written. ends: its expiry. checks: None if nothing is verified."""
 
     wanted: Wanted
     name: str
@@ -138,10 +138,10 @@ class _Job:
     report: RunReport
     built: bool = field(default=False)
     owned: bool = field(default=False)
-    """Whether this run created the stack in the backend: another run may have taken the name meanwhile."""
+    """Whether this run created the stack in the backend, not another run of the same name."""
 
     def failure(self) -> BaseException | None:
-        """Run the phases up to the command; return the error that ended one."""
+        """Run the phases up to the command. Return the error that ended a phase, or None."""
         try:
             with self._phase("up"):
                 up_and_down.up(self.name, sandbox=self.wanted.sandbox, yes=self.wanted.yes, created=self._own)
@@ -172,7 +172,7 @@ class _Job:
             if self.checks is None:
                 phase.skipped = "--verify none"
             elif target.in_sandbox(self.name) and not boot_site.api(self.name):
-                phase.skipped = "the machines of this sandbox are simulated, so no pod can run"
+                phase.skipped = "this sandbox only simulates machines, so no pod can run"
             if phase.skipped:
                 print(f"\nmullion: verify {self.name}: skipped: {phase.skipped}", file=sys.stderr, flush=True)
                 return
@@ -191,9 +191,9 @@ class _Job:
             )
 
     def kept(self, duration: str) -> bool:
-        """Keep the cluster for a duration from now, and print how to get in; False if that cannot be."""
+        """Keep the cluster for a duration from now, and print how to use it. Return False if it cannot be kept."""
         if not self.built:
-            print("mullion: not kept, because it was not built to the end", file=sys.stderr)
+            print("mullion: not kept, because it was not built completely", file=sys.stderr)
             return False
         try:
             until = expiry.now() + timedelta(seconds=extend.seconds("--keep-on-failure", duration))
@@ -203,7 +203,7 @@ class _Job:
             return False
         self.report.kept_until = expiry.written(until)
         lines = [
-            f"\nmullion: cluster {self.name} is kept until {expiry.written(until)}. To get in:",
+            f"\nmullion: cluster {self.name} is kept until {expiry.written(until)}. To use it:",
             f"  export KUBECONFIG={target.folder(self.name) / 'kubeconfig'}",
             "  kubectl get nodes",
             f"  mullion logs {self.name} MACHINE",
@@ -214,7 +214,7 @@ class _Job:
         return True
 
     def removed(self) -> str:
-        """Remove the cluster and its stack; return why it is still there, or an empty text."""
+        """Remove the cluster and its stack. Return why the cluster still exists, or an empty text."""
         if target.recall(self.name) is None:
             self._forget()
             return ""
@@ -233,13 +233,13 @@ class _Job:
             else:
                 return ""
         return (
-            f"cluster {self.name} is still there: {why}\nIt expires at {expiry.written(self.ends)}; "
+            f"cluster {self.name} still exists: {why}\nIt expires at {expiry.written(self.ends)}; "
             f"`{_reap(sandbox=self.wanted.sandbox)}` removes it then, "
             f"`{target.command('down', self.name, '--yes')}` now"
         )
 
     def _forget(self) -> None:
-        """Forget a stack without resources, in the backend too if this run created it there."""
+        """Delete the records of a stack without resources, also in the backend if this run created it there."""
         if self.owned and not self.wanted.sandbox:
             with suppress(Stop, SpecError, EngineError):
                 up_and_down.down(self.name, sandbox=False, yes=True, confirmed=None)

@@ -1,6 +1,6 @@
-"""The folder of `mullion run`: reports that are written while it runs, and what is collected at its end.
+"""The folder of `mullion run`: reports that are written while it runs, and the logs collected at its end.
 
-Every change is written at once, so that the folder is complete up to the moment at which a runner is killed.
+Every change is written at once, so the folder is complete even if the CI runner is killed.
 """
 
 import json
@@ -27,7 +27,7 @@ QUICK_SECONDS = 3.0
 
 @dataclass
 class RunFolder:
-    """The folder of one run. missing: why a part could not be had, by its name."""
+    """The folder of one run. missing: why a file could not be collected, by its name."""
 
     path: Path
     report: RunReport
@@ -35,7 +35,7 @@ class RunFolder:
 
     @classmethod
     def begun(cls, path: Path, report: RunReport) -> "RunFolder":
-        """Make the folder, and remove what an earlier run of this name wrote. Raises Stop if the path is a file."""
+        """Create the folder, and delete reports of an earlier run of this name. Raises Stop if the path is a file."""
         if path.exists() and not path.is_dir():
             raise Stop(Exit.USAGE, f"--artifacts {path} is a file; name a folder")
         path.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ class RunFolder:
         return folder
 
     def write(self) -> None:
-        """Write result.json and junit.xml. A full disk ends no run: the cluster must be removed all the same."""
+        """Write result.json and junit.xml. A full disk does not end the run: the cluster must still be removed."""
         why = {
             VERIFY: self._why_no_verify(),
             ENGINE: "no engine was started",
@@ -74,9 +74,9 @@ class RunFolder:
         return "verify was not reached"
 
     def collect(self, name: str, *, interrupted: bool) -> None:
-        """Write events and the logs of all machines; say of each part that fails why it is missing.
+        """Write events and the logs of all machines; record why a part is missing.
 
-        interrupted: ask for the events only, at most QUICK_SECONDS.
+        interrupted: collect only the events, for at most QUICK_SECONDS.
         """
         if target.recall(name) is None:
             self._lack(EVENTS, "nothing was built")
@@ -105,9 +105,9 @@ class RunFolder:
         self.write()
 
     def _events(self, name: str) -> str:
-        """Write Kubernetes' events of all namespaces; return why there are none."""
+        """Write Kubernetes' events of all namespaces. Return why there are none; empty if they are written."""
         if target.in_sandbox(name) and not boot_site.api(name):
-            return "the machines of this sandbox are simulated, so no API answers"
+            return "this sandbox only simulates machines, so no API answers"
         kubeconfig = target.folder(name) / "kubeconfig"
         if not kubeconfig.exists():
             return "the cluster has no kubeconfig yet"
@@ -120,7 +120,7 @@ class RunFolder:
 
 
 def _bounded(ask: Callable[[str], str], name: str) -> str:
-    """Return what a question returns, or that it took too long; the thread that asks ends with the process."""
+    """Return the result of `ask`, or a message after QUICK_SECONDS. The thread that asks ends with the process."""
     answers: list[str] = []
 
     def answer() -> None:

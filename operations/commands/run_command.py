@@ -1,4 +1,4 @@
-"""The command of `mullion run`: started with the cluster's kubeconfig, ended with all its processes."""
+"""Runs the command of `mullion run` with the cluster's kubeconfig, and ends all its processes."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ GRACE_SECONDS = 10.0
 """Time between SIGTERM and SIGKILL; a cancelled job of GitHub Actions has 7.5 s (its documentation, "Canceling a
 workflow")."""
 LATE = 124
-"""Exit code of a command that was ended at the expiry, as timeout(1) has it."""
+"""Exit code if the command still ran at the expiry; the same as that of timeout(1)."""
 
 
 class CommandFailed(Exception):
@@ -26,7 +26,7 @@ class CommandFailed(Exception):
 
 
 def refuse_unknown(words: Sequence[str]) -> None:
-    """Raise Stop if there is no such program, before a cluster is built for it."""
+    """Raise Stop if the program does not exist, before a cluster is built for it."""
     if not words:
         raise Stop(Exit.USAGE, "the command is missing; write it after --: mullion run aws-ci -- make test")
     if shutil.which(words[0]) is None:
@@ -34,9 +34,9 @@ def refuse_unknown(words: Sequence[str]) -> None:
 
 
 def run(words: Sequence[str], environment: Mapping[str, str], seconds: float) -> None:
-    """Run a command at most so many seconds. Raises CommandFailed with its exit code, 128 + n for signal n.
+    """Run a command for at most `seconds`. Raises CommandFailed with its exit code, 128 + n for signal n.
 
-    Without a terminal it leads a session of its own, so that its whole family can be ended.
+    Without a terminal it gets its own session, so all its child processes can be ended.
     """
     alone = not sys.stdin.isatty()
     sys.stdout.flush()
@@ -53,7 +53,7 @@ def run(words: Sequence[str], environment: Mapping[str, str], seconds: float) ->
 
 
 def _end(process: "subprocess.Popen[bytes]", *, alone: bool) -> None:
-    """End a command that still runs, and what it started: SIGTERM, then SIGKILL."""
+    """End a command and the processes it started: SIGTERM, then SIGKILL."""
 
     def send(number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):

@@ -19,7 +19,7 @@ PHASES = ("up", "wait", "verify", "command", "down")
 
 
 def explained(error: BaseException) -> tuple[int, str]:
-    """Return exit code and message of what ended a phase."""
+    """Return exit code and message of the error that ended a phase."""
     if isinstance(error, CommandFailed):
         return error.code, str(error)
     code, message = ending(error)
@@ -28,7 +28,7 @@ def explained(error: BaseException) -> tuple[int, str]:
 
 @dataclass
 class Phase:
-    """One phase that was begun. failure: message of its end; skipped: why nothing was done."""
+    """One phase that has begun. failure: message of the error that ended it. skipped: why nothing was done."""
 
     name: str
     seconds: float = 0
@@ -48,8 +48,8 @@ def _unreached(name: str) -> Phase:
     return Phase(name, skipped="not reached", ended=True)
 
 
-def _nobody() -> None:
-    """Hear of a change, and do nothing."""
+def _ignore() -> None:
+    """Ignore a change."""
 
 
 @dataclass
@@ -62,8 +62,8 @@ class RunReport:
     code: int | None = None
     kept_until: str = ""
     left: str = ""
-    """Why the cluster is still there; empty if it was removed, kept, or if the run has not ended."""
-    changed: Callable[[], None] = _nobody
+    """Why the cluster still exists; empty if it was removed or kept, or if the run has not ended."""
+    changed: Callable[[], None] = _ignore
     began: str = field(default_factory=lambda: expiry.written(expiry.now()))
 
     @contextmanager

@@ -34,9 +34,9 @@ POLL_SECONDS = 0.5
 """Seconds between two checks."""
 READY = ("Ready", "True")
 NODES_SECONDS = 60
-"""Longest wait for Nodes to be Ready after all status records are."""
+"""Longest wait for Ready Nodes once all status records are ready."""
 CHANGE_SECONDS = 300
-"""Longest wait for the supervisor to apply a desired state, also behind a boot in progress: it takes far less."""
+"""Longest wait for the supervisor to apply a desired state; it may first have to finish a boot."""
 REAL = (
     "systemd, cloud-init, kubeadm, kubelet, etcd, containerd, CoreDNS and the API, on Windows PowerShell, kubelet.exe "
     "and host-local.exe: the programs themselves, started by each machine's own user-data; addresses, names, load "
@@ -69,7 +69,7 @@ def boot(name: str, timeout: str) -> None:
         disk = _control_plane_disk(name, cloud_state)
     print(f"\n{wait.table_of(reports)}\n")
     if missing := wait.problems(reports):
-        head = f"after {timeout} {len(missing)} of {len(reports)} machines are not ready:"
+        head = f"after {timeout}, {len(missing)} of {len(reports)} machines are not ready:"
         raise Stop(Exit.FAILED, "\n".join([head, *missing]))
     ready = {report.expected.name for report in reports if report.record.get("state") == Gate.READY.value}
     _wait_for_nodes(disk, ready)
@@ -78,12 +78,12 @@ def boot(name: str, timeout: str) -> None:
     print(f"Real: {REAL}.\nImitated:")
     print("\n".join(f"  {what}: {how}" for what, how in programs.IMITATED.items()))
     if own := sorted(servers & {report.expected.name for report in reports}):
-        print(f"Windows itself is real on machines with a Windows Server of their own: {', '.join(own)}")
+        print(f"These machines run on a real Windows Server: {', '.join(own)}")
     print(f"To end it: mullion sandbox stop {name} (keeps disks), or mullion down {name} --sandbox")
 
 
 def _watch(name: str, cloud_state: CloudState, plan: ClusterPlan, seconds: float) -> list[MachineReport]:
-    """Wait until no machine has a problem, at most so many seconds, and return the reports. Prints each change.
+    """Wait until no machine has a problem, for at most `seconds`, and return the reports. Prints each change.
 
     Raises Stop if the supervisor has ended.
     """
@@ -163,7 +163,7 @@ def _kubectl(disk: Path, *words: str) -> str:
 
 
 def _wait_for_nodes(disk: Path, names: set[str]) -> None:
-    """Wait up to 60 s for these Nodes to be Ready: a kubelet reports it after its machine's record. verify judges."""
+    """Wait up to 60 s for these Nodes to be Ready, because a kubelet reports it later than its machine's record."""
     end, heart = time.monotonic() + NODES_SECONDS, Heartbeat()
     while time.monotonic() < end:
         with suppress(Stop):  # an API that has just started does not know its roles yet
@@ -194,7 +194,7 @@ def _cloud_state(name: str) -> Iterator[CloudState]:
 
 @contextmanager
 def _booted(name: str) -> Iterator[CloudState]:
-    """Give the cloud state of a booted stack. Raises Stop if it is not booted."""
+    """Yield the cloud state of a booted stack. Raises Stop if it is not booted."""
     if not cloud_state_file(name).exists() or supervision.supervisor_pid(sandbox_folder(name)) is None:
         boot_site.stop(name)  # clears up after a killed supervisor
         raise Stop(Exit.USAGE, boot_site.not_booted(name))
@@ -229,7 +229,7 @@ def machines(cloud_state: CloudState) -> dict[str, dict[str, str]]:
 def existing_machines(cloud_state: CloudState) -> dict[str, MachineStatus]:
     """Return the status of each booted machine whose instance exists, by name.
 
-    A machine that `up` has just deleted stays on for a moment, until the supervisor cuts it.
+    A machine that `up` has just deleted stays on until the supervisor cuts its power.
     """
     cloud_services = services_of(cloud_state)
     existing = {cloud_services.machines.instance(resource) for resource in cloud_services.records(cloud_state)}
@@ -269,6 +269,6 @@ def change(name: str, machine: str, *, quiet: bool = False, **changes: Any) -> N
             heart.beat(f"{machine} to change")
             time.sleep(0.1)
         if status is None:
-            raise Stop(Exit.FAILED, f"{machine} is gone: it was deleted or replaced meanwhile")
+            raise Stop(Exit.FAILED, f"{machine} no longer exists: it was deleted or replaced meanwhile")
     if not quiet:
         print(f"{machine}: power {status.state}, network {_network(desired)}")

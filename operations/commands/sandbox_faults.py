@@ -16,7 +16,7 @@ from sandbox.records import Record
 
 @contextmanager
 def opened(stack: str) -> Iterator[CloudState]:
-    """Give the cloud state of a stack's sandbox. Raises Stop if there is none yet."""
+    """Yield the cloud state of a stack's sandbox. Raises Stop if there is none yet."""
     file = cloud_state_file(stack)
     if not file.exists():
         raise Stop(Exit.USAGE, f"stack {stack} has no sandbox yet; run: mullion up {stack} --sandbox")

@@ -1,4 +1,4 @@
-"""`mullion sandbox network`: creates in a stack's sandbox the network that its file names in network.existing."""
+"""`mullion sandbox network`: create the network that network.existing of a stack file names, in its sandbox."""
 
 from components import naming
 from operations.console.exits import Exit, Stop
@@ -7,7 +7,7 @@ from operations.stacks import stack_files, target
 
 
 def create(name: str) -> None:
-    """Create the network in the sandbox. Raises Stop if the stack has none, or if the sandbox has it already."""
+    """Create the network in the sandbox. Raises Stop if the stack names none, or if it exists already."""
     from sandbox import existing_network
     from sandbox.cloud import Refusal
     from sandbox.cloud_state import CloudState

@@ -1,4 +1,4 @@
-"""`mullion sbom`: what the machines of a stack run, as a CycloneDX bill of materials.
+"""`mullion sbom`: the software on a stack's machines, as a CycloneDX bill of materials.
 
 The control plane and each pool depend on an operating system, on downloads (with their digests) and on container
 images. The same stack file gives the same bytes. Schema: CycloneDX 1.6 (ECMA-424).
@@ -28,7 +28,7 @@ ALGORITHMS = {"sha256": "SHA-256", "sha512": "SHA-512"}
 
 
 def sbom(name: str, output: Path | None) -> None:
-    """Write the bill of materials of a stack to a file, or print it. Stop if the stack has errors."""
+    """Write the bill of materials of a stack to a file, or print it."""
     bill = document(plan_cluster(name, stack_files.load(name).spec))
     text = json.dumps(bill, indent=2) + "\n"
     if output is None:
@@ -42,7 +42,7 @@ def sbom(name: str, output: Path | None) -> None:
 
 
 def document(planned: ClusterPlan) -> dict[str, Any]:
-    """Return the bill of materials of a cluster. Raise Stop for a download that the tables lack."""
+    """Return the bill of materials of a cluster. Raises Stop for a download that is not in the tables."""
     cluster = _component("platform", f"cluster/{planned.name}", planned.name, planned.spec.kubernetes)
     components: dict[str, Component] = {}
     depends_on: dict[str, list[str]] = {cluster["bom-ref"]: []}
@@ -60,7 +60,7 @@ def document(planned: ClusterPlan) -> dict[str, Any]:
         "components": [components[reference] for reference in sorted(components)],
         "dependencies": [{"ref": reference, "dependsOn": parts} for reference, parts in depends_on.items()],
     }
-    # the number names the content, so the same stack gives the same file
+    # a hash of the content, so the same stack gives the same file
     number = uuid5(NAMESPACE_URL, json.dumps(content)).urn
     return {"bomFormat": "CycloneDX", "specVersion": "1.6", "serialNumber": number, "version": 1, **content}
 

@@ -8,7 +8,7 @@ from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files
 
 MOST = next(int(limit.le) for limit in Pool.model_fields["count"].metadata if hasattr(limit, "le"))
-"""Most machines of a pool."""
+"""Largest allowed number of machines in a pool."""
 
 
 def scale(name: str, pool: str, count: str, *, sandbox: bool, yes: bool) -> None:

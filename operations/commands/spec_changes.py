@@ -1,4 +1,4 @@
-"""Options that differ between the built spec and the stack file, those that replace machines, and in which waves."""
+"""Differences between the built spec and the stack file: changed options, those that replace machines, and waves."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ CLUSTER_TYPE = "mullion:index:MixedCluster"
 """Type of the component whose inputs, in the state, are the spec that was built."""
 
 MOST_TRIES = 40
-"""Changes that are tried one by one; with more, the table of change effects answers."""
+"""Changes that are planned one by one; effects of the remaining ones come from the table of change effects."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ ABSENT = object()
 
 
 def shown(value: Any) -> str:
-    """Return a value as a stack file has it, shortened."""
+    """Return a value as in a stack file, shortened."""
     text = "none" if value is ABSENT else value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -82,8 +82,8 @@ def _differences(built: Any, now: Any, path: tuple[str, ...]) -> Iterator[Change
 def behind(name: str, built: ClusterSpec, now: ClusterSpec) -> dict[str, list[Change]]:
     """Return, for each pool whose machines are replaced, the changes that replace them.
 
-    Each change is applied to the built spec alone, and the pools are planned. If none replaces them alone, the changes
-    that replace machines by the table of change effects are returned.
+    Each change is applied to the built spec by itself, and the pools are planned. If no single change replaces the
+    machines, all changes are returned that do by the table of change effects.
     """
     before = _planned(name, built)
     replacing = [change for change in changes(built, now) if change.effect in (Effect.REPLACED, Effect.REFUSED, None)]
@@ -111,7 +111,7 @@ def _applied(built: ClusterSpec, change: Change) -> ClusterSpec | None:
 def _planned(name: str, spec: ClusterSpec | None) -> ClusterPlan | None:
     try:
         return plan_cluster(name, spec) if spec else None
-    except (SpecError, LookupError, ValueError):  # what only fits together with other changes
+    except (SpecError, LookupError, ValueError):  # the change is valid only together with others
         return None
 
 
@@ -134,7 +134,7 @@ def _concerns(change: Change, pool: str) -> bool:
 def waves(pool: Mapping[str, Any], machines: list[str], replaced: Mapping[str, str]) -> list[list[str]]:
     """Return the names of a pool's replaced machines in waves.
 
-    A machine waits for the one `max_unavailable` before it (components/wiring/machine_groups.py).
+    A machine waits for the one that is `max_unavailable` places before it (components/wiring/machine_groups.py).
     machines: all names of the pool, in order.
     """
     number: list[int] = []

@@ -1,4 +1,4 @@
-"""Change of one value in the stack file, and then of the cluster: `mullion scale` and `mullion upgrade`."""
+"""Changes one value in the stack file and applies it to the cluster: `mullion scale` and `mullion upgrade`."""
 
 import sys
 import tempfile
@@ -39,10 +39,10 @@ def change(before: Stack, keys: Keys, value: str, heading: str = "", *, sandbox:
     except BaseException:
         if target.began(name) == began:
             write_whole(path, original, mode)
-            print(f"mullion: nothing was started; {path.name} is as it was", file=sys.stderr)
+            print(f"mullion: nothing was started; {path.name} is restored", file=sys.stderr)
         else:
             print(
-                f"mullion: {path.name} keeps {keys[-1]} {value}; `{target.command('up', name)}` goes on",
+                f"mullion: {path.name} keeps {keys[-1]} {value}; `{target.command('up', name)}` continues",
                 file=sys.stderr,
             )
         raise
@@ -64,7 +64,7 @@ def _edit(before: Stack, keys: Keys, value: str, path: Path) -> dict[str, Any]:
 
 
 def with_value(text: str, keys: Keys, value: str, path: Path) -> str:
-    """Return the stack file's text with the new value; other characters stay. Raises Stop if it cannot be edited."""
+    """Return the stack file's text with only this value changed. Raises Stop if it cannot be edited in place."""
     where, last = ".".join(keys), keys[-1]
     node = node_at(yaml.compose(text, Loader=yaml.SafeLoader), "config", CLUSTER, *keys[:-1])
     if not isinstance(node, yaml.MappingNode):
@@ -72,8 +72,8 @@ def with_value(text: str, keys: Keys, value: str, path: Path) -> str:
     found = node_at(node, last)
     if found is None:
         raise Stop(Exit.USAGE, f"{path.name}: there is no {where}; add {last}: {value}")
-    # An alias or a merge would change another place: the value must stand inside its own mapping.
+    # with an alias or a merge key, the edit would change another place: the value must be inside its own mapping
     inside = node.start_mark.index <= found.start_mark.index and found.end_mark.index <= node.end_mark.index
     if not isinstance(found, yaml.ScalarNode) or not inside:
-        raise Stop(Exit.USAGE, f"{path.name}: {where} is no plain value; set it by hand to {value}")
+        raise Stop(Exit.USAGE, f"{path.name}: {where} is not a plain value; set it by hand to {value}")
     return text[: found.start_mark.index] + value + text[found.end_mark.index :]

@@ -43,8 +43,8 @@ def up(
     """Build a stack's cluster, or apply the changes of its file. Errors of the file are raised before an engine starts.
 
     bootable_as: build machines that the sandbox can boot.
-    replaced: returns, from the state, the URNs of resources to replace although no input of them changed.
-    created: called once the backend has the new stack; with it, a stack that exists already is refused.
+    replaced: given the state, returns the URNs of resources to replace although none of their inputs changed.
+    created: called once the backend has the new stack; if given, an existing stack is refused.
     """
     _begin_overlay(name, bootable_as)
     stack = stack_files.load(name)
@@ -82,7 +82,7 @@ def up(
             raise Stop(
                 Exit.FAILED,
                 f"the control plane has not reached Kubernetes {stack.spec.kubernetes}; pools stay at {older} until it "
-                f"has, and `{target.command('up', name)}` goes on from there",
+                f"has; then `{target.command('up', name)}` continues",
             )
     print(f"{work.tally.summary()} in {took()}\n")
     _print_built(name, planned, outputs, after, sandbox=sandbox)
@@ -117,9 +117,9 @@ def _begun(
     built: bool,
     sandbox: bool,
 ) -> Run:
-    """Return the stack, a new one if none was found. Raises Stop if there is one, where only a new one is wanted.
+    """Return the stack; create it if none was found. Raises Stop if it exists but only a new one is wanted.
 
-    built: whether its state has resources. An empty stack in the sandbox is of an earlier run of this clone.
+    built: whether its state has resources. An empty stack in the sandbox comes from an earlier run of this clone.
     """
     if created and (built or (found and not sandbox)):
         raise Stop(Exit.REFUSED, ephemeral.taken(name, f"the backend has a stack {name}"))
@@ -141,14 +141,14 @@ def _print_built(name: str, planned: ClusterPlan, outputs: dict[str, Any], after
 
 
 def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
-    """Remove a stack's cluster; the snapshots of a cluster that does not expire are kept."""
+    """Remove a stack's cluster. Keep the etcd snapshots unless the stack file has `expires`."""
     cloud, region, protect = _known(name)
     destination = _destination(name, cloud, region, sandbox=sandbox)
     target.check(name, destination)
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
         run, exported = recovery.ready(name, workspace, removal.lookup_of(name, sandbox=sandbox))
         before = exported["deployment"].get("resources") or []
-        if run is None or not before:  # a run that was cut off at its end leaves only components
+        if run is None or not before:  # a run that was interrupted at its end leaves only components
             removal.forget(name, workspace, run)
             print(f"stack {name} has no resources in {destination}")
             return
@@ -175,7 +175,7 @@ class _Work:
     def done(self) -> tuple[dict[str, Any], State]:
         """Run the engine, and return the stack's outputs and its state. Resources in `replaced` are replaced once."""
         if self.run is None:
-            raise ValueError(f"stack {self.name} is not made yet")
+            raise ValueError(f"stack {self.name} is not created yet")
         self.tally = Tally(total=self.total)
         replaced, self.replaced = self.replaced, []
         with (
@@ -234,7 +234,7 @@ def _known(name: str) -> tuple[str, str, bool]:
 
 
 def _registered(name: str, *, sandbox: bool) -> int:
-    """Return the number of resources, by running the program without an engine. Raises Stop if the program refuses."""
+    """Run the program without an engine, and return its number of resources. Raises Stop if the program refuses."""
     recording = record(name, sandbox_config(name) if sandbox else stack_files.config(name), preview=True)
     if recording.errors:
         raise Stop(Exit.FAILED, "\n".join([f"the program refused stack {name}:", *recording.errors]))
@@ -243,7 +243,7 @@ def _registered(name: str, *, sandbox: bool) -> int:
 
 def _where(name: str, destination: Target) -> str:
     cloud, used = cloud_tables.CLOUDS[destination.name], _used(name, destination.name)
-    unknown = cloud.unknown if used.certain else "unknown (the stack has credentials of its own)"
+    unknown = cloud.unknown if used.certain else "unknown (the stack file sets its own credentials)"
     account, profile = destination.account or unknown, "" if used.account else " ".join(used.options)
     return f"account {account} by {profile or identity.chosen(cloud)}, region {destination.region or 'unknown'}"
 
@@ -278,7 +278,7 @@ def _ask_down(
     confirmed: str | None,
     protect: bool,
 ) -> None:
-    """Show what is deleted, and ask for confirmation: for a protected cluster its name, also with --yes."""
+    """Show what is deleted, and ask for confirmation; a protected cluster needs its name, even with --yes."""
     if not sandbox:
         machines, count = len(state.instances(before)), state.counted(before)
         print(

@@ -25,7 +25,7 @@ from operations.verification.verdicts import Row, as_json, as_junit, failed, sho
 
 LAB_IMAGE = "ghcr.io/flannel-io/flannel:v0.28.9"
 """The only image with busybox that a booted sandbox can pull."""
-WITHOUT_CONTAINERS = "registered as planned; no container runs on Windows machines of a sandbox"
+WITHOUT_CONTAINERS = "registered as planned; Windows machines of a sandbox run no containers"
 OUTSIDE = ("one.one.one.one:443", "1.1.1.1:443")
 """A name and an address on the internet that answer on TCP."""
 
@@ -43,9 +43,9 @@ def run(
     reboot: bool,
     checks: frozenset[str] = frozenset(),
 ) -> None:
-    """Print the result of each check, or of the chosen ones.
+    """Print the result of each check.
 
-    checks: the chosen ones; all if empty. Raises Stop if one failed, or if the API does not answer.
+    checks: ids of the checks to print; all if empty. Raises Stop if one failed, or if the API does not answer.
     """
     seconds = _seconds(timeout, outside)
     plan = plan_cluster(name, stack_files.load(name).spec)
@@ -97,7 +97,7 @@ def _rows(name: str, api: KubernetesApi, request: VerifyRequest, *, reboot: bool
         api.ask("GET", "/version")
     except Unresolved:
         raise
-    except Unreachable as error:  # it may still come up: the wait for Nodes asks again, until --timeout
+    except Unreachable as error:  # it may still start: the wait for Nodes asks again, until --timeout
         print(f"mullion: {error}; trying again", file=sys.stderr, flush=True)
     rows = verify(api, request)
     if reboot:
@@ -111,7 +111,7 @@ def _server(kubeconfig: str) -> str:
 
 
 def _request(name: str, plan: ClusterPlan, outside: tuple[str, ...], seconds: float) -> VerifyRequest:
-    """Return what to check. In a booted sandbox the outside is its mirror, and some machines cannot boot."""
+    """Return what to check. In a booted sandbox, its mirror stands for the internet, and some machines cannot boot."""
     expected, domain = tuple(machine.name for machine in plan.machines), plan.spec.network.domain
     overlay = plan.spec.network.mode is NetworkMode.OVERLAY
     if not boot_site.api(name):

@@ -12,7 +12,7 @@ from operations.console.table import table
 from operations.stacks import stack_files
 
 NEAR = timedelta(days=90)
-"""Time before the end of support from which the table warns."""
+"""How long before the end of support the table warns."""
 
 
 class Lasting(NamedTuple):
@@ -146,7 +146,7 @@ def _next_containerd(minor: str, day: date) -> str:
     good = [each for each in lines if not releases.ended(runtimes.CONTAINERD[each].end_of_life, day.isoformat())]
     if good:
         return f"write containerd: {{version: {runtimes.CONTAINERD[good[-1]].version}}}"
-    return f"no supported containerd goes with Kubernetes {minor}: upgrade that"
+    return f"no supported containerd works with Kubernetes {minor}: upgrade Kubernetes"
 
 
 def _newer(os: str) -> str:

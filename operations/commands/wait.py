@@ -29,7 +29,7 @@ from operations.engine.scratch_stack import passing
 from operations.stacks import boot_site, stack_files, target
 
 POLL_SECONDS = 10.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 Record = Mapping[str, Any]
 """A machine's status record."""
@@ -39,7 +39,7 @@ Nodes = Mapping[str, bool] | None
 
 @dataclass(frozen=True)
 class ExpectedMachine:
-    """A planned machine: its instance, the states of its record that suffice, its Kubernetes version, its group."""
+    """A planned machine. enough: states of its status record that count as ready."""
 
     name: str
     instance: str
@@ -52,8 +52,7 @@ class ExpectedMachine:
 class MachineReport:
     """A machine's status record, whether its Node is Ready (None: no such Node, or unknown), and its problem, if any.
 
-    only_agent: the machine is ready, and the problem is that its agent has errors. gone: the cloud has no such instance
-    any more.
+    only_agent: the machine is ready, but its agent reports errors. gone: the cloud no longer has the instance.
     """
 
     expected: ExpectedMachine
@@ -65,7 +64,7 @@ class MachineReport:
 
     @property
     def state(self) -> str:
-        """State of its record; gone if its instance is."""
+        """State in its status record; `gone` if the cloud no longer has its instance."""
         return "gone" if self.gone else plain(self.record.get("state"))
 
     @property
@@ -97,9 +96,9 @@ def problems(reports: Iterable[MachineReport]) -> list[str]:
 
 
 def watch(name: str, seconds: float, *, control_plane: bool = False, only: Collection[str] = ()) -> list[MachineReport]:
-    """Wait until no machine has a problem, at most so many seconds, and return the last reports. Prints each change.
+    """Wait until no machine has a problem, for at most `seconds`, and return the last reports. Prints each change.
 
-    control_plane: only its machines. only: names of machines; all if empty.
+    control_plane: watch only its machines. only: names of the machines to watch; all if empty.
     """
     plan = plan_cluster(name, stack_files.load(name).spec)
     with kubeconfig.built(name) as run:
@@ -135,7 +134,9 @@ def watch(name: str, seconds: float, *, control_plane: bool = False, only: Colle
             now = [judge(machine, record, nodes) for machine, record in zip(machines, found, strict=True)]
             if reports and problems(now):
                 return now
-            return list(await asyncio.gather(*map(check, now)))  # first and last: a call of the cloud for each machine
+            return list(
+                await asyncio.gather(*map(check, now))
+            )  # only at the first and the last check: it calls the cloud for each machine
 
         pulumi.export("ready", pulumi.Output.from_input(until_ready(look, seconds, reports, _say)))
 
@@ -201,7 +202,7 @@ def without_instance(report: MachineReport, fault: str, up: str) -> MachineRepor
     instance = report.expected.instance
     if fault == cloud_tables.GONE:
         return replace(
-            report, problem=f"the cloud has no instance {instance} any more; {up}", only_agent=False, gone=True
+            report, problem=f"the cloud no longer has instance {instance}; run: {up}", only_agent=False, gone=True
         )
     if fault == cloud_tables.STOPPED:
         return replace(report, problem=f"its instance {instance} is stopped", only_agent=False)
@@ -211,9 +212,9 @@ def without_instance(report: MachineReport, fault: str, up: str) -> MachineRepor
 async def until_ready(
     look: Callable[[], Any], seconds: float, reports: list[MachineReport], say: Callable[[MachineReport], None]
 ) -> bool:
-    """Look every 10 s and say each change once; `reports` holds the newest look. False if the time is over.
+    """Check every 10 s and print each change once; `reports` has the newest results. Return whether all are ready.
 
-    Also False at once if an instance is gone: no wait brings it back.
+    Return False after `seconds`, or at once if an instance is gone, because waiting does not bring it back.
     """
     end, said, heart = time.monotonic() + seconds, dict[str, tuple[str, str]](), Heartbeat()
     explained = dict[str, str]()
@@ -234,9 +235,9 @@ async def until_ready(
 
 
 def _waited_for(reports: Iterable[MachineReport], explained: dict[str, str]) -> list[str]:
-    """Return a text for each machine that has a problem: whole the first time, then only its name and state.
+    """Return a text for each machine with a problem: the whole problem at first, then only the machine's state.
 
-    explained: the problem that was last named whole, by machine.
+    explained: the problem that was printed last, by machine.
     """
     texts: list[str] = []
     for report in reports:
@@ -270,7 +271,7 @@ def _say(report: MachineReport) -> None:
 
 
 def api(text: str) -> Any:
-    """Return the cluster's API by a kubeconfig that Mullion wrote; None if the text is empty."""
+    """Return a client of the cluster's API for a kubeconfig that Mullion wrote; None if the text is empty."""
     from components.machine.pki import KeyPair
     from components.rollout.kubernetes_api import Access, KubernetesApi
 

@@ -1,4 +1,4 @@
-"""How `mullion` ends: the exit codes, and the exception that carries one."""
+"""Exit codes of `mullion`, and the exceptions that end a command."""
 
 import errno
 import sys
@@ -25,7 +25,7 @@ MEANINGS = {
     Exit.REFUSED: "refused: stack built elsewhere, protected or locked, above its budget, or not confirmed; nothing was"
     " changed",
     Exit.NO_ENGINE: "no Pulumi engine was found or could be built",
-    Exit.DRIFT: "the cloud differs from the state: somebody changed it by hand",
+    Exit.DRIFT: "the cloud differs from the state: it was changed by hand",
     Exit.FAULT: "a fault in mullion; the message names a file with the details",
     Exit.INTERRUPTED: "interrupted",
 }
@@ -44,7 +44,7 @@ class EngineError(Exception):
 
 
 _RESOURCES = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-"""Errors of a write or a call for which this machine lacks something; they name no file."""
+"""Errors of a system call because this machine lacks a resource, such as disk space; they may name no file."""
 
 
 def ending(error: BaseException) -> tuple[Exit, str]:

@@ -1,4 +1,4 @@
-"""Unexpected exceptions: one line for the person, and the traceback, without secrets, in a file."""
+"""Unexpected exceptions: prints one line, and writes the traceback without secrets to a file."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 
 _PATTERNS = Path(__file__).resolve().parents[2] / "cloud-init" / "redaction.json"
-"""What looks like a secret; machines redact their logs by the same patterns."""
+"""Patterns of secrets; machines redact their logs by the same file."""
 
 _SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSWORD|PASSPHRASE|CREDENTIAL|ACCESS_KEY", re.IGNORECASE)
 """Names of environment variables whose values are secret."""
@@ -28,7 +28,7 @@ def report(error: BaseException) -> str:
 
 
 def redacted(text: str) -> str:
-    """Return the text without secrets of the environment and without whatever looks like a secret."""
+    """Return the text without secrets of the environment and without text that matches a pattern of secrets."""
     for name, value in os.environ.items():
         if _SECRET_NAME.search(name) and len(value) > 5:
             text = text.replace(value, "[secret]")

@@ -23,14 +23,14 @@ OF_OTHER_TOOLS = {
     "help": "--help",
     "version": "--version",
 }
-"""Commands of pulumi, terraform, kubectl, kops and eksctl, and what does the same here."""
+"""Commands of pulumi, terraform, kubectl, kops and eksctl -> the command of mullion that does the same."""
 
 
 class PanelGroup(TyperGroup):
     """A group of commands whose help lists them by panel, each with the first paragraph of its own help."""
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
-        """Find the command; name what does the same where the word is another tool's."""
+        """Find the command; if the word is another tool's command, name the one that does the same here."""
         known = OF_OTHER_TOOLS.get(args[0]) if args and args[0] not in self.commands else None
         if known and (known.startswith("-") or known in self.commands):
             ctx.fail(f"No such command '{args[0]}'. Write: {ctx.command_path} {known}")
@@ -71,9 +71,9 @@ def adder(app: typer.Typer) -> Callable[..., Add]:
 
 
 def optional_value(option: str) -> type[TyperCommand]:
-    """Return a class of commands in which an option may stand without its value, which is then an empty text.
+    """Return a class of commands in which an option may lack its value, which is then an empty text.
 
-    That is so at the end of the line, and before another option.
+    The value is missing if the option comes last or before another option.
     """
 
     class OptionalValue(TyperCommand):

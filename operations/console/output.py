@@ -1,6 +1,6 @@
-"""Standard output and standard error of the command, which may be full or have no reader any more.
+"""Standard output and standard error of the command, which may be on a full disk or a closed pipe.
 
-A run of the engine goes on all the same: what it does is worth more than the lines that tell of it.
+The engine's run continues without the output, because the state of the cluster matters more.
 """
 
 import io
@@ -13,7 +13,7 @@ from operations.console.exits import Exit, ending
 
 
 class _Lossy(io.FileIO):
-    """A file that takes everything: what cannot be written is lost, and `fault` says why."""
+    """A file whose writes never fail: text that cannot be written is dropped, and `fault` has the reason."""
 
     fault: OSError | None = None
 
@@ -28,12 +28,12 @@ class _Lossy(io.FileIO):
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Let nothing in here fail because its output cannot be written: SystemExit says it at the end, with code FAILED.
+    """Keep code in this context running if its output cannot be written; raise SystemExit with FAILED at the end.
 
-    A reader that has left is no fault (`| head -1`).
+    A closed pipe (`| head -1`) does not count as a failure.
     """
     before = sys.stdout, sys.stderr
-    if None in before:  # closed by who started us; print() knows that
+    if None in before:  # closed by the parent process; print() then does nothing
         yield
         return
     output, errors = (_Lossy(each.fileno(), "w", closefd=False) for each in before)
@@ -43,14 +43,14 @@ def guarded() -> Iterator[None]:
         yield
     except SystemExit as end:
         code = end.code
-    except Exception as error:  # outside of any command: reading the command line
+    except Exception as error:  # raised outside of any command, while the command line is parsed
         code, message = ending(error)
         print(f"mullion: {message}", file=sys.stderr)
     finally:
         sys.stdout.flush()
         if output.fault and not isinstance(output.fault, BrokenPipeError):
             code = code or Exit.FAILED
-            print(f"mullion: standard output: {output.fault}; what was to be printed is lost", file=sys.stderr)
+            print(f"mullion: standard output: {output.fault}; the output is lost", file=sys.stderr)
         sys.stderr.flush()
         sys.stdout, sys.stderr = before
     raise SystemExit(code)

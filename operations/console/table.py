@@ -6,7 +6,7 @@ from components.rollout.plain_text import plain
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]], indent: str = "  ") -> str:
-    """Return aligned columns, two spaces apart; numbers stand to the right. Cells may come from machines and pods."""
+    """Return columns two spaces apart, numbers aligned right. Control characters in cells are removed."""
     body = [[plain(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(headers, *body, strict=True)]
     right = [all(row[index].replace(",", "").isdigit() for row in body) for index in range(len(headers))]

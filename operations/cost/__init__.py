@@ -1,1 +1,1 @@
-"""What a cluster costs, by dated price tables."""
+"""Cost of a cluster, by dated price tables."""

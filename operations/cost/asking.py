@@ -12,9 +12,9 @@ from components.catalogue import instance_sizes
 from operations.console.exits import Exit, Stop
 
 SECONDS = 30
-"""Timeout of an answer, and of each part of it."""
+"""Timeout of an HTTP connection and of each read."""
 MOST_PAGES = 200
-"""Pages after which an answer counts as endless."""
+"""Limit on the pages of an answer: more count as an endless answer."""
 
 Answers = dict[tuple[str, str], float]
 """USD by region and key."""
@@ -29,20 +29,20 @@ class Wanted:
 
 
 class Found:
-    """Prices collected from answers. A second, different price of a key is an error: the question was ambiguous."""
+    """Prices collected from answers. Two different prices of one key are an error: the query was ambiguous."""
 
     def __init__(self) -> None:
         self.answers: Answers = {}
 
     def add(self, region: str, key: str, amount: float) -> None:
-        """Add a price. Raises Stop if the interface gave another one for the same key."""
+        """Add a price. Raises Stop if the key already has another one."""
         before = self.answers.setdefault((region, key), amount)
         if before != amount:
             raise Stop(Exit.FAILED, f"two prices of {key} in {region}: {before:g} and {amount:g}")
 
 
 def get_json(url: str, params: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None) -> Any:
-    """Return the JSON of an answer. Raises Stop with the host and the reason, ValueError if it is no JSON."""
+    """Return the JSON of an answer. Raises Stop with the host and the reason, ValueError if it is not JSON."""
     with _open(url, params, headers) as answer:
         answer.read()
         return answer.json()
@@ -50,7 +50,7 @@ def get_json(url: str, params: Mapping[str, str] | None = None, headers: Mapping
 
 @contextmanager
 def lines(url: str) -> Iterator[Iterable[str]]:
-    """Yield the lines of an answer as they arrive. Raises Stop with the host and the reason, also in the middle."""
+    """Yield the lines of an answer as they arrive. Raises Stop with host and reason, also while lines arrive."""
     with _open(url, None, None) as answer:
         yield answer.iter_lines()
 
@@ -67,13 +67,13 @@ def _open(url: str, params: Mapping[str, str] | None, headers: Mapping[str, str]
     except httpx.TimeoutException as error:
         raise Stop(Exit.FAILED, f"{host} did not answer within {SECONDS} s") from error
     except httpx.HTTPError as error:
-        raise Stop(Exit.FAILED, f"{host} could not be asked: {error}") from error
+        raise Stop(Exit.FAILED, f"the request to {host} failed: {error}") from error
 
 
 def premiums(found: Found, region: str, windows: Mapping[str, float]) -> None:
-    """Add the premium of Windows: the most frequent price of a vCPU, and the types that differ from it.
+    """Add the premium of Windows: the most frequent price per vCPU, and each type whose premium differs.
 
-    windows: USD an hour with Windows, by type. Types that are burstable or unknown get a price of their own.
+    windows: USD per hour with Windows, by type. Types that are burstable or unknown get a price of their own.
     """
     vcpus = {
         size: known.vcpu

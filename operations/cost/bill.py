@@ -1,4 +1,4 @@
-"""The bill of a planned cluster: what its cloud charges for, item by item.
+"""The bill of a planned cluster: the items that its cloud charges for.
 
 The items come from the plan, so no engine and no Pulumi is needed; a test compares them with the resources that the
 program registers.
@@ -24,7 +24,7 @@ SECRETS = 3
 
 @dataclass(frozen=True)
 class Usage:
-    """Use in a month, which no plan shows: traffic to the internet, GB; stored files, GiB. None: not counted."""
+    """Monthly use, which is not in the plan: traffic to the internet, GB; stored files, GiB. None: not counted."""
 
     traffic_gb: float | None = None
     stored_gib: float | None = None
@@ -32,7 +32,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Item:
-    """One item. what: for people; key: of the price table. count: units of that price, price: None if unknown."""
+    """One item. what: its text. key: in the price table. count: number of units. price: None if unknown."""
 
     pool: str
     what: str

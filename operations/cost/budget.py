@@ -10,7 +10,7 @@ LARGEST = 4
 
 
 def refuse(bill_: Bill, most: int | None) -> None:
-    """Raise Stop if the known prices of a bill are above the budget, USD a month; None: there is no budget."""
+    """Raise Stop if the known prices of a bill exceed the budget. most: USD a month; None without a budget."""
     if most is None or bill_.month <= most:
         return
     least = "at least " if bill_.unknown else ""

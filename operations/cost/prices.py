@@ -1,7 +1,7 @@
 """Price tables of the clouds: data files with a date and a source for each table, read when a command needs them.
 
-Keys of a table are instance types (USD an hour) and the keys of UNITS. A region's own table wins over the one for
-all regions ("*").
+Keys of a table are instance types (USD an hour) and the keys of UNITS. A region's own table takes precedence over the
+one for all regions ("*").
 """
 
 import json
@@ -14,12 +14,12 @@ from components.catalogue import instance_sizes
 
 FOLDER = Path(__file__).with_name("tables")
 HOURS = 730
-"""Hours of a month, as the clouds' own calculators count."""
+"""Hours of a month, as in the clouds' own calculators."""
 CURRENCY = "USD"
 EVERYWHERE = "*"
 
 HOUR, MONTH, GIB, GB = "hour", "month", "GiB a month", "GB"
-"""What a price is for: an hour or a month of one thing, a month of one GiB, a GB of traffic."""
+"""Units of prices: an hour or a month of one item, a month of one GiB, a GB of traffic."""
 
 UNITS = {
     "windows-vcpu": HOUR,
@@ -36,10 +36,10 @@ UNITS = {
     "secret": MONTH,
     "store-gib": GIB,
 }
-"""Keys that are no instance types. windows-vcpu: premium of one vCPU; nat-vm: one machine behind Cloud NAT."""
+"""Keys other than instance types. windows-vcpu: premium of one vCPU; nat-vm: one machine behind Cloud NAT."""
 
 WINDOWS = "windows/"
-"""Prefix of keys for the premium of Windows on one type; tables have it for types that differ from windows-vcpu."""
+"""Prefix of keys for the premium of Windows on a type whose premium differs from windows-vcpu."""
 
 AZURE_DISKS = {"P4": 32, "P6": 64, "P10": 128, "P15": 256, "P20": 512, "P30": 1024, "P40": 2048, "P50": 4096}
 AZURE_DISKS |= {"P60": 8192, "P70": 16384}
@@ -91,7 +91,7 @@ def price(cloud: str, region: str, key: str) -> Price | None:
 
 
 def unit(key: str) -> str:
-    """Return what the price of a key is for."""
+    """Return the unit of a key's price."""
     return MONTH if key in AZURE_DISKS else UNITS.get(key, HOUR)
 
 
@@ -105,8 +105,8 @@ def disk_key(cloud: str, size: str, gib: int) -> tuple[str, float]:
 def windows(cloud: str, region: str, size: str) -> tuple[str, float, Price | None]:
     """Return the premium of Windows on one machine: key, units of that key, price.
 
-    A row of the type itself wins; else each vCPU has its price. The price is None for burstable types (AWS T, Azure B),
-    whose premium follows another rule, and for types whose number of vCPU is unknown.
+    The row of the type itself comes first, then the price per vCPU. The price is None for burstable types (AWS T,
+    Azure B), whose premium follows another rule, and for types whose number of vCPU is unknown.
     """
     own = price(cloud, region, f"{WINDOWS}{size}")
     if own is not None:

@@ -1,4 +1,4 @@
-"""A bill as text and as JSON, and what differs between two bills."""
+"""A bill as text and as JSON, and the differences between two bills."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,12 +61,12 @@ def line(sums: Mapping[str, Any], name: str, region: str) -> str:
 
 
 def lacking(unknown: Sequence[str], region: str) -> str:
-    """Return a sentence about what has no price."""
+    """Return a sentence that lists the items without a price."""
     return f"no price for {', '.join(unknown)} in {region}"
 
 
 def text(bill: Bill) -> str:
-    """Return a bill for people."""
+    """Return a bill as text."""
     return "\n".join(_lines(bill))
 
 
@@ -109,7 +109,7 @@ def assumptions(usage: Usage) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two bills compared. rows: pool, item, USD a month before and after, where one differs; None: not there."""
+    """Two bills compared. rows: pool, item, USD a month before and after, for items that differ."""
 
     before: float
     after: float
@@ -136,7 +136,7 @@ def _months(document: Mapping[str, Any]) -> dict[tuple[str, str], str]:
 
 
 def compared(difference: Difference, name: str) -> str:
-    """Return the difference for people."""
+    """Return the difference as text."""
     change = difference.after - difference.before
     known = " (known prices only)" if difference.unknown else ""
     head = (

@@ -1,7 +1,7 @@
-"""`mullion cost update`: writes the price tables anew from the clouds' public price interfaces.
+"""`mullion cost update`: update the price tables from the clouds' public price interfaces.
 
-A cloud's file is replaced whole or not at all: after an error, or if a price that the file has is missing in the
-answers, it stays as it was.
+A cloud's file is replaced whole or not at all: it stays unchanged after an error, or if the answers lack a price that
+the file has.
 """
 
 import json
@@ -22,14 +22,14 @@ WIDTH = 118
 
 
 def update(cloud: str) -> str:
-    """Ask a cloud for the prices of its tables, write its file, and return what was found. Raises Stop."""
+    """Ask a cloud for the prices of its tables, write its file, and return a summary. Raises Stop."""
     interface, old = INTERFACES[cloud], prices.tables(cloud)
     asked = wanted(cloud, old)
     try:
         answers: Answers = interface.answers(asked)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         reason = f"{type(error).__name__} {error}"
-        raise Stop(Exit.FAILED, f"{interface.BASE} gave an answer of another form: {reason}") from error
+        raise Stop(Exit.FAILED, f"{interface.BASE} answered in an unknown format: {reason}") from error
     services = {*interface.SERVICES, "windows-vcpu"}
     mine = {
         (table.region, key)
@@ -63,7 +63,7 @@ def update(cloud: str) -> str:
 
 
 def wanted(cloud: str, old: tuple[Table, ...]) -> Wanted:
-    """Return what a cloud is asked for: all regions and all instance types of its tables."""
+    """Return the query for a cloud: all regions and all instance types of its tables."""
     sizes = {key for table in old for key in table.prices if instance_sizes.cloud_of(key) == cloud}
     regions = {table.region for table in old} - {EVERYWHERE}
     known = set(prices.UNITS) | set(prices.AZURE_DISKS)
@@ -73,7 +73,7 @@ def wanted(cloud: str, old: tuple[Table, ...]) -> Wanted:
 def _others(table: Table, sizes: tuple[str, ...], services: set[str]) -> dict[str, float]:
     """Return the prices of an old table that stay: those that the interface is not asked for.
 
-    All prices for every region stay, for regions that are in no answer.
+    All prices of the table for all regions stay, for regions that the answers lack.
     """
     if table.region == EVERYWHERE:
         return table.prices

@@ -1,6 +1,6 @@
 """Prices of AWS from its price list, without an account: one CSV for each offer and region (AWS "Price List Bulk API").
 
-The list of EC2 has several hundred MB for a region, so it is read row by row.
+EC2's list has several hundred MB per region, so it is read row by row.
 """
 
 import csv
@@ -14,7 +14,7 @@ from operations.cost.prices import WINDOWS
 BASE = "https://pricing.us-east-1.amazonaws.com"
 SOURCE = "AWS price list (pricing.us-east-1.amazonaws.com/offers/v1.0)"
 SERVICES = ("gp3", "nat-gateway", "nat-gb", "public-ipv4", "load-balancer")
-"""Keys that are asked for beside instance types and the premium of Windows."""
+"""Keys in the query, besides instance types and the premium of Windows."""
 
 OFFERS = ("AmazonEC2", "AmazonVPC", "AWSELB")
 _PREFIX = r"(?:[A-Z0-9]+-)?"
@@ -57,7 +57,7 @@ def _rows(lines: Iterable[str]) -> Iterator[dict[str, str]]:
 
 
 def _take(found: Found, region: str, row: dict[str, str], sizes: tuple[str, ...], windows: dict[str, float]) -> None:
-    """Take the price of a row. A row of another product, and one with the price zero, gives none."""
+    """Add the price of a row; ignore rows of other products and rows with the price zero."""
     key = _key(row, sizes)
     if key is None or not (amount := float(row["PricePerUnit"])):
         return

@@ -12,7 +12,7 @@ from operations.cost.prices import AZURE_DISKS
 BASE = "https://prices.azure.com/api/retail/prices"
 SOURCE = "Azure Retail Prices API (prices.azure.com)"
 SERVICES = (*AZURE_DISKS, "load-balancer")
-"""Keys that are asked for beside instance types and the premium of Windows."""
+"""Keys in the query, besides instance types and the premium of Windows."""
 
 AT_ONCE = 20
 """Instance types of one request, so that the filter fits into a URL."""

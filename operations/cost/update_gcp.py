@@ -16,13 +16,13 @@ from operations.cost.asking import Answers, Found, Wanted
 BASE = "https://cloudbilling.googleapis.com"
 SOURCE = "Cloud Billing Catalog API (cloudbilling.googleapis.com), service Compute Engine"
 SERVICES = ("pd-balanced",)
-"""Keys that are asked for beside instance types and the premium of Windows."""
+"""Keys in the query, besides instance types and the premium of Windows."""
 
 KEY = "GOOGLE_CLOUD_API_KEY"
 COMPUTE = "services/6F81-5844-456A"
 """Compute Engine in the catalog."""
 SERIES = {"n2": "N2 Instance", "n2d": "N2D AMD Instance", "e2": "E2 Instance", "c3": "C3 Instance", "n4": "N4 Instance"}
-"""How the catalog names the series whose types are priced."""
+"""Names of the machine series in the catalog."""
 SHARED = {"e2-small": 0.5, "e2-medium": 1.0}
 """Billed vCPU of types with shared cores (Google Cloud, "VM instance pricing")."""
 
@@ -72,7 +72,7 @@ def _amount(sku: Any) -> float:
 
 
 def _machine(parts: Answers, region: str, size: str) -> float | None:
-    """Return the price of a type by its vCPU and memory; None if the catalog has not both."""
+    """Return the price of a type by its vCPU and memory; None if the catalog lacks one of them."""
     series, known = SERIES.get(size.partition("-")[0]), instance_sizes.size(size)
     core, ram = parts.get((region, f"{series} Core")), parts.get((region, f"{series} Ram"))
     if known is None or core is None or ram is None:

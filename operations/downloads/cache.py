@@ -17,7 +17,7 @@ def folder() -> Path:
 
 
 def stored(url: str, digest: str | None, heard: Heard) -> tuple[str, int]:
-    """Fetch a file into the cache unless it has the digest already (None: fetch whatever comes).
+    """Fetch a file into the cache unless the cache has it already (digest None: fetch it unchecked).
 
     Return its digest and size in bytes. Raises as fetch.fetch does.
     """
@@ -31,20 +31,20 @@ def stored(url: str, digest: str | None, heard: Heard) -> tuple[str, int]:
 
 
 def kept(digest: str) -> Path:
-    """Return the path of the file with a digest, whether it was fetched or not."""
+    """Return the path of the file with a digest, whether it exists or not."""
     return folder() / digest.replace(":", "-")
 
 
 @contextmanager
 def watched(what: str) -> Iterator[Heard]:
-    """Give a progress callback for one download: a bar on a terminal, else nothing."""
+    """Yield a progress callback for one download: a bar on a terminal, else nothing."""
     with bars() as bar:
         yield bar(what)
 
 
 @contextmanager
 def bars() -> Iterator[Callable[[str], Heard]]:
-    """Give a function that returns a progress callback for each of several downloads."""
+    """Yield a function that returns a progress callback for each of several downloads."""
     if not sys.stdout.isatty():
         yield lambda what: lambda done, total: None
         return

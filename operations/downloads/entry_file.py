@@ -1,4 +1,4 @@
-"""Files of artifact entries: read, and written whole, sorted, one entry a line, so changes can be reviewed."""
+"""Reads and writes files of artifact entries: sorted, one entry on each line, so changes are easy to review."""
 
 import json
 import re
@@ -70,7 +70,7 @@ def write(path: Path, entries: list[Entry], added: list[Entry]) -> None:
 
 
 def _model(each: Any) -> type[ArtifactEntry] | type[ImageEntry]:
-    """Return the form of an entry: an image with its digest, or a download."""
+    """Return the model of an entry: an image with its digest, or a download."""
     return ImageEntry if is_image(each) else ArtifactEntry
 
 

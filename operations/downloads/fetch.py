@@ -27,7 +27,7 @@ TEXT_SECONDS = 120
 LARGEST_TEXT = 4 << 20
 """Largest size of a small file (checksums, a registry's manifest or token), in bytes."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-"""Hosts that nobody can impersonate."""
+"""Hosts whose traffic does not leave this machine, so it cannot be forged."""
 
 Heard = Callable[[int, int | None], None]
 """Called with the bytes fetched so far, and the total or None if unknown."""
@@ -36,8 +36,8 @@ Heard = Callable[[int, int | None], None]
 class Unreachable(Exception):
     """The server gave no complete answer.
 
-    status: HTTP status of a refusal, None without one. challenge: its header WWW-Authenticate; "" without one, and ""
-    if the refusal came from another host, to which the server that was asked had redirected.
+    status: HTTP status of the answer; None without an answer. challenge: its header WWW-Authenticate; empty if it has
+    none, or if it came from another host after a redirect.
     """
 
     def __init__(self, message: str, status: int | None = None, challenge: str = "") -> None:
@@ -59,7 +59,7 @@ class NoSpace(Exception):
 
 
 def forgeable(url: str) -> bool:
-    """Return whether the URL is plain http, so others on the network can change the answer and read the request."""
+    """Return whether the URL is plain http to another host: others on the network can read and change the traffic."""
     parts = urlsplit(url)
     return parts.scheme == "http" and parts.hostname not in LOOPBACK
 
@@ -87,13 +87,13 @@ def text(
 def fetch(url: str, place: Path, digest: str | None, heard: Heard = lambda done, total: None) -> str:
     """Fetch a URL into the file `place`; return its digest, with the algorithm of `digest` (None: any file, sha256).
 
-    An interrupted download stays beside it (.part), and a call with a digest resumes it. Raises WrongDigest,
+    An interrupted download stays next to it (.part), and a call with a digest resumes it. Raises WrongDigest,
     Unreachable or NoSpace, and then leaves `place` unchanged.
     """
     algorithm = digest.partition(":")[0] if digest else "sha256"
     part = place.with_name(f"{place.name}.part")
     place.parent.mkdir(parents=True, exist_ok=True)
-    if digest is None:  # without a digest, a part of another file would go unnoticed
+    if digest is None:  # without a digest, a part of another file would not be noticed
         part.unlink(missing_ok=True)
     while True:
         resumed = part.exists() and part.stat().st_size > 0
@@ -161,7 +161,7 @@ def _more(url: str, part: Path, heard: Heard) -> None:
         with _open(url, {"Range": f"bytes={have}-"} if have else {}) as answer:
             _append(answer, url, part, have if answer.status_code == httpx.codes.PARTIAL_CONTENT else 0, heard)
     except Unreachable as refusal:
-        # the part is complete or of another file: the digest decides
+        # the part is complete, or it is of another file: the digest tells
         if refusal.status != httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise
 
@@ -191,7 +191,7 @@ def _room(part: Path, wanted: int) -> None:
 
 @contextmanager
 def _open(url: str, headers: Mapping[str, str], method: str = "GET", content: Any = None) -> Iterator[httpx.Response]:
-    """Give the answer to a request before its body is read. Raises Unreachable unless its status is a success.
+    """Yield the answer to a request before its body is read. Raises Unreachable unless its status is a success.
 
     GET follows redirects, without `Authorization` to another host, and never from https to http.
     """

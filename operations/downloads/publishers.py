@@ -1,4 +1,4 @@
-"""Publishers of downloads' digests, and the addresses of their checksum files."""
+"""Digests of downloads as their publishers give them, and the addresses of the checksum files."""
 
 import json
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def url_of(catalogue: Catalogue, name: str, version: str, os: str) -> str:
 
     Raises NotPublished if the download is unknown for the system.
     """
-    # before the stack's own entries, so that one of them does not decide where other versions come from
+    # prefer built-in entries, so a stack's own entry does not decide where other versions come from
     source = BUILT_IN if BUILT_IN.versions(name, os, pinned=False) else catalogue
     known = source.versions(name, os, pinned=False)
     if not known:
@@ -74,8 +74,8 @@ def published(
 ) -> Published:
     """Return the publisher's digest of a download.
 
-    checksums: address of a checksum file from the user. algorithm: skip digests of others. Raises NotPublished, or
-    BadChecksums with the file's address.
+    checksums: address of a checksum file from the user. algorithm: skip digests of other algorithms.
+    Raises NotPublished, or BadChecksums with the file's address.
     """
     file_name, read = url.rpartition("/")[2], _read if checksums or name not in RELEASES else _from_release
     asked: list[fetch.Unreachable] = []
@@ -93,7 +93,7 @@ def published(
         others.append(f"{address} gives no {algorithm} of {file_name}")
     silent = bool(asked) and not others and all(each.status is None for each in asked)
     why = "; ".join([*map(str, asked), *others])
-    raise NotPublished(why or f"no publisher of digests of {name} is known", silent=silent)
+    raise NotPublished(why or f"no publisher of {name}'s digests is known", silent=silent)
 
 
 def _read(address: str, file_name: str, waits: tuple[int, ...]) -> str:
@@ -108,7 +108,7 @@ def _release(url: str) -> str:
     """Return the API's address of a release: https://github.com/OWNER/REPOSITORY/releases/download/TAG/FILE."""
     parts = urlsplit(url).path.strip("/").split("/")
     if len(parts) != 6 or parts[2:4] != ["releases", "download"]:
-        raise NotPublished(f"{url} is not the address of a GitHub release, whose API would have a digest")
+        raise NotPublished(f"{url} is not the address of a file of a GitHub release")
     return API.format(owner=parts[0], repository=parts[1], tag=parts[4])
 
 

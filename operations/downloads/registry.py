@@ -1,7 +1,7 @@
 """Digests of container images, from a registry's API (OCI distribution specification 1.1, "Pulling manifests").
 
-Credentials come from Docker's configuration and are sent to their own registry, and to the token server that it names,
-over https only; they are never printed. A host to which a registry redirects names no token server.
+Credentials come from Docker's configuration. They are sent over https only, to their own registry and the token server
+that it names, and never printed. Token servers that another host names after a redirect are ignored.
 """
 
 import base64
@@ -33,7 +33,7 @@ _CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
 
 
 class NoDigest(Exception):
-    """Raised for an image without a digest; the message gives the reason, without credentials."""
+    """The image's digest cannot be determined; the message gives the reason, without credentials."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def digest(name: str, systems: Iterable[str], mirrors: Iterable[str] = ()) -> Fo
     if mirrored and mirrored.digest != itself.digest:
         raise NoDigest(
             f"{mirrored.url} gives {mirrored.digest}, but {itself.url} gives {itself.digest}; "
-            "correct the mirror, or take it out of containerd.mirrors"
+            "correct the mirror, or remove it from containerd.mirrors"
         )
     return itself
 
@@ -156,7 +156,7 @@ class _Server:
                 raise NoDigest("no list of manifests")
             return _on_amd64(each.get("platform") for each in listed if isinstance(each, Mapping))
         if len(wanted) > 1:
-            raise NoDigest(f"a single manifest, which has not both {' and '.join(sorted(wanted))}")
+            raise NoDigest(f"a single manifest, not one for each of {' and '.join(sorted(wanted))}")
         config = document.get("config")
         blob = config.get("digest") if isinstance(config, Mapping) else None
         if not isinstance(blob, str) or not re.fullmatch("sha256:[0-9a-f]{64}", blob):
@@ -183,7 +183,7 @@ def _mapping(content: bytes) -> Mapping[str, Any]:
 
 
 def _on_amd64(platforms: Iterable[Any]) -> set[str]:
-    """Return the operating systems of the platforms that are amd64; others, and values of wrong types, are left out."""
+    """Return the operating systems of the amd64 platforms; ignore other platforms and values of wrong types."""
     named = (each for each in platforms if isinstance(each, Mapping) and each.get("architecture") == "amd64")
     return {each["os"] for each in named if isinstance(each.get("os"), str)}
 

@@ -27,7 +27,7 @@ def build(target: Path, version: str, is_built: Callable[[], bool], announce: An
     with _alone(folder, announce):
         if is_built():
             return
-        for stale in folder.glob("building-*"):  # of an interrupted build; this process holds the lock
+        for stale in folder.glob("building-*"):  # left by an interrupted build; this process holds the lock
             shutil.rmtree(stale, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix="building-", dir=folder, ignore_cleanup_errors=True) as scratch:
             product = Path(scratch) / "pulumi"

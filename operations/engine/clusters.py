@@ -1,4 +1,4 @@
-"""What a state says about its cluster: owner, creation, expiry, protection.
+"""Facts about a cluster in its state: owner, creation, expiry, protection.
 
 The component `MixedCluster` in the state is the only source: the engine records its inputs, which are the spec, before
 it creates the first resource. So these facts are known after every interruption and without the stack file.
@@ -23,8 +23,8 @@ SANDBOX, BACKEND = "sandbox", "backend"
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """One cluster, by its state. expires: None if the cluster does not expire, or if `unreadable` says why it is
-    unknown. machines, resources: how many the state has. health: as far as the state shows it.
+    """One cluster, by its state. expires: None if the cluster does not expire, or if it is unknown; `unreadable` then
+    has the reason. machines, resources: their numbers in the state. health: result of the last run.
     """
 
     name: str
@@ -90,7 +90,7 @@ def _health(deployment: Mapping[str, Any], resources: state.State) -> str:
 
 
 def _time(text: object) -> datetime | None:
-    """Return a time of a state (UTC, with nanoseconds) in whole seconds; None if it is none."""
+    """Return a time of a state (UTC, with nanoseconds) in whole seconds; None if it is not a time."""
     return expiry.moment(f"{text[:19]}Z") if isinstance(text, str) else None
 
 
@@ -100,7 +100,7 @@ def age(facts: ClusterFacts, now: datetime) -> str:
 
 
 def span(time: Any) -> str:
-    """Return a timedelta for people, without its sign: 40s, 12m, 2h 05m, 3d 04h."""
+    """Return the absolute value of a timedelta as text: 40s, 12m, 2h 05m, 3d 04h."""
     seconds = abs(int(time.total_seconds()))
     if seconds < 60:
         return f"{seconds}s"
@@ -113,7 +113,7 @@ def span(time: Any) -> str:
 def in_sandbox(name: str) -> Mapping[str, Any]:
     """Return the state in a stack's sandbox, from the file of its backend; empty if there is none.
 
-    It writes nothing, so that a run in progress is not disturbed. Raises Stop if the file cannot be read.
+    It writes nothing, so it does not disturb a run in progress. Raises Stop if the file cannot be read.
     """
     files = sorted((target.sandbox_folder(name) / "state" / ".pulumi" / "stacks").glob(f"*/{name}.json"))
     try:
@@ -126,5 +126,5 @@ def in_sandbox(name: str) -> Mapping[str, Any]:
 
 
 def utc(time: datetime | None) -> str:
-    """Return a time for people and machines: 2027-12-24T18:00:00Z; empty if there is none."""
+    """Return a time as 2027-12-24T18:00:00Z; empty for None."""
     return "" if time is None else expiry.written(time.astimezone(timezone.utc))

@@ -1,4 +1,4 @@
-"""The engine's own lines in a file, without secrets: what `mullion run` keeps of its previews, updates and removals."""
+"""Log file of the engine's output, without secrets: `mullion run` keeps that of previews, updates and removals."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from threading import Lock
 from operations.console import faults
 
 LOGGED = frozenset({"preview", "up", "refresh", "destroy"})
-"""Commands of the engine whose lines are kept. Others, such as `stack export --show-secrets`, print secrets."""
+"""Commands of the engine whose output is kept. Others, such as `stack export --show-secrets`, print secrets."""
 _BEGIN, _END = re.compile("-----BEGIN [A-Z0-9 ]*PRIVATE KEY"), re.compile("-----END [A-Z0-9 ]*PRIVATE KEY")
 
 _files: list[Path] = []
@@ -30,7 +30,7 @@ def logged(file: Path) -> Iterator[None]:
 
 
 def recorder(args: Sequence[str], hear: Callable[[str], object] | None) -> Callable[[str], object] | None:
-    """Return a function that hears one stream of lines of an engine's run and also records it, if it is recorded."""
+    """Return `hear`, or a wrapper that also writes each line to the open log. args: the engine's arguments."""
     if not _files or not args or args[0] not in LOGGED:
         return hear
     file, in_key = _files[-1], False

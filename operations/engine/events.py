@@ -1,4 +1,4 @@
-"""Engine events, reduced to what a person follows: resources begun and finished, errors and warnings."""
+"""Engine events, reduced to the progress of resources, errors and warnings."""
 
 import re
 from collections import Counter
@@ -20,11 +20,11 @@ DONE = {
     "import": "imported",
     "retain": "kept in the cloud",
 }
-"""Operations that get a line of progress, and their words. `replace` is not among them: the engine reports it as a
-create and a delete. `retain` is Mullion's name for the delete of a resource that stays in the cloud."""
+"""Operations that get a line of progress, and their words. `replace` is missing: the engine reports it as a create and
+a delete. `retain` is Mullion's name for the delete of a resource that stays in the cloud."""
 
 SILENT = ("mullion:", "pulumi:providers:", "pulumi:pulumi:")
-"""Prefixes of types that no cloud creates (components, providers, the stack); they are not counted."""
+"""Prefixes of types that exist only in the state (components, providers, the stack); they are not counted."""
 
 OBJECTS = frozenset(cloud.stored for cloud in cloud_tables.CLOUDS.values())
 """Types of objects in buckets."""
@@ -61,8 +61,8 @@ class Tally:
     errors: list[str] = field(default_factory=list)
     failed: list[auto.StepEventMetadata] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    """Warnings of the engine and of hooks; the command prints those of the stack file before the run, and begins the
-    second stage of an upgrade by itself."""
+    """Warnings of the engine and of hooks. Left out: those of the stack file, printed before the run, and the request
+    for the second stage of an upgrade, which the command starts itself."""
 
     @property
     def count(self) -> str:

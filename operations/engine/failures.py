@@ -1,4 +1,4 @@
-"""Failures of the engine as short messages, and interruptions that let the engine finish calls in progress."""
+"""Turns failures of the engine into short messages, and interrupts the engine without breaking calls in progress."""
 
 import json
 import re
@@ -22,8 +22,8 @@ _HOLDER = re.compile(r"created by (.+)")
 """Holder of a lock in the engine's message, for backends without lock files here: user@host (pid 1) at time."""
 _KILLED = re.compile(r"code: -(\d+)")
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals of Ctrl-C, a cancelled CI job and a closed terminal. The engine runs in another session and gets none of
-them."""
+"""Signals of Ctrl-C, a cancelled CI job and a closed terminal. The engine runs in its own session, so none reaches
+it."""
 _CUT = "summary event never found"
 """Message of the Automation API's exception if the engine's events end early."""
 _NO_LOGIN = "PULUMI_ACCESS_TOKEN must be set"
@@ -81,12 +81,12 @@ def message(name: str, error: auto.CommandError, tally: Tally | None) -> str:
 
 
 _held: list[str] = []
-"""Messages of `holding`, each for one signal."""
+"""Messages of `holding`: each holds back one signal."""
 
 
 @contextmanager
 def holding(message: str) -> Iterator[None]:
-    """Let the first signal to stop print this message only, because what runs in here must not be left half-done."""
+    """Do not stop at the first signal in this context, but print this message: the work must not be left half-done."""
     _held.append(message)
     try:
         yield
@@ -95,7 +95,7 @@ def holding(message: str) -> Iterator[None]:
 
 
 def held() -> bool:
-    """Return whether a signal to stop is held; print the message if so. For handlers of signals."""
+    """Return whether a signal is to be held back, and print the message if so. For signal handlers."""
     if _held:
         print(f"\nmullion: {_held.pop()}", file=sys.stderr, flush=True)
         return True
@@ -104,9 +104,9 @@ def held() -> bool:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Turn signals to stop into KeyboardInterrupt: Ctrl-C, a cancelled CI job, a closed terminal.
+    """Turn Ctrl-C, a cancelled CI job and a closed terminal into KeyboardInterrupt.
 
-    In here a run of the engine has its own way to stop (`reported`).
+    Runs of the engine in this context stop as in `reported`.
     """
 
     def handle(number: int, frame: FrameType | None) -> None:

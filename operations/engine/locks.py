@@ -17,7 +17,7 @@ from operations.console.exits import Exit, Stop
 from operations.engine.process import end_session
 
 SLACK = timedelta(seconds=10)
-"""Longest time by which a process may seem younger than its lock: clocks differ, and ps counts whole seconds."""
+"""How much younger than its lock a process may seem: clocks differ, and ps counts whole seconds."""
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,12 @@ def cancel_dead(stack: str, backend: str) -> list[Lock]:
 
 
 def refusal(stack: str, lock: Lock) -> str:
-    """Return a message: who holds the stack, and what to do."""
+    """Return a message that says who holds the stack and what to do."""
     return f"stack {stack} is locked by {lock}. Wait for that run; if it has ended: rm {lock.path}"
 
 
 def _read(path: Path) -> Lock | None:
-    """Return a lock, or None if it is released meanwhile. Raises Stop if the file cannot be read."""
+    """Return a lock, or None if it was released meanwhile. Raises Stop if the file cannot be read."""
     try:
         found = json.loads(path.read_text("utf-8"))
         # without nanoseconds, which strptime cannot parse
@@ -109,13 +109,14 @@ def _read(path: Path) -> Lock | None:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Stop(
-            Exit.REFUSED, f"the lock {path} cannot be read ({error}); if no run is under way: rm {path}"
+            Exit.REFUSED, f"the lock {path} cannot be read ({error}); if no run is in progress: rm {path}"
         ) from None
 
 
 def _lives(pid: int, since: datetime) -> bool:
-    """Return whether the process that took the lock at this time runs: not ended, no zombie, not a later process with
-    its id.
+    """Return whether the process that took the lock still runs: it is not a zombie, nor a later process with its id.
+
+    since: when the lock was taken.
     """
     with suppress(OSError, subprocess.SubprocessError, ValueError):
         words = ["ps", "-o", "stat=,etime=", "-p", str(pid)]

@@ -1,6 +1,6 @@
-"""Preview before `mullion up`: refuses violations of the policy pack (policies/), and replacing several control planes.
+"""Preview before `mullion up`: refuses policy violations (policies/) and changes that lose several control planes.
 
-The pack sees resources as they will be, but not deletions; this module judges deletions from the preview's steps.
+Policies see the planned resources but no deletions, so this module judges deletions by the preview's steps.
 """
 
 import os
@@ -18,7 +18,7 @@ from operations.stacks.paths import REPOSITORY
 
 PACK = REPOSITORY / "policies"
 PACKS = [str(PACK)]
-"""Policy packs for `run.up`, which checks values that a preview does not know."""
+"""Policy packs for `run.up`, which also checks values that are unknown in a preview."""
 ADVISORY = PACK / "advisory.json"
 """Configuration that makes every rule advisory. A mandatory rule would end the preview at its first violation and hide
 the others; `check` collects all and decides."""
@@ -43,7 +43,7 @@ class Planned:
 
 
 def together(steps: Iterable[Planned]) -> str | None:
-    """Return which control planes the steps delete, replace or stop, if more than one or all; else None."""
+    """Return the control planes that the steps delete, replace or stop, if these are several or all; else None."""
     lost: dict[str, str] = {}
     existing: set[str] = set()
     for step in steps:
@@ -87,7 +87,7 @@ def check(name: str, run: auto.Stack, hear: Callable[[auto.EngineEvent], object]
     run.preview(on_event=heard, color="never", policy_packs=PACKS, policy_pack_configs=[str(ADVISORY)])
     if lost := together(steps):
         broken.append(
-            f"the control plane would lose all machines or its etcd quorum: {lost}. Undo the change, make it for one "
+            f"the control plane would lose all machines or its etcd quorum: {lost}. Undo the change, make it on one "
             f"machine at a time, or build the cluster again ({target.command('down', name)}) [control-planes-together]"
         )
     if broken:
@@ -102,4 +102,4 @@ def planned(metadata: auto.StepEventMetadata) -> Planned:
 
 def _refused(name: str, reasons: list[str]) -> str:
     listed = "\n".join(f"  {reason}" for reason in sorted(set(reasons)))
-    return f"stack {name}: guards refuse this; nothing was changed (docs/policies.md)\n{listed}"
+    return f"stack {name}: policies refuse this; nothing was changed (docs/policies.md)\n{listed}"

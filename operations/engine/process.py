@@ -1,6 +1,6 @@
 """Runs the engine in a session of its own, so a terminal's Ctrl-C reaches neither it nor its providers.
 
-The command then decides about an interruption: let calls in progress finish, or kill at once.
+The command then decides how to interrupt: let calls in progress finish, or kill the engine.
 """
 
 import os
@@ -26,7 +26,7 @@ _running: list[int] = []
 
 
 class EngineCommand(auto.PulumiCommand):
-    """Runs the engine at a known path. The base class would search for it and ask its version again."""
+    """Runs the engine at a known path. The base class would search for it and run `pulumi version` again."""
 
     def __init__(self, engine: Engine) -> None:
         self.command = str(engine.path)
@@ -87,7 +87,7 @@ def running() -> bool:
 
 
 def interrupt() -> None:
-    """Send SIGINT to the engine: it finishes calls in progress and begins no others."""
+    """Send SIGINT to the engine: it finishes calls in progress and starts no new ones."""
     for pid in _running:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGINT)
@@ -102,7 +102,7 @@ def end() -> None:
 def end_session(leader: int) -> list[int]:
     """Kill the remaining processes of an engine's session, and return their ids.
 
-    While a member of the session lives, the system gives the leader's id to no other process.
+    The system does not reuse the leader's id while a process of the session lives.
     """
     ended: list[int] = []
     for pid in _members(leader):

@@ -15,14 +15,14 @@ Watch = Callable[[auto.EngineEvent], None]
 Estimate = Callable[[Step], float]
 """Returns the seconds that a step takes in a real account."""
 STASH = "pulumi:index:Stash"
-"""Type of a value that the program keeps in the state, and no cloud."""
+"""Type of a value that the program keeps only in the state."""
 BEAT_SECONDS = 1.0
-"""Seconds between two checks of how long an engine run has printed nothing."""
+"""Seconds between two checks whether a line about the wait is due."""
 
 
 @contextmanager
 def shown(tally: Tally, estimate: Estimate | None = None) -> Iterator[Watch]:
-    """Give a function that takes the engine's events. The engine calls it from its threads, one event at a time."""
+    """Yield a function that takes the engine's events. The engine calls it from its threads, one event at a time."""
     with (_live if sys.stdout.isatty() else _plain)(tally, estimate) as watch:
         yield watch
 
@@ -78,7 +78,7 @@ def _live(tally: Tally, estimate: Estimate | None) -> Iterator[Watch]:
 
 
 def waiting(tally: Tally, estimate: Estimate | None) -> str:
-    """Return which steps are in progress, the slowest first if estimates are known; empty if none is."""
+    """Return a text about the steps in progress, slowest first if estimates are known; empty if there are none."""
     steps = sorted(tally.awaited.values(), key=lambda step: -(estimate(step) if estimate else 0))
     if not steps:
         return ""

@@ -1,4 +1,4 @@
-"""Programs that run once with a stack's provider and credentials, on a state in a temporary folder."""
+"""Runs a program once, with a stack's provider and credentials, on a state in a temporary folder."""
 
 import secrets
 import tempfile
@@ -18,7 +18,7 @@ from operations.stacks.target import sandbox_folder
 
 @contextmanager
 def passing(name: str, program: Callable[[], None], *, sandbox: bool) -> Iterator[auto.Stack]:
-    """Give a temporary stack for a program. The caller deletes its resources (`destroy`)."""
+    """Yield a temporary stack for a program. The caller deletes its resources (`destroy`)."""
     found, config = locate.find(), stack_files.config(name)
     with tempfile.TemporaryDirectory() as scratch:
         own = {"PULUMI_BACKEND_URL": Path(scratch).as_uri(), "PULUMI_CONFIG_PASSPHRASE": secrets.token_hex(16)}

@@ -66,7 +66,7 @@ def instances(state: State) -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Stores:
-    """Names of a cluster's two buckets, and prefixes of the names of machines' records."""
+    """Names of a cluster's two buckets, and the name prefixes of machines' records."""
 
     bundles: str
     snapshots: str
@@ -75,7 +75,7 @@ class Stores:
     """Role ids by name of the identity; empty where records' names begin with the identity's name."""
 
     def prefix(self, pool: str, machine: str) -> str:
-        """Return what the names of a machine's records begin with, before a colon and its instance's id."""
+        """Return the prefix of a machine's records; a colon and the instance id follow."""
         identity = clouds.CLOUDS[self.cloud].identity_of(pool, machine)
         return self.roles.get(identity, identity)
 
@@ -123,7 +123,7 @@ def released(state: State) -> bool:
     """Remove `protect` and before-delete hooks from the state, so one run can destroy everything. Return whether any
     was set.
 
-    The hooks need the program, and are meant for pools that stay.
+    The hooks need the program, and only make sense while the cluster stays.
     """
     found = False
     for each in state:
@@ -132,9 +132,9 @@ def released(state: State) -> bool:
 
 
 def unprotected(state: State, urns: list[str]) -> bool:
-    """Remove `protect` from the resources with these URNs, which a person asked to replace; return whether any had it.
+    """Remove `protect` from the resources that are to be replaced. Return whether any had it.
 
-    The program protects their successors.
+    The program protects their replacements again.
     """
     found = [each for each in state if each["urn"] in urns and each.pop("protect", False)]
     return bool(found)
@@ -147,17 +147,17 @@ def waiting_version(state: State, kubernetes: str) -> str:
 
 
 def kept(state: State) -> list[str]:
-    """Return the names of buckets that `down` leaves on purpose."""
+    """Return the names of buckets that `down` keeps on purpose."""
     return [each.get("id", "") for each in state if each["type"] in BUCKETS and each.get("retainOnDelete")]
 
 
 def counted(state: State) -> int:
-    """Return how many resources a state has; components, providers and the stack itself do not count."""
+    """Return the number of resources, without components, providers and the stack itself."""
     return sum(not each["type"].startswith(SILENT) for each in state)
 
 
 def waits(state: State) -> Iterable[tuple[str, list[str], str]]:
-    """Give URN, URNs it waited for, and type, of all that providers made: parents come before children too."""
+    """Yield URN, URNs of dependencies, and type of each resource of a provider."""
     for each in state:
         if each.get("custom"):
             yield each["urn"], list(each.get("dependencies") or []), each["type"]

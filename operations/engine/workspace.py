@@ -1,6 +1,6 @@
-"""Where the engine runs: the clone itself for real clouds, a folder of its own for the sandbox.
+"""Where the engine runs: in the clone for real clouds, in the stack's own folder for the sandbox.
 
-Without the sandbox it is what `pulumi -s STACK` by hand would use: same program, same stack file, same backend.
+For real clouds it uses the same program, stack file and backend as `pulumi -s STACK`.
 """
 
 import json
@@ -33,8 +33,8 @@ REMOVED = (
     *("GOOGLE_", "GCLOUD_", "GCP_", "CLOUDSDK_"),
     "PULUMI_",
 )
-"""Beginnings of the names of environment variables that could lead out of the sandbox: credentials of clouds, and
-Pulumi's own settings (another backend, another home, an access token)."""
+"""Prefixes of environment variables that are removed in the sandbox, because they could make the engine reach a real
+account: cloud credentials and Pulumi's settings (backend, home, access token)."""
 
 QUIET = {
     "PULUMI_SKIP_UPDATE_CHECK": "true",
@@ -47,7 +47,7 @@ programs in Go too, and need the memory."""
 
 
 def backend() -> str:
-    """Return the URL of the backend that the engine uses in this environment; empty where it is logged in to none."""
+    """Return the URL of the backend that the engine uses in this environment; empty without a login."""
     return os.environ.get("PULUMI_BACKEND_URL") or _logged_in()
 
 
@@ -60,7 +60,7 @@ def _logged_in() -> str:
 
 
 def prepare(folder: Path) -> dict[str, str]:
-    """Make a sandbox's state, home and passphrase, where they are not there; return what the engine sees in it."""
+    """Create a sandbox's missing parts: state, home, passphrase. Return the engine's environment variables."""
     from sandbox import home
 
     for part in (folder, folder / "state"):
@@ -72,7 +72,7 @@ def prepare(folder: Path) -> dict[str, str]:
 
 
 def sandbox_environment(folder: Path) -> dict[str, str]:
-    """Return what the engine and its providers see in the sandbox, beside what REMOVED leaves of the environment."""
+    """Return the environment variables that the engine and its providers get in the sandbox."""
     nothing = str(folder / "nothing")
     return {
         **QUIET,
@@ -81,7 +81,7 @@ def sandbox_environment(folder: Path) -> dict[str, str]:
         "PULUMI_CONFIG_PASSPHRASE_FILE": str(folder / "passphrase"),
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "MULLION_SANDBOX_WORLD": str(folder / "world.db"),
-        # what SDKs would find without any variable: files in the home folder, and the metadata service
+        # block credentials that SDKs find without a variable: files in the home folder, the metadata service
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_EC2_METADATA_DISABLED": "true",
@@ -94,7 +94,7 @@ def sandbox_environment(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def environment(removed: tuple[str, ...], added: Mapping[str, str]) -> Iterator[None]:
-    """Change this process's own environment: the Automation API hands all of it to the engine."""
+    """Change this process's environment while this context is open: the Automation API passes it to the engine."""
     before = dict(os.environ)
     for name in [each for each in os.environ if each.startswith(removed)] if removed else []:
         del os.environ[name]
@@ -108,7 +108,7 @@ def environment(removed: tuple[str, ...], added: Mapping[str, str]) -> Iterator[
 
 @contextmanager
 def opened(name: str, engine: Engine, *, sandbox: bool) -> Iterator[auto.LocalWorkspace]:
-    """Give the workspace of a stack; while it is open, this process's environment is the engine's."""
+    """Yield the workspace of a stack; while it is open, this process's environment is the engine's."""
     folder = _lay_out(name) if sandbox else REPOSITORY
     removed, added = (REMOVED, sandbox_environment(target.sandbox_folder(name))) if sandbox else ((), QUIET)
     with environment(removed, {**added, **policy_preview.environment()}):
@@ -129,7 +129,7 @@ def has_backend() -> bool:
 
 
 def refuse_unusable(name: str) -> None:
-    """Raise Stop, with all that the engine needs for a real account and this environment lacks."""
+    """Raise Stop with everything that this environment lacks for a run in a real account."""
     lacks, place = list[str](), _real_backend()
     if not has_backend():
         lacks.append("a backend for the state: pulumi login")
@@ -145,10 +145,10 @@ def refuse_unusable(name: str) -> None:
 
 
 class Run(auto.Stack):
-    """A stack that is built or removed with few starts of the engine, each of which takes a fifth of a second or more.
+    """A stack whose `up` starts the engine less often: each start takes at least a fifth of a second.
 
-    The Automation API's own `up` asks for the outputs twice, without and with secrets, and for the history; here one
-    export of the state has the outputs, and what is wanted of it afterwards.
+    The Automation API's `up` reads the outputs twice, without and with secrets, and the history. Here one export of
+    the state gives the outputs, and callers use the same export.
     """
 
     exported: auto.Deployment | None = None
@@ -160,12 +160,12 @@ class Run(auto.Stack):
         return state.outputs(self.exported)
 
     def info(self, show_secrets: bool = True) -> auto.UpdateSummary:
-        """Nothing: nobody here reads the history."""
+        """Return an empty summary, because no caller reads the history."""
         return auto.UpdateSummary("", datetime.now(timezone.utc), "", {}, {}, "")
 
 
 def existing(name: str, workspace: auto.LocalWorkspace) -> Run | None:
-    """Return the engine's stack, or None where there is none yet."""
+    """Return the engine's stack, or None if it does not exist yet."""
     try:
         return Run(name, workspace, StackInitMode.SELECT)
     except auto.StackNotFoundError:
@@ -173,7 +173,7 @@ def existing(name: str, workspace: auto.LocalWorkspace) -> Run | None:
 
 
 def _lay_out(name: str) -> Path:
-    """Make or renew a stack's sandbox, and return the folder the engine works in: copies of project and stack file."""
+    """Create or update a stack's sandbox. Return the engine's working folder, with copies of project and stack file."""
     folder = target.sandbox_folder(name)
     prepare(folder)
     for part in ("work", "work/stacks"):
@@ -186,7 +186,7 @@ def _lay_out(name: str) -> Path:
 
 
 def sandbox_config(name: str) -> dict[str, Any]:
-    """Return the configuration in the sandbox: spec and region, because other settings may hold credentials."""
+    """Return the configuration in the sandbox: only spec and region, because other settings may contain credentials."""
     from operations.stacks import boot_site
 
     config = stack_files.config(name)
@@ -204,7 +204,7 @@ def _subscription(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _salt(copy: Path) -> dict[str, str]:
-    """What the engine wrote into the copy: the state's secrets are encrypted with it."""
+    """Return the `encryptionsalt` that the engine wrote into the copy, because the state's secrets need it."""
     if not copy.exists():
         return {}
     salt = (yaml.safe_load(copy.read_text("utf-8")) or {}).get("encryptionsalt")

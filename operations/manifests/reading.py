@@ -42,11 +42,11 @@ def _text(name: str, shown: str) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise Stop(Exit.USAGE, f"{shown}:{line}: byte {error.start} is no UTF-8; save the file as UTF-8") from None
+        raise Stop(Exit.USAGE, f"{shown}:{line}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
 
 
 def _content(name: str) -> bytes:
-    """Return at most one byte more than the limit."""
+    """Return the content, cut off one byte after the limit."""
     if name == STDIN:
         return sys.stdin.buffer.read(MOST_BYTES + 1)
     with Path(name).open("rb") as file:
@@ -54,7 +54,7 @@ def _content(name: str) -> bytes:
 
 
 def _documents(text: str) -> Iterator[Document]:
-    """Yield the documents. JSON is YAML, but for tabs and some escapes: what YAML cannot read is read as JSON."""
+    """Yield the documents. A file that is not valid YAML is read as JSON, whose tabs and escapes YAML may refuse."""
     try:
         yield from list(documents(text))
     except Unreadable:
@@ -73,7 +73,9 @@ def _objects(document: Document, file: str) -> Iterator[Object]:
     for data, place in _items(document.data, ()):
         if not isinstance(data, dict) or not isinstance(data.get("kind"), str) or "apiVersion" not in data:
             line = document.lines.get(place)
-            raise Unreadable(f"document {document.number} is no Kubernetes object: it lacks apiVersion or kind", line)
+            raise Unreadable(
+                f"document {document.number} is not a Kubernetes object: it lacks apiVersion or kind", line
+            )
         yield Object(data, file, document.number, place, document.lines)
 
 

@@ -11,19 +11,19 @@ from components.lint.conditions import Place
 MOST_BYTES = 64 * 1024 * 1024
 """Largest file, bytes: a hundred times the manifests of a large chart."""
 MOST_NODES = 1_000_000
-"""Most values of a file, with those that aliases repeat."""
+"""Most values of a file, counting those that aliases repeat."""
 DEEPEST = 200
-"""Deepest nesting, with what aliases stand for: schemas in CRDs have up to 80 levels."""
+"""Deepest nesting, with aliases expanded; schemas in CRDs have up to 80 levels."""
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _RESOLVER = yaml.resolver.Resolver()
 _CONSTRUCTOR = yaml.constructor.SafeConstructor()
 _TAG = "tag:yaml.org,2002:"
-_TOO_DEEP = f"it is nested deeper than {DEEPEST} levels, with what aliases stand for"
+_TOO_DEEP = f"it is nested deeper than {DEEPEST} levels, with aliases expanded"
 
 
 class Unreadable(Exception):
-    """A file that cannot be read as YAML. line: from 1, if it is known."""
+    """The file cannot be read as YAML. line: counted from 1, if known."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -42,7 +42,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A value, its line, and what is in it."""
+    """A value, its line, and its children."""
 
     value: Any
     line: int
@@ -66,11 +66,11 @@ def documents(text: str) -> Iterator[Document]:
         mark = getattr(error, "problem_mark", None)
         words = (getattr(error, "context", None), getattr(error, "problem", None) or str(error))
         reason = ", ".join(each for each in words if each)
-        raise Unreadable(f"it is no YAML: {reason}", mark.line + 1 if mark else None) from None
+        raise Unreadable(f"it is not YAML: {reason}", mark.line + 1 if mark else None) from None
 
 
 class _Reader:
-    """Builds the values of a file from YAML's events, without recursion of PyYAML's composer."""
+    """Builds the values of a file from YAML's events, within the limits, which PyYAML's composer lacks."""
 
     def __init__(self, events: Iterator[Any]) -> None:
         self.events = events
@@ -127,7 +127,7 @@ class _Reader:
                 continue
             name = _key(key, at)
             if name in children:
-                raise Unreadable(f"the key {name} is there twice", at)
+                raise Unreadable(f"the key {name} appears twice", at)
             children[name] = value.at_line(at)
         for node in merged:
             for name, child in node.children.items():
@@ -135,7 +135,7 @@ class _Reader:
         return self._counted(_above({name: each.value for name, each in children.items()}, line, children), 1, depth)
 
     def _counted(self, node: _Node, more: int, depth: int) -> _Node:
-        """Return the node. more: number of its values that are not counted yet. Raises Unreadable beyond the limits."""
+        """Count `more` new values, and return the node. Raises Unreadable beyond the limits."""
         self.left -= more
         if self.left < 0:
             raise Unreadable(f"it has more than {MOST_NODES} values, with those that aliases repeat", node.line)
@@ -152,7 +152,7 @@ def _above(value: Any, line: int, children: dict[str | int, _Node]) -> _Node:
 def _to_merge(node: _Node, line: int) -> list[_Node]:
     nodes = [*node.children.values()] if isinstance(node.value, list) else [node]
     if not all(isinstance(each.value, dict) for each in nodes):
-        raise Unreadable("<< merges something that is no map", line)
+        raise Unreadable("<< merges a value that is not a map", line)
     return nodes
 
 
@@ -165,13 +165,13 @@ def _key(key: Any, line: int) -> str:
 
 
 def _scalar(event: Any, line: int) -> Any:
-    """Return the value as sigs.k8s.io/yaml gives it: dates and times stay text."""
+    """Return the value as sigs.k8s.io/yaml does: dates and times stay text."""
     tag = event.tag or _RESOLVER.resolve(yaml.ScalarNode, event.value, event.implicit)
     kind = tag.removeprefix(_TAG)
     if kind in ("str", "timestamp", "value", "merge") or (":" in event.value and kind in ("int", "float")):
         return event.value
     if kind not in ("bool", "int", "float", "null"):
-        raise Unreadable(f"the tag !{kind} is not of Kubernetes' manifests", line)
+        raise Unreadable(f"the tag !{kind} is not allowed in Kubernetes manifests", line)
     try:
         value = _CONSTRUCTOR.construct_object(yaml.ScalarNode(tag, event.value), deep=True)
     except (ValueError, yaml.YAMLError):

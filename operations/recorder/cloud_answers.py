@@ -155,7 +155,7 @@ RESHAPED: dict[str, dict[str, Any]] = {
     "azure-native:compute:VirtualMachine": {"identity": {"type": "UserAssigned"}},
     "azure-native:keyvault:Vault": {"properties": {"vaultUri": "https://vault.vault.azure.net/"}},
 }
-"""Outputs whose shape differs from the input's, in previews too."""
+"""Outputs whose shape differs from that of the input, also in previews."""
 
 AZURE_COMPUTED: dict[str, dict[str, Any]] = {
     "azure-native:network:PublicIPAddress": {"ipAddress": "198.51.100.3"},

@@ -1,4 +1,4 @@
-"""Leaves out data that the SDK sends to the engine with every resource and nobody reads (tried with SDK 3.272).
+"""Leaves out unused data that the SDK sends to the engine with every resource (tried with SDK 3.272).
 
 Half of a state file is stack traces of the program, with paths of the machine it ran on, and the engine writes the
 whole state after each resource. Each debug message is a call of the engine, several per resource, and the engine drops

@@ -1,4 +1,4 @@
-"""Answers to lookups of an existing network: it is as the stack file says."""
+"""Answers to lookups of an existing network: they agree with the stack file."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ Answers = Mapping[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]]
 
 
 def answers(stack: str, cluster: Mapping[str, Any]) -> Answers:
-    """Return functions of region and arguments, by token; none if the cluster gets a network of its own."""
+    """Return functions of region and arguments, by token; empty if the stack names no existing network."""
     network: Mapping[str, Any] = cluster.get("network") or {}
     existing: Mapping[str, Any] = network.get("existing") or {}
     readable = all(

@@ -138,10 +138,10 @@ class Recording:
 
 
 async def begun(program: Callable[[], Any]) -> None:
-    """Run a program, and let its registrations begin before the SDK waits for them.
+    """Run a program, and let its registrations start before the SDK waits for them.
 
-    If no registration has begun, the SDK waits for outputs one by one and scans all of them each time, which takes
-    quadratic time (pulumi.runtime.stack.wait_for_rpcs).
+    Otherwise the SDK waits for outputs one by one and scans all of them each time, which takes quadratic time
+    (pulumi.runtime.stack.wait_for_rpcs).
     """
     result = program()
     if inspect.isawaitable(result):
@@ -150,7 +150,7 @@ async def begun(program: Callable[[], Any]) -> None:
 
 
 async def program() -> None:
-    """Run the repository's __main__.py as the engine's language host does, without data that nobody reads (`lean`)."""
+    """Run the repository's __main__.py as the engine's language host does, without unused data (`lean`)."""
     lean()
     await begun(lambda: runpy.run_path(str(REPOSITORY / "__main__.py")))
 
@@ -173,10 +173,10 @@ def _record(name: str, config: Mapping[str, Any], preview: bool, program: Callab
     cluster = config.get(CLUSTER)
     monitor.answers = network_answers.answers(name, cluster) if isinstance(cluster, Mapping) else {}
     configure(Settings(PROJECT, name, monitor, _Engine(recording), dry_run=preview, root_directory=str(REPOSITORY)))
-    settings.SETTINGS.callbacks = _Hooks()  # type: ignore[assignment]  # or the SDK would serve them to an engine
+    settings.SETTINGS.callbacks = _Hooks()  # type: ignore[assignment]  # otherwise the SDK starts a server for hooks
     set_all_config({key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()})
     loop = _Loop()
-    # the error is raised below; everything that waited for the resource repeats it
+    # the error is raised below; each task that waited for the resource would log it again
     loop.set_exception_handler(lambda *_: None)
     try:
         loop.run_until_complete(run_in_stack(partial(begun, program)))
@@ -197,7 +197,7 @@ async def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """An event loop without threads: answers come from this process at once."""
+    """An event loop without threads, because this process answers at once."""
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
         answer = self.create_future()

@@ -17,9 +17,9 @@ Resource = Mapping[str, Any]
 """A resource of a state, as `pulumi stack export` prints it; its secrets are encrypted."""
 
 Lookup = Callable[[Resource, set[str]], "Found | None"]
-"""Finds one resource whose creation was interrupted; None if the cloud does not have it. The set holds ids of the type
-that the state has already. There is no lookup for real clouds: it would search by tag, and describe each type without
-tags, but Mullion has no client of a cloud. `recovery.by_hand` tells a person what to search for."""
+"""Finds one resource whose creation was interrupted; None if the cloud does not have it. The set contains the ids of
+this type that are in the state already. There is no lookup for real clouds, because Mullion has no API client of a
+cloud: `recovery.by_hand` prints what the user must search for."""
 
 
 @dataclass(frozen=True)

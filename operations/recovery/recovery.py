@@ -33,7 +33,7 @@ secret as null, without an error."""
 def ready(name: str, workspace: auto.LocalWorkspace, lookup: Lookup | None) -> tuple[Run | None, dict[str, Any]]:
     """Return a stack, ready for the next run, and its exported state. Prints what was recovered.
 
-    Returns None and an empty state if there is no stack yet. Raises Stop if a person must act first.
+    Returns None and an empty state if there is no stack yet. Raises Stop if the user must act first.
     """
     for lock in locks.cancel_dead(name, backend()):
         _say(f"deleted the lock of a run that has ended ({lock})")
@@ -62,9 +62,9 @@ def _recovered(run: auto.Stack, lookup: Lookup | None) -> dict[str, Any]:
 
 
 def settle(run: auto.Stack, failed: list[auto.StepEventMetadata], lookup: Lookup) -> None:
-    """After a failed run, add resources to the state that the cloud created all the same.
+    """After a failed run, add resources to the state that the cloud created nevertheless.
 
-    If a provider ends without an answer, the engine treats the creation as failed and forgets it.
+    If a provider ends without an answer, the engine treats the creation as failed and does not record it.
     """
     asked = unanswered(failed)
     if not asked:
@@ -115,7 +115,7 @@ def adopt(resources: list[dict[str, Any]], asked: list[Resource], lookup: Lookup
     adopted: list[Resource] = []
     for creation in asked:
         older = [at for at, one in enumerate(resources) if one["urn"] == creation["urn"] and not one.get("delete")]
-        # deleted before its replacement, which this is; the replacement may have the same name, and so the same id
+        # deleted before its replacement was created; the replacement may have the same name, and so the same id
         gone = {at for at in older if resources[at].get("pendingReplacement")}
         alike = (one for at, one in enumerate(resources) if one["type"] == creation["type"] and at not in gone)
         found = lookup(creation, {one["id"] for one in alike if "id" in one})
@@ -131,7 +131,7 @@ def adopt(resources: list[dict[str, Any]], asked: list[Resource], lookup: Lookup
         entry = {**creation, "id": found.id, "inputs": found.inputs, "outputs": found.outputs}
         resources.insert(place, entry)
         adopted.append(creation)
-        _say(f"added to the state what an interrupted run had created: {named(creation)} {found.id}")
+        _say(f"added to the state a resource that an interrupted run had created: {named(creation)} {found.id}")
     return adopted
 
 

@@ -1,7 +1,6 @@
 """Compares a stack's state with its sandbox.
 
-A resource in the sandbox alone is orphaned: no run will ever delete it. A resource in the state alone was deleted by
-hand.
+A resource only in the sandbox is orphaned: no run will delete it. A resource only in the state was deleted by hand.
 """
 
 import json
@@ -30,7 +29,7 @@ BUILT_IN = "pulumi:"
 
 @dataclass(frozen=True)
 class Disagreement:
-    """orphans: in the sandbox alone. missing: in the state alone."""
+    """Differences. orphans: only in the sandbox. missing: only in the state."""
 
     orphans: tuple[Thing, ...]
     missing: tuple[Thing, ...]
@@ -42,7 +41,7 @@ class Disagreement:
 def compare(state: State, cloud_state: Iterable[Thing], kept: Collection[Thing] = ()) -> Disagreement:
     """Compare a state with the resources that exist. kept: resources that earlier runs left on purpose.
 
-    Resources with one id but different types are different in both (a bucket and its settings).
+    Resources with the same id but different types are different resources (a bucket and its settings).
     """
     recorded = things(state)
     there = list(cloud_state)
@@ -74,16 +73,14 @@ def faults(name: str, state: State) -> list[str]:
     """Return a line for each difference between a stack's state and its sandbox, with what to do about it."""
     found = compare(state, in_sandbox(cloud_state_file(name)), kept(name))
     orphans = [
-        f"in the sandbox and in no state: {kind} {key}; {REMOVAL.format(name, key)}" for kind, key in found.orphans
+        f"in the sandbox, not in the state: {kind} {key}; {REMOVAL.format(name, key)}" for kind, key in found.orphans
     ]
-    missing = [
-        f"in the state and not in the sandbox: {kind} {key}; {AGAIN.format(name)}" for kind, key in found.missing
-    ]
+    missing = [f"in the state, not in the sandbox: {kind} {key}; {AGAIN.format(name)}" for kind, key in found.missing]
     return orphans + missing
 
 
 def keep(name: str, state: State) -> None:
-    """Record resources that runs leave in a stack's sandbox on purpose: snapshots, and bundles that a machine may still
+    """Record resources that runs leave in a stack's sandbox on purpose: snapshots, and bundles that machines may still
     fetch.
     """
     left = set(things([each for each in state if each.get("retainOnDelete")]))

@@ -1,4 +1,4 @@
-"""Resources of a sandbox that no state has: left by a run whose state was lost, or created by hand."""
+"""Resources of a sandbox that are in no state: left by a run whose state was lost, or created by hand."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from operations.stacks import target
 class Stateless:
     """Resources in one sandbox without a state. cluster, owner and expires are their tags, empty without tags.
 
-    expires: a UTC time, or the text of the tag if it is none. commands: what removes them.
+    expires: a UTC time, or the text of the tag if it is not a time. commands: they remove the resources.
     """
 
     sandbox: str
@@ -28,7 +28,7 @@ class Stateless:
 
 
 def in_sandbox(name: str, deployment: Mapping[str, Any]) -> Stateless | None:
-    """Return what a sandbox has and its state does not; None if nothing, or while a run is in progress."""
+    """Return the resources that only the sandbox has; None if there are none, or while a run is in progress."""
     folder = target.sandbox_folder(name)
     database, state = target.cloud_state_file(name), deployment.get("resources") or []
     if not database.exists() or locks.of_stack(name, (folder / "state").as_uri()):

@@ -1,4 +1,4 @@
-"""The cloud account that this environment leads to, and the question whether to use it."""
+"""The cloud account that this environment uses, and the question for confirmation."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def chosen(cloud: Cloud) -> str:
 def confirm(question: str, answer: str = "yes") -> None:
     """Ask a question. Raises Stop unless the answer is the expected one, or if there is no terminal."""
     if not sys.stdin.isatty():
-        raise Stop(Exit.REFUSED, f"{question} Not asked, because there is no terminal; nothing was changed")
+        raise Stop(Exit.REFUSED, f"{question} Cannot ask without a terminal; nothing was changed")
     try:
         typed = input(f"{question} Type {answer!r} to continue: ")
     except EOFError:  # Ctrl-D

@@ -109,7 +109,7 @@ def over(name: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _digests(name: str) -> Path:
-    """Return a file with the digests of all built versions: during an upgrade, pools still have the old one."""
+    """Return a file with the digests of all built versions: during an upgrade, pools still run the old version."""
     from lab import cluster as programs
 
     file = _memory(name).with_name("artifacts.json")
@@ -128,10 +128,10 @@ def kubernetes(name: str, own: str) -> str:
         chosen = json.loads(path.read_text("utf-8"))
         version, file_version = chosen["kubernetes"], chosen["of"]
         if not isinstance(version, str) or not isinstance(file_version, str):
-            raise TypeError("its values must be text")  # noqa: TRY301 - handled as all that cannot be read
+            raise TypeError("its values must be text")  # noqa: TRY301 - one message for every unreadable file
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Stop(
-            Exit.REFUSED, f"{path} cannot be read ({error}); write it anew: mullion up {name} --sandbox --bootable"
+            Exit.REFUSED, f"{path} cannot be read ({error}); to write it again: mullion up {name} --sandbox --bootable"
         ) from None
     return version if file_version == own else own
 

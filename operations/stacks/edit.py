@@ -1,4 +1,4 @@
-"""Edits of the user's own files: only the value that is meant changes, and a file is written whole or not at all."""
+"""Edits of the user's files: only the given value changes, and a file is written whole or not at all."""
 
 import os
 from pathlib import Path
@@ -18,14 +18,14 @@ def write_whole(path: Path, content: bytes, mode: int | None = None) -> None:
         partial.replace(path)
     except OSError as error:
         if error.errno:
-            error.filename = str(path)  # a failed write names no file, other calls the temporary one
+            error.filename = str(path)  # a failed write names no file, other calls name the temporary file
         raise
     finally:
         partial.unlink(missing_ok=True)
 
 
 def text_of(path: Path) -> str:
-    """Return the text of a file that is edited in place. Raises Stop if it is not UTF-8: YAML may be UTF-16 too."""
+    """Return the text of a file that is edited in place. Raises Stop if it is not UTF-8; YAML may also be UTF-16."""
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:

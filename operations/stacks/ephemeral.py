@@ -1,4 +1,4 @@
-"""Stacks that `mullion run` makes for one run: their files are deleted with their clusters."""
+"""Stacks that `mullion run` creates for one run: their files are deleted with their clusters."""
 
 import json
 import secrets
@@ -17,7 +17,7 @@ from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files, target
 
 _LETTERS = "bcdfghjklmnpqrstvwxz23456789"
-"""Letters and digits of the random end of a name; without vowels they form no words."""
+"""Letters and digits of the random end of a name; without vowels, so they form no words."""
 _HEAD = "# Written by `mullion run` from {template} for one run; deleted with its cluster.\n"
 
 
@@ -26,12 +26,12 @@ def _memory(name: str) -> Any:
 
 
 def is_made(name: str) -> bool:
-    """Return whether `mullion run` made this stack in this clone."""
+    """Return whether `mullion run` created this stack in this clone."""
     return bool(target.STACK_NAME.fullmatch(name)) and _memory(name).is_file()
 
 
 def names() -> list[str]:
-    """Return the stacks of this clone that `mullion run` made and that still exist."""
+    """Return the stacks of this clone that `mullion run` created and that still exist."""
     return sorted(path.parent.name for path in target.root().glob("*/run.json"))
 
 
@@ -45,7 +45,7 @@ def ends(name: str) -> datetime | None:
 
 
 def new_name(template: str) -> str:
-    """Return a name for a run without one: the template's, shortened, and six random letters."""
+    """Return a name for a run without --name: the template's, shortened, and six random letters."""
     return f"{template[:19].rstrip('-')}-{''.join(secrets.choice(_LETTERS) for _ in range(6))}"
 
 
@@ -75,7 +75,7 @@ def _set(cluster: dict[str, Any], setting: str) -> None:
         value = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise Stop(
-            Exit.USAGE, f"--set {setting}: the value is no YAML ({str(error).splitlines()[0]}); quote it"
+            Exit.USAGE, f"--set {setting}: the value is not YAML ({str(error).splitlines()[0]}); quote it"
         ) from None
     at = cluster
     for count, key in enumerate(keys[:-1], 1):
@@ -92,7 +92,7 @@ def _set(cluster: dict[str, Any], setting: str) -> None:
 
 
 def write(name: str, template: str, whole: Mapping[str, Any]) -> None:
-    """Write the stack file of a run, and record that `mullion run` made it. Raises Stop if the file exists."""
+    """Write the stack file of a run, and record that `mullion run` created it. Raises Stop if the file exists."""
     path = stack_files.folder() / f"Pulumi.{name}.yaml"
     text = _HEAD.format(template=template) + yaml.safe_dump(dict(whole), sort_keys=False)
     try:
@@ -104,12 +104,12 @@ def write(name: str, template: str, whole: Mapping[str, Any]) -> None:
 
 
 def taken(name: str, why: str) -> str:
-    """Return a message: a name is in use."""
+    """Return the message that a name is in use."""
     return f"{why}, so a run cannot be called {name}; nothing was changed. Choose another --name, or leave it out"
 
 
 def forget(name: str, *, sandbox_too: bool = True) -> None:
-    """Delete everything about a stack that `mullion run` made: its file, its kubeconfig, its sandbox."""
+    """Delete all files of a stack that `mullion run` created: stack file, kubeconfig, sandbox."""
     if not is_made(name):
         return
     (stack_files.folder() / f"Pulumi.{name}.yaml").unlink(missing_ok=True)

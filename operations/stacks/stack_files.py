@@ -13,9 +13,9 @@ from operations.stacks import boot_overlay, target
 from operations.stacks.paths import REPOSITORY
 
 ENCRYPTION = ("encryptionsalt", "encryptedkey", "secretsprovider")
-"""Keys of a stack file that the engine writes: how this stack's values are encrypted."""
+"""Keys of a stack file that the engine writes: encryption of this stack's values."""
 _OF_ONE_STACK = re.compile(rf"^({'|'.join(ENCRYPTION)}):.*\n?", re.MULTILINE)
-"""Lines by which the engine decrypts the secrets of one stack."""
+"""Lines with the encryption keys of one stack."""
 
 _FILE = re.compile(r"Pulumi\.(.+)\.yaml")
 
@@ -32,11 +32,11 @@ def names() -> list[str]:
 
 def file(name: str) -> Path:
     """Return the file of a stack. Raises Stop with the most similar name and all others if there is none."""
-    # a name is joined to a path only after it was found in the list: `../x` reaches nothing
+    # a name becomes part of a path only if it is in the list, so `../x` leads nowhere
     known = names()
     if name in known:
         return folder() / f"Pulumi.{name}.yaml"
-    of_file = _FILE.fullmatch(Path(name).name)  # somebody wrote the file instead of the name
+    of_file = _FILE.fullmatch(Path(name).name)  # the user wrote the file instead of the name
     near = [of_file[1]] if of_file and of_file[1] in known else difflib.get_close_matches(name, known, 1)
     meant = f"; did you mean {near[0]}?" if near else "."
     form = (
@@ -50,7 +50,7 @@ def file(name: str) -> Path:
 
 
 def gone(name: str) -> bool:
-    """Return whether a stack's file is deleted but the stack still built, so that `down` can remove it."""
+    """Return whether a stack's file is deleted but the stack is still built, so `down` can remove it."""
     return name not in names() and bool(target.STACK_NAME.fullmatch(name)) and target.recall(name) is not None
 
 
@@ -71,14 +71,14 @@ def secrets_provider(name: str) -> str:
 
 
 def load(name: str) -> Stack:
-    """Return a stack for planning. Raises Stop if there is none, SpecError with everything that is wrong with it."""
+    """Return a stack for planning. Raises Stop if there is none, SpecError with all its errors."""
     return read_stack(name, boot_overlay.over(name, written(name)))
 
 
 def copied(source: str, instead: str) -> str:
     """Return the text of a stack's file without what belongs to that stack alone.
 
-    Raises Stop if it has encrypted values, which only that stack can decrypt. instead: what to do then.
+    Raises Stop if it has encrypted values, which only that stack can decrypt. instead: advice in that message.
     """
     path = file(source)
     stack_file_config(path)
@@ -89,7 +89,7 @@ def copied(source: str, instead: str) -> str:
     if secrets:
         raise Stop(
             Exit.USAGE,
-            f"{path.name} holds encrypted values ({', '.join(secrets)}), which only stack {source} can decrypt; "
+            f"{path.name} contains encrypted values ({', '.join(secrets)}), which only stack {source} can decrypt; "
             + instead,
         )
     return text

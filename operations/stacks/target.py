@@ -20,8 +20,8 @@ WORLDS = (SANDBOX, *(each.value for each in Cloud))
 """Names of targets."""
 
 STACK_NAME = re.compile(r"(?!(?:sandbox|runs)\Z)[a-z][a-z0-9-]{0,25}")
-"""Matches the names of stacks. Each has a folder in `root()`, beside `sandbox` and `runs`, the folders of all sandboxes
-and of all runs' artifacts: a stack of such a name would be removed with everything in it.
+"""Matches the names of stacks. Each stack has a folder in `root()`, next to `sandbox` (all sandboxes) and `runs` (all
+runs' artifacts), so no stack may have one of these names.
 """
 NAME_RULE = "lower-case letters, digits and hyphens, at most 26, starting with a letter, but not sandbox or runs"
 
@@ -46,7 +46,7 @@ def root() -> Path:
 
 
 def _checked(stack: str) -> str:
-    """Return a stack's name. Raises Stop if it is invalid, because as part of a path it could lead anywhere."""
+    """Return a stack's name. Raises Stop if it is invalid, because it becomes part of a path."""
     if not STACK_NAME.fullmatch(stack):
         raise Stop(Exit.USAGE, f"there is no stack {stack!r}. A stack's name is made of {NAME_RULE}")
     return stack
@@ -83,15 +83,15 @@ def recall(stack: str) -> Target | None:
 
 
 def _read(record: Any) -> Target:
-    """Return a target of the file. Raises ValueError and its like if the record is malformed."""
+    """Return the target of a record. Raises ValueError, KeyError, TypeError or AttributeError if it is malformed."""
     found = Target(record["world"], record.get("account", ""), record.get("region", ""))
     if found.name not in WORLDS or not isinstance(found.account, str) or not isinstance(found.region, str):
-        raise ValueError(f"world is one of {', '.join(WORLDS)}; account and region are texts")
+        raise ValueError(f"world must be one of {', '.join(WORLDS)}; account and region must be texts")
     return found
 
 
 def _record(destination: Target) -> str:
-    """Return a target as the file has it; what is unknown is left out and matches any."""
+    """Return a target as JSON, without unknown fields, which match any value."""
     return json.dumps(
         {("world" if key == "name" else key): value for key, value in asdict(destination).items() if value}
     )
@@ -117,7 +117,7 @@ def check(stack: str, wanted: Target) -> None:
         if SANDBOX in (built_in.name, wanted.name):
             there = f"To use it there, {'add' if flag else 'leave out'} --sandbox"
         else:
-            there = "To use it there, take that account and region"
+            there = "To use it there, switch to that account and region"
         raise Stop(
             Exit.REFUSED,
             f"stack {stack} is built in {built_in}, not in {wanted}. {there}. "
@@ -135,13 +135,13 @@ def built(*, sandbox: bool) -> list[str]:
 
 def command(verb: str, stack: str, *words: str) -> str:
     """Return the command line `mullion VERB STACK ...` for this stack, with --sandbox if it is built there."""
-    # during a run in the sandbox its variables are set, also before the first `up` is recorded
+    # during a run in the sandbox this variable is set, even before the first `up` is recorded
     sandbox = in_sandbox(stack) or "MULLION_SANDBOX_WORLD" in os.environ
     return " ".join(["mullion", verb, stack, *words, *(["--sandbox"] if sandbox else [])])
 
 
 def remember(stack: str, destination: Target) -> None:
-    """Record where a stack is built, unless that is recorded, and that a run begins now."""
+    """Record where a stack is built, unless it is recorded already, and the time at which this run begins."""
     path = folder(stack) / "world.json"
     if recall(stack) is None:
         write(path, _record(destination) + "\n")
@@ -149,7 +149,7 @@ def remember(stack: str, destination: Target) -> None:
 
 
 def began(stack: str) -> int:
-    """Return when the newest run of a stack began, in nanoseconds; 0 without a run. Equal values: no run in between."""
+    """Return when the newest run of a stack began, in nanoseconds; 0 without a run."""
     try:
         return (folder(stack) / "world.json").stat().st_mtime_ns
     except FileNotFoundError:
@@ -157,7 +157,7 @@ def began(stack: str) -> int:
 
 
 def forget(stack: str) -> None:
-    """Forget where a stack was built."""
+    """Delete the record of where a stack was built."""
     (folder(stack) / "world.json").unlink(missing_ok=True)
 
 
@@ -173,5 +173,5 @@ def write(path: Path, text: str) -> None:
     except BaseException as error:
         Path(partial).unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno:
-            error.filename = str(path)  # a failed write names no file, other calls the temporary one
+            error.filename = str(path)  # a failed write names no file, other calls name the temporary file
         raise

@@ -1,4 +1,4 @@
-"""The API calls that `mullion verify` makes, and what it reads of nodes and pods."""
+"""The API calls of `mullion verify`, and the fields that it reads of nodes and pods."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ BUILD_LABEL = "node.kubernetes.io/windows-build"
 NAMESPACES = "/api/v1/namespaces"
 SYSTEM = f"{NAMESPACES}/kube-system"
 POLL_SECONDS = 1.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 
 class Cluster:
@@ -80,7 +80,7 @@ class Cluster:
         return streams.execute(self._api, f"{self._path}/pods/{pod}", command)
 
     def port_forward(self, pod: str, port: int, sent: bytes) -> str:
-        """Return the answer of a port of a pod of the run to these bytes."""
+        """Send bytes to a port of a pod of the run, and return its answer."""
         return streams.port_forward(self._api, f"{self._path}/pods/{pod}", port, sent)
 
     def log_so_far(self, pod: str, container: str) -> str:
@@ -103,7 +103,7 @@ class Cluster:
         return self._api.text(f"{self._path}/pods/{pod}/log?container={container}")
 
     def until(self, reached: Callable[[], bool], seconds: float, what: str | Callable[[], str]) -> bool:
-        """Return True once the condition is reached, False after so many seconds. Says what it waits for.
+        """Return True once the condition is reached, False after `seconds`. Prints what it waits for.
 
         An API that does not answer is asked again.
         """

@@ -1,4 +1,4 @@
-"""Features of pods besides their network (SMK-12): volumes, settings, hooks, names. The pods check them themselves."""
+"""Features of pods other than the network (SMK-12): volumes, settings, hooks, names. The pods check them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +22,7 @@ LIMITS = {"cpu": "1", "memory": "512Mi"}
 
 
 def questions(place: Place, scene: Scene) -> Iterator[Question]:
-    """Give the questions to a pod about its own features."""
+    """Yield the questions that a pod answers about its own features."""
     os = place.node.os
     rows = [
         ("ConfigMap as a volume", f"file {ROOT}/settings/word {WORD}"),
@@ -49,7 +49,7 @@ def questions(place: Place, scene: Scene) -> Iterator[Question]:
 
 
 def objects(web: str, domain: str) -> Iterator[dict[str, Any]]:
-    """Give the ConfigMap, the Secret and the Services that pods use.
+    """Yield the ConfigMap, the Secret and the Services that pods use.
 
     web: label `app` of the pods behind the headless Service. domain: DNS domain of the cluster.
     """

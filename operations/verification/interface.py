@@ -1,4 +1,4 @@
-"""Functions of the API for pods and nodes (SMK-14): summaries, metrics, exec, port-forward, quotas."""
+"""Checks of the API's functions for pods and nodes (SMK-14): summaries, metrics, exec, port-forward, quotas."""
 
 from collections.abc import Callable, Iterator
 
@@ -21,7 +21,7 @@ class Wrong(Exception):
 
 
 def rows(cluster: Cluster, scene: Scene) -> Iterator[Row]:
-    """Give the rows of every node, of one web server of each system, and of the namespace."""
+    """Yield the rows of every node, of one web server of each system, and of the namespace."""
     for node in scene.nodes:
         yield _judged(
             f"{node.os} node {node.name}", "stats/summary", node.os, lambda node=node: _summary(cluster, node)
@@ -42,7 +42,7 @@ def _judged(where: str, what: str, os: str, ask: Callable[[], str]) -> Row:
 
 
 def _summary(cluster: Cluster, node: Node) -> str:
-    """Check the kubelet's figures: on Windows they are not from cAdvisor."""
+    """Check the kubelet's summary, which on Windows does not come from cAdvisor."""
     summary = cluster.get(f"/api/v1/nodes/{node.name}/proxy/stats/summary")
     memory = (summary.get("node") or {}).get("memory", {}).get("workingSetBytes")
     cpu = (summary.get("node") or {}).get("cpu", {}).get("usageCoreNanoSeconds")
@@ -84,9 +84,9 @@ def _quota(cluster: Cluster) -> str:
 
 
 def _metrics(cluster: Cluster, nodes: list[Node]) -> Iterator[Row]:
-    """Give the row of pod metrics, which a HorizontalPodAutoscaler reads, and one of each node's metrics.
+    """Yield the row of pod metrics, which a HorizontalPodAutoscaler reads, and one of each node's metrics.
 
-    A metrics server that reaches only its own node's kubelet has metrics of some pods.
+    The rows of nodes find a metrics server that reaches only the kubelet of its own node.
     """
     try:
         cluster.get(METRICS)

@@ -1,4 +1,4 @@
-"""Manifests that `mullion verify` creates: a namespace, web servers, and pods that ask. All are deleted afterwards."""
+"""Manifests of `mullion verify`: a namespace, web servers, and pods that send requests. All are deleted afterwards."""
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ WEB = {"linux": "linux-webserver", "windows": "win-webserver"}
 ANYWHERE: list[dict[str, str]] = [{"operator": "Exists"}]
 """Tolerations of every taint."""
 BUSYBOX = "docker.io/library/busybox:1.37"
-"""Default image of Linux pods: any image with all of busybox as /bin/busybox works."""
+"""Default image of Linux pods; any image with a complete /bin/busybox works."""
 HOSTNAME = "kubernetes.io/hostname"
 WRITE = {
     "linux": {
@@ -50,7 +50,10 @@ def service(os: str) -> Manifest:
 
 
 def servers(nodes: Iterable[Node], linux_image: str) -> Iterator[Manifest]:
-    """Give a Deployment for each system and Windows build, with a web server on each node (SMK-01): images differ."""
+    """Yield a Deployment for each system and Windows build, with a web server on each node (SMK-01).
+
+    Each Windows build needs its own image.
+    """
     kinds: dict[tuple[str, str], list[Node]] = {}
     for node in nodes:
         kinds.setdefault((node.os, node.build), []).append(node)
@@ -87,7 +90,7 @@ def _deployment(name: str, os: str, nodes: list[Node], image: str) -> Manifest:
 
 
 def _asked_inside(os: str) -> Manifest:
-    """Return an exec probe of a web server: the kubelet of some Windows builds reaches no pod (SMK-12 tests http)."""
+    """Return an exec probe of a web server, because on some Windows builds the kubelet cannot reach pods (SMK-12)."""
     url = f"http://127.0.0.1:{PORTS[os]}/hello"
     ask = {
         "linux": ["/bin/busybox", "wget", "-q", "-O", "/dev/null", url],

@@ -1,4 +1,4 @@
-"""The smoke test (SMK) as data: each question, the place that asks it, and the right answer."""
+"""The smoke test (SMK) as data: questions, the place that asks them, and the right answers."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from components.releases.systems import WINDOWS
 
 LARGE = 262144
-"""Bytes of /large: more than any TCP window, so that lost large packets are noticed."""
+"""Bytes of /large: more than any TCP window, so lost large packets are noticed."""
 METADATA = "169.254.169.254"
 KUBELET_PORT = 10250
 OLD_BUILD = "10.0.17763"
@@ -67,8 +67,8 @@ class Place:
 class Question:
     """One question. words: kind and target, as probe.sh and probe.ps1 read them.
 
-    column: of the matrix. opens: whether `ok` is the right answer. limit: why a wrong answer is a known limit and not
-    a failure. title: replaces the words in the table.
+    column: column of the matrix. opens: whether `ok` is the right answer. limit: why a wrong answer is a known limit
+    and not a failure. title: replaces the words in the table.
     """
 
     check: str
@@ -106,7 +106,7 @@ def unreached(node: Node, *, overlay: bool) -> str:
 
 
 def in_pod(place: Place, scene: Scene) -> Iterator[Question]:
-    """Give the questions to a pod about its network."""
+    """Yield the questions to a pod about its network."""
     for server in scene.servers:
         yield Question("SMK-05", "pod", f"ping {server.address}")
         yield Question("SMK-05", "pod", f"http http://{server.address}:{PORTS[server.os]}/hello")
@@ -129,7 +129,7 @@ def in_pod(place: Place, scene: Scene) -> Iterator[Question]:
 
 
 def on_node(place: Place, scene: Scene) -> Iterator[Question]:
-    """Give the questions to a node itself, asked by a pod in its host network."""
+    """Yield the questions to a node itself, asked by a pod in its host network."""
     windows = place.node.os == "windows"
     old = (
         "Windows Server 2019 reaches no Service and no own node port from the node itself"
@@ -155,7 +155,7 @@ def on_node(place: Place, scene: Scene) -> Iterator[Question]:
 
 
 def chosen(nodes: Iterable[Node], per_kind: int = 2) -> tuple[Node, ...]:
-    """Return the Ready nodes to test: one of the control plane, and so many of each operating system and build."""
+    """Return the Ready nodes to test: one of the control plane, and `per_kind` of each operating system and build."""
     kinds: dict[tuple[bool, str, str], list[Node]] = {}
     for node in nodes:
         if node.ready:

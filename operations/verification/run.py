@@ -1,4 +1,4 @@
-"""One run of `mullion verify`: create pods, let them ask their questions, judge the answers, delete everything."""
+"""One run of `mullion verify`: create pods that ask their questions, judge the answers, delete everything."""
 
 import secrets
 import sys
@@ -28,7 +28,7 @@ NEVER = (
     ("SMK-14", "preemption", "it would evict pods of others"),
     ("SMK-15", "[sig-windows] of Kubernetes' own suite", "--upstream names no e2e.test to run"),
 )
-"""Check, subject and reason of what is not asked of any cluster."""
+"""Check, subject and reason of tests that never run."""
 NODES = "SMK-02"
 """The check that needs no pods of its own: Nodes Ready, system pods Running."""
 PULL = {"linux": 300.0, "windows": 1200.0}
@@ -47,8 +47,8 @@ MOST_DIGITS = 6
 class VerifyRequest:
     """What a run checks.
 
-    expected: names of planned machines. excused: machines that cannot join, with the reason. registered: machines
-    whose Node need not be Ready, with the reason. outside: name:port and address:port beyond the cluster.
+    expected: names of planned machines. excused: machines that cannot join -> reason. registered: machines whose Node
+    need not be Ready -> reason. outside: name:port and address:port beyond the cluster.
     """
 
     expected: tuple[str, ...]
@@ -57,7 +57,7 @@ class VerifyRequest:
     ready_within: float
     """Seconds for Nodes and system pods to be Ready."""
     image: str = manifests.BUSYBOX
-    """Of Linux pods."""
+    """Image of Linux pods."""
     registered: Mapping[str, str] = field(default_factory=dict[str, str])
     domain: str = "cluster.local"
     """DNS domain of the cluster: `network.domain` of the stack file."""
@@ -101,7 +101,7 @@ def _all_rows(api: KubernetesApi, request: VerifyRequest) -> list[Row]:
 
 
 def _nodes(cluster: Cluster, request: VerifyRequest) -> Iterable[Row]:
-    """SMK-02: the planned Nodes are Ready in time, and the system pods run."""
+    """Yield the rows of SMK-02: the planned Nodes are Ready in time, and the system pods run."""
     expected = set(request.expected) - set(request.excused) - set(request.registered)
     missing = expected
 
@@ -199,7 +199,7 @@ def _waiting(pod: dict[str, object]) -> str:
 
 
 def asked_at(place: Place, scene: Scene) -> Iterator[Question]:
-    """Give all questions of a place."""
+    """Yield all questions that a place asks."""
     if place.host:
         yield from on_node(place, scene)
     else:

@@ -30,7 +30,7 @@ IMAGES = "KUBE_TEST_REPO_LIST"
 HOURS = 4
 """Longest run."""
 POLL_SECONDS = 1.0
-"""Seconds between two looks at the run."""
+"""Seconds between two checks of the run."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def command(suite: Suite, kubeconfig: Path, nodes: Iterable[Node], report: Path)
 
 
 def run(suite: Suite, kubeconfig: Path, nodes: Iterable[Node], report: Path) -> Row:
-    """Run the suite, with its output in report/e2e.log, and return its row. Says every 15 s that it runs."""
+    """Run the suite, with its output in report/e2e.log, and return its row. Prints every 15 s that it still runs."""
     report.mkdir(parents=True, exist_ok=True)
     images = {IMAGES: str(suite.images)} if suite.images else {}
     argv = command(suite, kubeconfig, nodes, report)

@@ -1,4 +1,4 @@
-"""Controllers (SMK-13), probes and preStop hook (SMK-12). Created first and judged last: they take time."""
+"""Controllers (SMK-13), probes and preStop hook (SMK-12). They are created first and judged last, as they take time."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,7 +24,8 @@ STOPPED = {
     "linux": ["/bin/busybox", "touch", "/verify/stopped"],
     "windows": ["cmd.exe", "/c", r"echo.>C:\verify\stopped"],
 }
-"""Commands by operating system: run for ever, succeed, fail; print "stopped" if preStop ran before; that of preStop."""
+"""Commands by operating system: HOLD runs for ever, END succeeds, FAIL fails, DYING prints "stopped" if preStop ran
+before, STOPPED is the command of preStop."""
 
 
 def _one(status: Status) -> bool:
@@ -57,7 +58,7 @@ class AwaitedObject:
     path: str
     reached: Callable[[Cluster, Status], bool]
     limit: str = ""
-    """Known limit of Windows that keeps it from its end state; empty if there is none."""
+    """Known limit of Windows that prevents the end state; empty if there is none."""
 
 
 def create(cluster: Cluster, node: Node, linux_image: str) -> Iterator[AwaitedObject]:
@@ -109,7 +110,7 @@ def _is_ready(status: Status) -> bool:
 
 
 def judged(cluster: Cluster, objects: list[AwaitedObject], seconds: float) -> list[Row]:
-    """Wait until all objects reach their end state, at most so many seconds, and return their rows."""
+    """Wait until all objects reach their end state, for at most `seconds`, and return their rows."""
     left = dict(enumerate(objects))
 
     def all_reached() -> bool:

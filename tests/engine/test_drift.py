@@ -49,7 +49,7 @@ def test_changes_and_deletions_by_hand_are_reported_and_undone(clone: Clone) -> 
     }
     doctor = clone.run("doctor", clone.stack)
     assert doctor.returncode == Exit.FAILED
-    assert f"in the state and not in the sandbox: {things.listener}" in doctor.stdout
+    assert f"in the state, not in the sandbox: {things.listener}" in doctor.stdout
     assert files(clone) == before, "drift and doctor changed nothing"
 
     up = clone.up("--refresh")
@@ -64,7 +64,9 @@ def test_a_machine_whose_instance_is_gone_is_not_ready(clone: Clone) -> None:
     assert clone.run("sandbox", "remove", clone.stack, f"{kind}/{machine}").returncode == 0
     waited = clone.run("wait", clone.stack, "--timeout", "30s")
     assert waited.returncode == Exit.FAILED, waited.stdout
-    assert waited.stderr.startswith("mullion: 1 of 2 machines are not ready:\nwindows-0: the cloud has no instance ")
+    assert waited.stderr.startswith(
+        "mullion: 1 of 2 machines are not ready:\nwindows-0: the cloud no longer has instance "
+    )
     assert f"any more; mullion up {clone.stack} --refresh --sandbox\n" in waited.stderr
     assert clone.up("--refresh").returncode == 0
     assert clone.run("wait", clone.stack).returncode == 0

@@ -61,7 +61,7 @@ def test_roll_replaces_an_unchanged_pool_and_continues_after_an_interruption(clo
         faults.plan(cloud_state, "fail", 3, type=clone.cloud.machine.rpartition(":")[2])
     cut = roll(clone)
     assert (cut.returncode, replaced(clone, before)) == (1, {"windows-0"})
-    assert cut.stderr.endswith("replaced: windows-0; not replaced: windows-1; the same command continues\n")
+    assert cut.stderr.endswith("replaced: windows-0; not replaced: windows-1; run the same command to continue\n")
     between = clone.machines()
     again = roll(clone)
     done(again)

@@ -139,7 +139,11 @@ TWO = workers(web_0="i-8", web_1="i-9")
         (TWO, (), []),
         (TWO, None, []),
         (workers(web_0="i-8", web_1="i-7"), None, []),
-        (workers(web_0="i-8", web_1="i-7"), (), ["small-web-1 was i-9; it is i-7 now, but nothing of it changed"]),
+        (
+            workers(web_0="i-8", web_1="i-7"),
+            (),
+            ["small-web-1 was i-9; it is i-7 now, but none of its options changed"],
+        ),
         (workers(web_0="i-8", web_1="i-7"), ("small-web-1",), []),
         (workers(web_0="i-8", web_1="i-7"), ("small-web",), ["small-web-0 is still i-8; it should have been replaced"]),
         (workers(web_0="i-6", web_1="i-7", web_2="i-5"), ("small-web",), []),

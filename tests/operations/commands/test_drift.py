@@ -32,7 +32,7 @@ def test_compare_names_each_property_that_differs_by_its_path(
     [
         ("removed", [], ["removed web-0 (t)"]),
         ("changed", [Property("a.b", None, [1])], ["changed web-0 (t)", "  a.b: nothing -> [1]"]),
-        ("changed", [], ["changed web-0 (t)", "  a secret value, or a value that the state does not hold"]),
+        ("changed", [], ["changed web-0 (t)", "  a secret value, or a value that is not in the state"]),
     ],
 )
 def test_a_drift_is_printed_with_its_properties(change: str, properties: list[Property], text: list[str]) -> None:

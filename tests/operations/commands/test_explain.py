@@ -56,7 +56,7 @@ def test_a_group_shows_its_options_with_default_and_change(mullion: Run) -> None
     [
         ("pools.web.disk_gb", ("unit     GiB", "allowed  20 to 16384", "the machines of the pool")),
         ("network.mode", ("allowed  overlay, l2bridge", "refused")),
-        ("mullion:cluster.kubernetes", ("every pool", "control-plane machines stay")),
+        ("mullion:cluster.kubernetes", ("every pool", "control-plane machines are updated in place")),
         ("pools.web.kubelet.system_reserved.cpu", ("500m", "CPU quantity")),
         ("artifacts.entries.0.url", ("- url: https://",)),
         ("artifacts.entries[0].url", ("- url: https://",)),

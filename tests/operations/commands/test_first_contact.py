@@ -57,7 +57,7 @@ def test_with_fetch_from_it_also_writes_user_data(mullion: Run, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--os", "ubuntu-24.04", "-o", "f"), "no Windows Server"),
+        (("--os", "ubuntu-24.04", "-o", "f"), "not a Windows Server"),
         (("--os", "windows-2016", "-o", "f"), "windows-2016"),
         (("--runtime", "rkt", "-o", "f"), "rkt"),
         (("--network", "host", "-o", "f"), "overlay | l2bridge"),
@@ -144,7 +144,7 @@ def test_a_bomb_ends_the_reading_before_it_fills_the_memory(tmp_path: Path, monk
 def test_a_bomb_whose_header_says_one_byte_ends_the_reading(tmp_path: Path) -> None:
     archive = packed({"dumps/a/b.json": b"0" * 5000}, tmp_path / "a.zip")
     archive.write_bytes(archive.read_bytes().replace((5000).to_bytes(4, "little"), (1).to_bytes(4, "little")))
-    with pytest.raises(Stop, match="no archive of a first contact"):
+    with pytest.raises(Stop, match="not an archive of a first contact"):
         first_contact_archive.read(archive)
 
 
@@ -179,13 +179,13 @@ def test_a_symbolic_link_in_the_archive_is_read_as_text_and_never_made(mullion: 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("[" * 100_000, "no JSON"),
+        ("[" * 100_000, "not JSON"),
         ("{}", "not of format 1"),
-        ('{"format": 1}', "rows of result.json is no list"),
+        ('{"format": 1}', "rows of result.json is not a list"),
         (json.dumps({**RESULT, "rows": [{"check": 1}]}), "row 1 of result.json has no check"),
         (json.dumps({**RESULT, "rows": [{**ROWS[0], "fits": "no"}]}), "no fits of type bool"),
         (json.dumps({**RESULT, "kit": []}), "no object kit"),
-        (b"\xff\xfe\x00", "no JSON"),
+        (b"\xff\xfe\x00", "not JSON"),
     ],
 )
 def test_a_result_that_the_kit_never_writes_is_refused_with_the_reason(
@@ -199,7 +199,7 @@ def test_a_result_that_the_kit_never_writes_is_refused_with_the_reason(
 def test_a_file_that_is_no_zip_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(content)
-    with pytest.raises(Stop, match="no archive of a first contact"):
+    with pytest.raises(Stop, match="not an archive of a first contact"):
         first_contact_archive.read(path)
 
 

@@ -149,18 +149,18 @@ CHAIN = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1,
 
 
 @pytest.mark.parametrize(("text", "said"), [
-    ("a: 1\nb: : 2\n", ":2: it is no YAML: mapping values are not allowed in this context"),
-    ("a: 1\na: 2\n", ":2: the key a is there twice"),
+    ("a: 1\nb: : 2\n", ":2: it is not YAML: mapping values are not allowed in this context"),
+    ("a: 1\na: 2\n", ":2: the key a appears twice"),
     ("a: &a\n  b: *a\n", ":2: the alias *a has no anchor before it, or is inside its own anchor"),
     (BOMB, ":7: it has more than 1000000 values, with those that aliases repeat"),
-    (CHAIN, ":200: it is nested deeper than 200 levels, with what aliases stand for"),
+    (CHAIN, ":200: it is nested deeper than 200 levels, with aliases expanded"),
     ("[" * 100000, ":1: it is nested deeper than 200 levels"),
-    ("a: !!python/object:os.system {}\nkind: b\n", ": document 1 is no Kubernetes object"),
-    ("a: !!binary aaaa\n", ":1: the tag !binary is not of Kubernetes' manifests"),
-    ("kind: Pod\n", ":1: document 1 is no Kubernetes object: it lacks apiVersion or kind"),
-    ("apiVersion: v1\nkind: List\nitems:\n- 3\n", ":4: document 1 is no Kubernetes object"),
+    ("a: !!python/object:os.system {}\nkind: b\n", ": document 1 is not a Kubernetes object"),
+    ("a: !!binary aaaa\n", ":1: the tag !binary is not allowed in Kubernetes manifests"),
+    ("kind: Pod\n", ":1: document 1 is not a Kubernetes object: it lacks apiVersion or kind"),
+    ("apiVersion: v1\nkind: List\nitems:\n- 3\n", ":4: document 1 is not a Kubernetes object"),
     ("# nothing\n---\n", ": it has no Kubernetes object"),
-    ("a: '\x01'\n", "it is no YAML"),
+    ("a: '\x01'\n", "it is not YAML"),
 ])  # fmt: skip
 def test_a_file_that_cannot_be_read_is_refused_with_line_and_reason(
     mullion: Mullion, tmp_path: Path, text: str, said: str
@@ -180,7 +180,7 @@ def test_files_that_are_missing_folders_binary_or_too_large_are_refused(
     assert "No such file" in mullion("lint", str(path)).stderr
     assert "it is a folder" in mullion("lint", str(tmp_path)).stderr
     path.write_bytes(b"a: 1\n\xff\n")
-    assert f"{path}:2: byte 5 is no UTF-8" in mullion("lint", str(path)).stderr
+    assert f"{path}:2: byte 5 is not UTF-8" in mullion("lint", str(path)).stderr
     monkeypatch.setattr("operations.manifests.reading.MOST_BYTES", 4)
     assert "it is larger than" in mullion("lint", str(path)).stderr
 

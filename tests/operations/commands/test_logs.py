@@ -65,7 +65,7 @@ def test_an_unknown_machine_is_refused_with_the_names_of_all() -> None:
         ({"id": "a"}, "without an archive"),
         ({"id": "a", "archive": 5}, "without an archive"),
         ({"id": "a", "archive": "%%%"}, "without an archive"),
-        ({"id": "a", "archive": base64.b64encode(b"MZ").decode()}, "no zip archive"),
+        ({"id": "a", "archive": base64.b64encode(b"MZ").decode()}, "not a zip archive"),
     ],
 )
 def test_an_answer_that_is_not_an_archive_is_not_written(

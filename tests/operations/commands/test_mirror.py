@@ -45,7 +45,7 @@ def test_a_folder_gets_every_download_where_machines_look_for_it(
 ) -> None:
     ended = mullion("mirror", str(tmp_path / "m"), "small")
     assert ended.exit_code == 0, ended.output
-    assert "3 copied, 0 there before, 0 failed" in ended.output
+    assert "3 copied, 0 present already, 0 failed" in ended.output
     for name in NAMES:
         assert place(tmp_path / "m", publisher, name).read_bytes() == publisher.files[name]
     url = f"{publisher.urls['url']}/a.zip"
@@ -59,7 +59,7 @@ def test_a_file_whose_first_address_fails_comes_from_its_fallback(
     file = Artifact("a", "1", "linux", url.replace("a.zip", "missing.zip"), publisher.digest("sha256", "a.zip"), "")
     monkeypatch.setattr(mirror, "originals", lambda stack: (replace(file, fallbacks=(url,)),))
     ended = mullion("mirror", str(tmp_path / "m"), "small")
-    assert "1 copied, 0 there before, 0 failed" in ended.output
+    assert "1 copied, 0 present already, 0 failed" in ended.output
     copied = place(tmp_path / "m", publisher, "missing.zip").read_bytes()
     assert copied == publisher.files["a.zip"], "where machines look for the file: at its first address"
 
@@ -68,7 +68,7 @@ def test_a_second_run_asks_for_nothing(publisher: Downloads, mullion: Mullion, t
     mullion("mirror", str(tmp_path / "m"), "small")
     publisher.forget()
     ended = mullion("mirror", str(tmp_path / "m"), "small")
-    assert "0 copied, 3 there before, 0 failed" in ended.output
+    assert "0 copied, 3 present already, 0 failed" in ended.output
     assert publisher.asked == []
 
 
@@ -77,7 +77,7 @@ def test_a_corrupt_file_is_fetched_again(publisher: Downloads, mullion: Mullion,
     rotten = place(tmp_path / "m", publisher, "b.tgz")
     rotten.write_bytes(rotten.read_bytes()[:-1] + b"?")
     ended = mullion("mirror", str(tmp_path / "m"), "small")
-    assert "1 copied, 2 there before" in ended.output
+    assert "1 copied, 2 present already" in ended.output
     assert rotten.read_bytes() == publisher.files["b.tgz"]
 
 
@@ -87,7 +87,7 @@ def test_failed_downloads_are_named_and_the_others_copied(
     publisher.faults = {"a.zip": [Fault(other="evil")], "c.exe": [Fault(status=404)]}
     ended = mullion("mirror", str(tmp_path / "m"), "small")
     assert ended.exit_code == Exit.FAILED
-    assert "1 copied, 0 there before, 2 failed" in ended.output
+    assert "1 copied, 0 present already, 2 failed" in ended.output
     assert "a.zip 1 linux:" in ended.output
     assert "HTTP status 404" in ended.output
     assert not place(tmp_path / "m", publisher, "a.zip").exists(), "a wrong file never gets its final name"
@@ -148,7 +148,7 @@ def test_a_web_server_gets_them_once_with_the_password_of_the_netrc_file(
     )
     assert set(made.authorization) == {"Basic Y2k6czNjcmV0LXdvcmQ="}
     assert "s3cret" not in ended.output
-    assert "0 copied, 3 there before" in mullion("mirror", url, "small").output
+    assert "0 copied, 3 present already" in mullion("mirror", url, "small").output
     assert len(made.puts) == 3
 
 

@@ -195,8 +195,8 @@ def test_an_invalid_file_is_named_and_unchanged(content: str, said: str, mullion
     [
         (("pin",), "give NAME and VERSION"),
         (("pin", "runc"), "give NAME and VERSION"),
-        (("pin", "nothing-known", "1.0"), "known are auth-provider-gcp"),
-        (("pin", "runc", "1.0", "--os", "beos"), "known are"),
+        (("pin", "nothing-known", "1.0"), "known: auth-provider-gcp"),
+        (("pin", "runc", "1.0", "--os", "beos"), "known:"),
         (("pin", "containerd", "9.9.9", "--digest", "0" * 64), "choose one with --os"),
         (("pin", "runc", "9.9.9", "--digest", "abc"), "is not a digest"),
         (("pin", "image", "web"), "name the stack"),

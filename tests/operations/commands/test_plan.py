@@ -242,8 +242,8 @@ def test_against_says_when_the_option_cannot_be_told(
     (tmp_path / "state.json").write_text(json.dumps(exported(planned(), stale="web-1")))
     shown = mullion("plan", "small", "--against", str(tmp_path / "state.json")).stdout
     assert f"\nCompared with {tmp_path / 'state.json'}\n" in shown
-    assert "options   unknown: the spec that was built is not recorded" in shown
-    assert "web-1: its node plan differs; the option cannot be told" in shown
+    assert "options   unknown: the spec of the built cluster is not recorded" in shown
+    assert "web-1: its node plan differs; the option is unknown" in shown
 
 
 def test_against_without_a_file_compares_with_the_built_cluster(

@@ -101,8 +101,8 @@ def state(kubernetes: str = "1.35.8", *, pointer: str = "", **machines: str) -> 
     return plan_against.from_state(resources, "state")
 
 
-TAKEN = "has until it is gone, and the cloud gives an address once. Write a slot further off"
-FIRST = "or remove pool web in an `up` of its own first"
+TAKEN = "has until it is deleted. Write a slot with free addresses"
+FIRST = "or first remove pool web and run `up`"
 CHANGES: dict[str, tuple[dict[str, Any], Earlier, str]] = {
     "nothing": (planned("1.35.8", web_0="10.0.0.1"), state(web_0="10.0.0.1"), ""),
     "a first build": (planned("1.35.8", web_0="10.0.0.1"), state(), ""),
@@ -147,4 +147,7 @@ def test_what_cannot_be_made_in_one_go_is_refused_with_path_reason_and_fix(chang
     with pytest.raises(Stop) as caught:
         plan_against.refuse(after, before)
     assert caught.value.code == Exit.USAGE
-    assert str(caught.value).splitlines() == ["stack small cannot become that; nothing was changed", said]
+    assert str(caught.value).splitlines() == [
+        "`up` cannot make these changes to stack small; nothing was changed",
+        said,
+    ]

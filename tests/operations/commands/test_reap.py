@@ -176,7 +176,7 @@ def test_reap_leaves_a_cluster_of_another_account(
     result = mullion("reap", "--yes")
     assert ("2 deleted" in result.stdout, result.exit_code == Exit.OK) == (gone, gone)
     if not gone:
-        assert "team is in account 111122223333, and this environment leads to" in result.stdout
+        assert "team is in account 111122223333, but this environment uses" in result.stdout
     assert "aws resourcegroupstaggingapi get-resources --tag-filters Key=mullion:cluster" in result.stdout
 
 

@@ -119,6 +119,6 @@ def test_a_stopped_roll_ends_with_the_machines_that_were_replaced(
     assert ended.exit_code == Exit.FAILED
     assert ended.stderr.splitlines()[-2:] == [
         "mullion: stack small: 1 failed",
-        "replaced: web-0; not replaced: web-1; the same command continues",
+        "replaced: web-0; not replaced: web-1; run the same command to continue",
     ]
     assert json.loads(file.read_text())["web"] == {"urn::small-web-0": "i-older", "urn::small-web-1": "i-old"}

@@ -115,7 +115,7 @@ def test_a_signal_during_the_removal_does_not_end_it(
 
     monkeypatch.setattr(up_and_down, "down", down)
     result = mullion_run()
-    assert "the cluster is being removed; press again" in result.stderr
+    assert "removing the cluster; press again" in result.stderr
     assert cluster.calls[-1] == "down"
     assert nothing_left(clone)
     assert not failures.held()

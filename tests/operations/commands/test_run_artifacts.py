@@ -48,8 +48,8 @@ def test_result_json_names_what_is_there_and_why_the_rest_is_not(
     assert known["artifacts"] == {
         "junit.xml": "written",
         "engine.log": "no engine was started",
-        "verify.xml": "the machines of this sandbox are simulated, so no pod can run",
-        "events.json": "the machines of this sandbox are simulated, so no API answers",
+        "verify.xml": "this sandbox only simulates machines, so no pod can run",
+        "events.json": "this sandbox only simulates machines, so no API answers",
         "machines": "web-0 did not answer",
     }
 

@@ -24,7 +24,7 @@ Run = Callable[..., Result]
         (("--set", "pools.web.count"), ("true",), Exit.USAGE, "is not PATH=VALUE"),
         (("--set", "pools..count=1"), ("true",), Exit.USAGE, "is not PATH=VALUE"),
         (("--set", "cloud.x=1"), ("true",), Exit.USAGE, "cloud is 'aws', which has no x"),
-        (("--set", "owner=[a"), ("true",), Exit.USAGE, "the value is no YAML"),
+        (("--set", "owner=[a"), ("true",), Exit.USAGE, "the value is not YAML"),
         (("--set", "cloud+=[a]"), ("true",), Exit.USAGE, "appends a list to a list"),
         (("--set", "expires=1h"), ("true",), Exit.USAGE, "the expiry of a run is --ttl"),
         (("--set", "pools.web.count=-1"), ("true",), Exit.USAGE, "pools.web.count"),
@@ -66,5 +66,5 @@ def test_a_template_with_encrypted_values_is_refused(clone: Path, cluster: Clust
     file.write_text(yaml.safe_dump(document))
     result = mullion_run()
     assert result.exit_code == Exit.USAGE
-    assert "holds encrypted values (aws:secretKey)" in result.stderr
+    assert "contains encrypted values (aws:secretKey)" in result.stderr
     assert cluster.calls == []

@@ -76,7 +76,7 @@ def test_a_machine_that_is_deleted_while_it_changes_is_reported_as_gone(
     has(cloud_state, **{"linux-0": "i-1"})
     machine_status.write_statuses(cloud_state, {"linux-0": MachineStatus("i-1", "10.20.0.9", "on", "", DesiredPower())})
     monkeypatch.setattr(sandbox_boot.time, "sleep", lambda seconds: has(cloud_state))
-    with pytest.raises(Stop, match="linux-0 is gone: it was deleted or replaced meanwhile"):
+    with pytest.raises(Stop, match="linux-0 no longer exists: it was deleted or replaced meanwhile"):
         sandbox_boot.change("small", "linux-0", on=False)
 
 

@@ -149,4 +149,4 @@ def test_the_file_is_as_it_was_unless_the_engines_run_began(
         scale("small", "web", "3", sandbox=True, yes=False)
     wanted = STACK.replace("count: 2", "count: 3") if begun else STACK
     assert (clone / "stacks" / "Pulumi.small.yaml").read_text() == wanted
-    assert ("keeps count 3" if begun else "is as it was") in capsys.readouterr().err
+    assert ("keeps count 3" if begun else "is restored") in capsys.readouterr().err

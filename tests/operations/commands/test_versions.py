@@ -60,7 +60,7 @@ def test_a_stack_is_told_what_of_it_is_over_and_every_hop_to_what_is_not(mullion
     found = mullion("versions", "small").output
     hops = [versions.newest(each) for each in ("1.34", "1.35", "1.36", "1.37")]
     assert f"Kubernetes 1.33.13: upgrade one minor at a time: {', '.join(hops)}" in found
-    assert "no supported containerd goes with Kubernetes 1.33" in found
+    assert "no supported containerd works with Kubernetes 1.33" in found
 
 
 def test_the_same_stack_needs_something_later(mullion: Mullion, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -184,12 +184,12 @@ def without(word: str) -> Asked:
     ("answer", "message"),
     [
         (lambda path, given: (503, "busy"), "answered 503"),
-        (lambda path, given: (0, aws_answer(path, given)[1]), "could not be asked"),
-        (lambda path, given: (200, "<html>sign in</html>"), "another form"),
+        (lambda path, given: (0, aws_answer(path, given)[1]), "failed"),
+        (lambda path, given: (200, "<html>sign in</html>"), "unknown format"),
         (without("m6i.large"), r"1 prices .* missing in the answers \(m6i.large in eu-west-1\)"),
         (without('"0.1188"'), r"1 prices .* missing in the answers \(windows/t3.large in eu-west-1\)"),
         (without("gp3"), "1 prices that the table has are missing"),
-        (lambda path, given: (200, aws_answer(path, given)[1].replace('"0.107"', '"free"')), "another form"),
+        (lambda path, given: (200, aws_answer(path, given)[1].replace('"0.107"', '"free"')), "unknown format"),
     ],
     ids=["an error", "hung up", "no list", "a size is missing", "Windows is missing", "a disk is missing", "no number"],
 )
