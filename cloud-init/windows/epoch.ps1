@@ -45,7 +45,7 @@ function Invoke-NewEpoch {
     try {
         Restart-Watcher $Run
         Set-WholeFile $Followed $Utf8.GetBytes($Epoch)
-        Write-Said $Run "the cluster came back from a snapshot (epoch $Epoch): what watches it was started anew"
+        Write-Said $Run "the cluster was restored from a snapshot (epoch $Epoch): programs that watch it were restarted"
     }
     catch { $failed = $_ }
     finally { $lock.ReleaseMutex(); $lock.Dispose() }

@@ -51,7 +51,7 @@ if ($LASTEXITCODE -or $result['state'] -ne 'done') {
     Write-Bake "$($result['state']) $($result['name']) $($result['message'])"
     exit [int] ($result['state'] -eq 'failed')
 }
-Write-Bake 'the image phases are true'
+Write-Bake 'the image phases are applied'
 & "$PSScriptRoot\clean.ps1"
 Unregister-ScheduledTask -TaskName $Task -Confirm:$false
 Write-Bake 'nothing of one node or cluster is left'

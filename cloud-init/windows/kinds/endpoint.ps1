@@ -5,7 +5,7 @@
 function Test-ApiVersionStep {
     [CmdletBinding()]
     param($Run, $Step)
-    if (-not $Step['kubectl']) { throw (New-Failure 'step-invalid' 'on Windows kubectl asks; it is not named') }
+    if (-not $Step['kubectl']) { throw (New-Failure 'step-invalid' 'the field kubectl is required on Windows') }
     $words = 'get', '--raw', '/version', "--server=$($Step['url'])", "--certificate-authority=$($Step['ca'])"
     # Without credentials kubectl prompts for a user and fails; API servers ignore this user and password.
     $said = Invoke-Kubectl $Run $Step['kubectl'] ($words + '--username=nobody' + '--password=none')

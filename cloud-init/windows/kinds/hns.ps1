@@ -147,11 +147,11 @@ function Wait-OwnAddress {
 }
 
 # .SYNOPSIS
-# Restart HNS, and say why: it forgets what it does not list.
+# Restart HNS, and log why. A restart removes networks and endpoints that HNS keeps but does not list.
 function Restart-Hns {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Why)
-    Write-Said $Run "${Why}: HNS is started anew"
+    Write-Said $Run "${Why}: HNS is restarted"
     Stop-PlannedService $Run 'hns'
     Start-PlannedService $Run 'hns'
 }

@@ -45,7 +45,7 @@ function Write-Event {
         }
         [Diagnostics.EventLog]::WriteEntry($EventSource, (Hide-Secret $Run $Text), $type, [Math]::Max(1, $Code))
     }
-    catch { Write-Said $Run "the event log takes nothing: $($_.Exception.GetBaseException().Message)" }
+    catch { Write-Said $Run "the event cannot be written: $($_.Exception.GetBaseException().Message)" }
 }
 
 # .SYNOPSIS

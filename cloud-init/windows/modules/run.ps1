@@ -89,7 +89,7 @@ function Get-Reference {
         }
         if ($Run.Found.ContainsKey($key)) { return $Run.Found[$key] }
     }
-    throw (New-Failure 'reference-unresolved' "nothing says what $Name is")
+    throw (New-Failure 'reference-unresolved' "$Name has no value")
 }
 
 # .SYNOPSIS

@@ -51,7 +51,7 @@ function Set-ScmService {
                 $Command, $none, $same, $list, $none, $none)
             $done = $service -ne $same
         }
-        if (-not $done) { throw (New-Failure 'service-failed' "Windows does not take the service $Name with $Command") }
+        if (-not $done) { throw (New-Failure 'service-failed' "Windows refuses the service $Name with $Command") }
         Set-ScmDescription $service $Description
         Set-ScmRestart $service $RestartSeconds
     }
@@ -68,7 +68,7 @@ function Set-ScmStart {
     $service = $scm::OpenServiceW($manager, $Name, $ScmAccess)
     try {
         if (-not $scm::ChangeServiceConfigW($service, $kept, $Start, $kept, $none, $none, $same, $none, $none, $none,
-                $none)) { throw (New-Failure 'service-failed' "Windows does not let $Name start in another way") }
+                $none)) { throw (New-Failure 'service-failed' "Windows refuses to change the start type of $Name") }
     }
     finally { foreach ($each in $service, $manager) { if ($each -ne $same) { [void]$scm::CloseServiceHandle($each) } } }
 }
@@ -102,7 +102,7 @@ function Set-ScmRestart {
         [Runtime.InteropServices.Marshal]::WriteInt32($info, 40, 1)
         [Runtime.InteropServices.Marshal]::WriteInt32($info, 44, 1000 * $Seconds)
         if (-not (Get-ScmType)::ChangeServiceConfig2W($Service, $ScmInfo.failure, $info)) {
-            throw (New-Failure 'service-failed' 'Windows takes no failure actions')
+            throw (New-Failure 'service-failed' 'Windows refuses the failure actions')
         }
         [Runtime.InteropServices.Marshal]::WriteInt32($info, 0, 1)
         [void](Get-ScmType)::ChangeServiceConfig2W($Service, $ScmInfo.flag, $info)
