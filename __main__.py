@@ -20,5 +20,6 @@ for output in (
     "bundle_store",
     "snapshot_store",
     "machines",
+    "load_balancers",
 ):
     pulumi.export(output, getattr(cluster, output))

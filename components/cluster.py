@@ -1,6 +1,7 @@
 """MixedCluster, the component of users. The only module that chooses a cloud."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pulumi
 from pulumi import Output, ResourceOptions
@@ -37,6 +38,8 @@ class MixedCluster(pulumi.ComponentResource):
     """URL of the store of etcd snapshots."""
     machines: pulumi.Output[dict[str, str]]
     """Address of every machine, by name."""
+    load_balancers: pulumi.Output[dict[str, str]]
+    """DNS name or address of every load balancer of `ingress`, by name."""
 
     def __init__(self, name: str, args: ClusterArgs, opts: ResourceOptions | None = None) -> None:
         super().__init__("mullion:index:MixedCluster", name, dict(args), opts)
@@ -56,6 +59,7 @@ class MixedCluster(pulumi.ComponentResource):
                 "bundle_store": self.bundle_store,
                 "snapshot_store": self.snapshot_store,
                 "machines": self.machines,
+                "load_balancers": self.load_balancers,
             }
         )
         add_pending_rpc()
@@ -81,6 +85,8 @@ class MixedCluster(pulumi.ComponentResource):
         self.ca_certificate = generated.ca_certificate
         self.bundle_store, self.snapshot_store = outputs.bundle_store, outputs.snapshot_store
         self.machines = Output.from_input({machine.name: str(machine.address) for machine in plan.machines})
+        hosts: dict[str, Any] = dict(outputs.load_balancers)
+        self.load_balancers = Output.from_input(hosts)
 
 
 def _builder(cloud: Cloud) -> Callable[[ClusterContext, pulumi.Resource], CloudOutputs]:

@@ -8,6 +8,7 @@ from components.option_args import (
     ArtifactsArgs,
     ContainerdArgs,
     ExistingNetworkArgs,
+    IngressArgs,
     KubeadmArgs,
     KubeletArgs,
     KubeProxyArgs,
@@ -175,6 +176,8 @@ class ClusterArgs(TypedDict):
     """Address ranges, network mode, zones and egress."""
     api: NotRequired[ApiArgs]
     """Access to the Kubernetes API."""
+    ingress: NotRequired[IngressArgs]
+    """Traffic from outside to node ports: load balancers of the cloud, and ranges that reach node ports."""
     control_plane: NotRequired[ControlPlaneArgs]
     """The Linux machines that run the control plane."""
     pools: NotRequired[dict[str, PoolArgs]]

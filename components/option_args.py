@@ -24,7 +24,7 @@ class ExistingNetworkArgs(TypedDict):
     subnets: list[ExistingSubnetArgs]
     """Subnets of machines, one per zone; on Azure and GCP one may serve all zones."""
     public_subnets: NotRequired[list[str]]
-    """AWS only: ids of subnets with a route to an internet gateway, for the load balancer of a public API."""
+    """AWS only: ids of subnets with a route to an internet gateway, for public load balancers."""
     private_zone: NotRequired[str]
     """AWS only: id of the private hosted zone NAME.mullion.internal, if another account owns the VPC."""
 
@@ -50,6 +50,57 @@ class OidcArgs(TypedDict):
     """Groups with the role edit in all namespaces, named as in the token."""
     viewers: NotRequired[list[str]]
     """Groups with the role view in all namespaces, named as in the token."""
+
+
+class ForwardedPortArgs(TypedDict):
+    """A TCP port of a load balancer, and the node port that it forwards to."""
+
+    port: int
+    """Port at which clients connect. On GCP it must be the node port."""
+    node_port: int
+    """Node port of a Service, `nodePort` in its manifest."""
+
+
+class HealthCheckArgs(TypedDict):
+    """How a load balancer finds out which machines take connections."""
+
+    port: NotRequired[int]
+    """Port of the machines to check: a node port, or 10256 of kube-proxy. Default: the first node port."""
+    path: NotRequired[str]
+    """Path that must answer an HTTP request with 200. Default: none, a TCP connection is enough."""
+
+
+class LoadBalancerArgs(TypedDict):
+    """A TCP load balancer of the cloud in front of the machines of pools."""
+
+    pools: list[str]
+    """Pools whose machines get the connections."""
+    ports: list[ForwardedPortArgs]
+    """TCP ports, and the node ports that they forward to."""
+    allow: list[str]
+    """Ranges that may connect; 0.0.0.0/0 is everybody."""
+    internal: NotRequired[bool]
+    """Whether its address is private, for clients in the cluster's and connected networks; else it is public."""
+    health: NotRequired[HealthCheckArgs]
+    """How it finds out which machines take connections."""
+
+
+class NodePortsArgs(TypedDict):
+    """Node ports that clients reach at the addresses of the workers, without a load balancer."""
+
+    ports: NotRequired[list[int]]
+    """TCP node ports to open on all workers."""
+    allow: NotRequired[list[str]]
+    """Ranges that may connect."""
+
+
+class IngressArgs(TypedDict):
+    """Traffic from outside to node ports, without a cloud controller."""
+
+    load_balancers: NotRequired[dict[str, LoadBalancerArgs]]
+    """Load balancers, by name."""
+    node_ports: NotRequired[NodePortsArgs]
+    """Node ports that clients reach at the addresses of the workers."""
 
 
 class ReserveArgs(TypedDict):

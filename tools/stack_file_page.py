@@ -52,6 +52,9 @@ SECTIONS = {
     "network": "network",
     "network.existing": "network.existing",
     "api": "api",
+    "ingress.load_balancers.NAME": "ingress.load_balancers.NAME",
+    "ingress.load_balancers.NAME.ports[]": "ingress.load_balancers.NAME.ports[]",
+    "ingress.node_ports": "ingress.node_ports",
     "control_plane": "control_plane",
     "control_plane.kubelet": "control_plane.kubelet",
     "control_plane.kube_proxy": "control_plane.kube_proxy",
@@ -94,6 +97,7 @@ DERIVED = {
     "pools.NAME.kube_proxy.dsr": "`false`, Windows `true`",
     "control_plane.containerd.version": "the newest tested with the Kubernetes minor",
     "pools.NAME.containerd.version": "the newest tested with the Kubernetes minor",
+    "ingress.load_balancers.NAME.health.port": "the first node port",
     "images": "looked up at the first `up`, then kept",
     "encryption_key": "the cloud's own",
 }

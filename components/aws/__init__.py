@@ -9,6 +9,7 @@ from components.aws.existing import ExistingVpc
 from components.aws.firewall import Firewall
 from components.aws.identity import Identity
 from components.aws.images import LOOKUP
+from components.aws.ingress import Ingress
 from components.aws.machines import MachineInputs, cloud_machines
 from components.aws.network import Network
 from components.aws.pod_routes import PodRoutes
@@ -48,7 +49,8 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     )
     if plan.spec.network.mode is NetworkMode.L2BRIDGE:
         PodRoutes(context, network, instances, opts=child)
-    return CloudOutputs(api.public_host, storage.bundle_store, storage.snapshot_store)
+    ingress = Ingress(context, network, firewall, instances, opts=child) if plan.load_balancers else None
+    return CloudOutputs(api.public_host, storage.bundle_store, storage.snapshot_store, ingress.hosts if ingress else {})
 
 
 def _services(target: str, invoke: InvokeOptions) -> dict[str, Output[str]]:

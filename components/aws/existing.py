@@ -9,7 +9,7 @@ from pulumi_aws import _utilities
 
 from components.aws.network import UsableNetwork
 from components.naming import zone_name
-from components.spec.models import Egress
+from components.spec.models import ApiAccess, Egress
 from components.wiring.context import ClusterContext
 from components.wiring.existing_network import Lookups, listed, looked_up
 from components.wiring.fixed_layout import fixed_layout
@@ -68,7 +68,9 @@ async def look(lookups: Lookups, cluster: str) -> list[str]:
 
 
 def _public_zones(lookups: Lookups, zones: list[str], public: list[str]) -> None:
-    """Compare the zones of public subnets with those of control planes; skip an empty zone, whose subnet was refused.
+    """Compare the zones of public subnets with those of control planes, and with `ingress` of workers.
+
+    An empty zone is skipped: its subnet was refused.
 
     ELB API, CreateLoadBalancer: "You can specify only one subnet per Availability Zone". Network Load Balancers,
     "Target groups": targets in a zone that is not enabled for the load balancer receive no traffic.
@@ -79,9 +81,11 @@ def _public_zones(lookups: Lookups, zones: list[str], public: list[str]) -> None
             lookups.wrong(f"public_subnets.{index}", wrong, "list one public subnet per zone")
     if not public or not all((*zones, *public)):
         return
-    needed = dict.fromkeys(zones[: lookups.spec.control_plane.count])
+    spec = lookups.spec
+    api = spec.control_plane.count if spec.api.access is ApiAccess.PUBLIC else 0
+    needed = dict.fromkeys(zones if spec.ingress.is_public else zones[:api])
     if missing := [zone for zone in needed if zone not in public]:
-        wrong = f"no public subnet is in {', '.join(missing)}: the load balancer sends nothing to control planes there"
+        wrong = f"no public subnet is in {', '.join(missing)}: load balancers send nothing to machines there"
         lookups.wrong("public_subnets", wrong, "add the id of a public subnet of each zone")
 
 

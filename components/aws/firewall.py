@@ -1,6 +1,7 @@
 """Security groups, and one resource for each rule of the rule table."""
 
 from collections.abc import Mapping
+from ipaddress import IPv4Network
 from typing import Any
 
 import pulumi
@@ -8,7 +9,7 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.aws.network import UsableNetwork
-from components.topology.firewall import NODES, Rule, SecurityGroup
+from components.topology.firewall import NODES, Group, Rule, SecurityGroup
 from components.wiring.context import ClusterContext
 
 DESCRIPTIONS = {
@@ -19,10 +20,15 @@ DESCRIPTIONS = {
 }
 
 
+def description(group: Group) -> str:
+    """Return the description of a security group, which cannot change."""
+    return DESCRIPTIONS[group] if isinstance(group, SecurityGroup) else f"Load balancer {group.name} of ingress"
+
+
 class Firewall(pulumi.ComponentResource):
     """A security group for each group of the rule table, and its rules."""
 
-    group_ids: Mapping[SecurityGroup, Output[str]]
+    group_ids: Mapping[Group, Output[str]]
     """Ids of the security groups."""
     egress: list[pulumi.Resource]
     """Rules for outgoing traffic: a machine has no connection before these exist."""
@@ -35,7 +41,7 @@ class Firewall(pulumi.ComponentResource):
             group: aws.ec2.SecurityGroup(
                 f"{name}-{group.value}",
                 vpc_id=network.vpc_id,
-                description=DESCRIPTIONS[group],
+                description=description(group),
                 tags=self._tags.on(self, aws.ec2.SecurityGroup, f"{name}-{group.value}"),
                 opts=ResourceOptions(parent=self),
             ).id
@@ -48,9 +54,9 @@ class Firewall(pulumi.ComponentResource):
     def _rule(self, name: str, rule: Rule) -> pulumi.Resource:
         kind = aws.vpc.SecurityGroupIngressRule if rule.ingress else aws.vpc.SecurityGroupEgressRule
         peer = (
-            {"referenced_security_group_id": self.group_ids[rule.peer]}
-            if isinstance(rule.peer, SecurityGroup)
-            else {"cidr_ipv4": str(rule.peer)}
+            {"cidr_ipv4": str(rule.peer)}
+            if isinstance(rule.peer, IPv4Network)
+            else {"referenced_security_group_id": self.group_ids[rule.peer]}
         )
         # with all protocols AWS takes no ports
         protocol: dict[str, Any] = (

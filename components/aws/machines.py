@@ -9,7 +9,7 @@ import pulumi_aws as aws
 from pulumi import Output
 
 from components.spec.models import OperatingSystem
-from components.topology.firewall import SecurityGroup
+from components.topology.firewall import Group, SecurityGroup
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import LaunchData
 from components.wiring.machine_groups import CloudMachines, MachineRequest
@@ -25,7 +25,7 @@ class MachineInputs:
     context: ClusterContext
     subnet_ids: list[Output[str]]
     """By zone."""
-    group_ids: Mapping[SecurityGroup, Output[str]]
+    group_ids: Mapping[Group, Output[str]]
     profiles: Mapping[SecurityGroup, Output[str]]
     images: Mapping[OperatingSystem, Output[str]]
 

@@ -8,12 +8,14 @@ from components.azure.api import Balancers, Name
 from components.azure.existing import ExistingVnet
 from components.azure.firewall import Firewall
 from components.azure.identity import Identity
+from components.azure.ingress import Ingress
 from components.azure.machines import AdministratorLogin, MachineInputs, cloud_machines
 from components.azure.network import Network
 from components.azure.place import ResourceGroup
 from components.azure.pod_routes import PodRoutes
 from components.azure.records import Records
 from components.azure.storage import Storage, Vault
+from components.naming import CONTROL_PLANE
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import ServiceAccess, launch_data
 from components.wiring.machine_groups import machines
@@ -44,7 +46,9 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     services = {"region": place.location, "secret_service": vault.url, "compute_service": storage.compute_service}
     access = ServiceAccess(roles, secrets, services, identity.client_ids)
     launch = launch_data(context, storage, public_host, access)
-    login, pool_ids = AdministratorLogin(context, opts=child), balancers.pool_ids if balancers else []
+    ingress = Ingress(context, network, place, opts=child) if plan.load_balancers else None
+    pool_ids = {CONTROL_PLANE: balancers.pool_ids if balancers else [], **(ingress.pool_ids if ingress else {})}
+    login = AdministratorLogin(context, opts=child)
     inputs = MachineInputs(context, place, network, firewall, identity, login, pool_ids)
     machines(
         context,
@@ -55,4 +59,4 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     )
     if network.table:
         PodRoutes(context, network.table.name, place, opts=child)
-    return CloudOutputs(public_host, storage.bundle_store, storage.snapshot_store)
+    return CloudOutputs(public_host, storage.bundle_store, storage.snapshot_store, ingress.hosts if ingress else {})

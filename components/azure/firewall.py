@@ -1,6 +1,7 @@
 """Network security groups from the rule table; application security groups identify the machines."""
 
 from collections.abc import Iterable, Mapping
+from ipaddress import IPv4Network
 from itertools import count
 from typing import Any
 
@@ -10,7 +11,7 @@ from pulumi_azure_native import network as azure
 
 from components.azure.place import Place
 from components.naming import within
-from components.topology.firewall import ALL_PORTS, NODES, Rule, SecurityGroup
+from components.topology.firewall import ALL_PORTS, NODES, Group, Rule
 from components.wiring.context import ClusterContext
 
 LONGEST_NAME = 80
@@ -35,9 +36,9 @@ DENY_THE_REST = {
 class Firewall(pulumi.ComponentResource):
     """A network security group and an application security group for each group of machines."""
 
-    rules_ids: Mapping[SecurityGroup, Output[str]]
+    rules_ids: Mapping[Group, Output[str]]
     """Ids of the network security groups."""
-    member_ids: Mapping[SecurityGroup, Output[str]]
+    member_ids: Mapping[Group, Output[str]]
     """Ids of the application security groups."""
 
     def __init__(self, context: ClusterContext, place: Place, opts: ResourceOptions | None = None) -> None:
@@ -71,9 +72,9 @@ class Firewall(pulumi.ComponentResource):
     def _rule(self, rule: Rule, priority: int) -> dict[str, Any]:
         side, other = ("source", "destination") if rule.ingress else ("destination", "source")
         peer: dict[str, Any] = (
-            {f"{side}_application_security_groups": [{"id": self.member_ids[rule.peer]}]}
-            if isinstance(rule.peer, SecurityGroup)
-            else {f"{side}_address_prefix": str(rule.peer)}
+            {f"{side}_address_prefix": str(rule.peer)}
+            if isinstance(rule.peer, IPv4Network)
+            else {f"{side}_application_security_groups": [{"id": self.member_ids[rule.peer]}]}
         )
         first, last = rule.ports
         ports = "*" if rule.ports == ALL_PORTS else str(first) if first == last else f"{first}-{last}"

@@ -2,6 +2,7 @@
 
 import base64
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -78,8 +79,8 @@ class MachineInputs:
     firewall: Firewall
     identity: Identity
     login: AdministratorLogin
-    pool_ids: list[Output[str]]
-    """Backend pools of the API's load balancers."""
+    pool_ids: Mapping[str, list[Output[str]]]
+    """Backend pools of load balancers, by name of the machine group that is in them."""
 
 
 def cloud_machines(
@@ -159,8 +160,8 @@ def _interface(inputs: MachineInputs, request: MachineRequest) -> network.Networ
         "private_ip_allocation_method": "Static",
         "application_security_groups": [{"id": inputs.firewall.member_ids[group.group]}],
     }
-    if group.is_control_plane and inputs.pool_ids:
-        configuration["load_balancer_backend_address_pools"] = [{"id": each} for each in inputs.pool_ids]
+    if ids := inputs.pool_ids.get(group.name):
+        configuration["load_balancer_backend_address_pools"] = [{"id": each} for each in ids]
     if inputs.context.plan.has_public_machines:
         address = public_address(name, inputs.place, request.parent, [inputs.network.zone_names[machine.zone]])
         configuration["public_ip_address"] = {"id": address.id}

@@ -130,15 +130,19 @@ def _zonal(subject: Subject, existing: ExistingNetwork) -> Iterator[Finding]:
         yield at("network", "nat_gateways")
 
 
+def _needs_public_subnets(subject: Subject) -> bool:
+    """Return whether a public load balancer needs subnets: of the API, or of `ingress`."""
+    public = subject.spec.api.access is ApiAccess.PUBLIC or subject.spec.ingress.is_public
+    return subject.spec.cloud is Cloud.AWS and public
+
+
 def _public_subnets_missing(subject: Subject, existing: ExistingNetwork) -> Iterator[Finding]:
-    needed = subject.spec.cloud is Cloud.AWS and subject.spec.api.access is ApiAccess.PUBLIC
-    if needed and not existing.public_subnets:
+    if _needs_public_subnets(subject) and not existing.public_subnets:
         yield _in("public_subnets")
 
 
 def _public_subnets_unused(subject: Subject, existing: ExistingNetwork) -> Iterator[Finding]:
-    needed = subject.spec.cloud is Cloud.AWS and subject.spec.api.access is ApiAccess.PUBLIC
-    if existing.public_subnets and not needed:
+    if existing.public_subnets and not _needs_public_subnets(subject):
         yield _in("public_subnets")
 
 
@@ -221,16 +225,16 @@ CHECKS = (
     ),
     error(
         "existing-public-subnets-missing",
-        f"{_READS} api.access",
+        f"{_READS} api.access ingress",
         _of(_public_subnets_missing),
-        "the load balancer of a public API needs subnets with a route to an internet gateway",
-        "list their ids, one per zone, or write api: {{access: private}}",
+        "public load balancers, of the API or of ingress, need subnets with a route to an internet gateway",
+        "list their ids, one per zone, or write api: {{access: private}} and internal: true for load balancers",
     ),
     error(
         "existing-public-subnets-unused",
-        f"{_READS} api.access",
+        f"{_READS} api.access ingress",
         _of(_public_subnets_unused),
-        "public_subnets has no effect here: only the load balancer of a public API on AWS uses public subnets",
+        "public_subnets has no effect here: only public load balancers on AWS, of the API or of ingress, use them",
         "remove public_subnets",
     ),
     error(

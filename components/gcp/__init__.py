@@ -8,6 +8,7 @@ from components.gcp.existing import ExistingVpcNetwork
 from components.gcp.firewall import Firewall
 from components.gcp.identity import Identity
 from components.gcp.images import lookup
+from components.gcp.ingress import Ingress
 from components.gcp.machines import MachineInputs, cloud_machines
 from components.gcp.network import Network
 from components.gcp.place import place
@@ -62,4 +63,5 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         Balancers(context, here, network, addresses, control_plane, opts=child)
     if plan.spec.network.mode is NetworkMode.L2BRIDGE:
         PodRoutes(context, network, instances, opts=child)
-    return CloudOutputs(public_host, storage.bundle_store, storage.snapshot_store)
+    ingress = Ingress(context, here, network, instances, opts=child) if plan.load_balancers else None
+    return CloudOutputs(public_host, storage.bundle_store, storage.snapshot_store, ingress.hosts if ingress else {})

@@ -8,6 +8,7 @@ without the account of a removed pool would cut that pool's machines off before 
 """
 
 from functools import partial
+from ipaddress import IPv4Network
 from typing import Any
 
 import pulumi
@@ -17,14 +18,14 @@ from pulumi import ResourceOptions
 from components.gcp.network import UsableNetwork
 from components.naming import within
 from components.topology.addressing import control_plane_ranges
-from components.topology.firewall import ALL_PORTS, NODES, Rule, SecurityGroup
+from components.topology.firewall import ALL_PORTS, NODES, Group, Rule, SecurityGroup
 from components.wiring.context import ClusterContext
 
 LONGEST_NAME = 63
 """Maximum characters of a firewall rule's name."""
 
 
-def network_tag(cluster: str, group: SecurityGroup) -> str:
+def network_tag(cluster: str, group: Group) -> str:
     """Return the network tag of a group's machines. Whoever may change tags of instances may change who is let in."""
     return f"{cluster}-{group.value}"
 
@@ -62,7 +63,7 @@ class Firewall(pulumi.ComponentResource):
 
     def _peer(self, rule: Rule) -> dict[str, Any]:
         """Return the sources or destinations of a rule. Ranges stay the same when pools or the control plane grow."""
-        if not isinstance(rule.peer, SecurityGroup):
+        if isinstance(rule.peer, IPv4Network):
             return {"source_ranges" if rule.ingress else "destination_ranges": [str(rule.peer)]}
         if not self._plan.existing:
             return {"source_tags": [self._tag(rule.peer)]}

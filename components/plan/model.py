@@ -13,8 +13,9 @@ from components.machine.bundle import Bundle, OsFamily
 from components.node.plan import NodePlan, canonical
 from components.spec.models import Cloud, ClusterSpec, Egress, OperatingSystem
 from components.topology.addressing import POD_START, NetworkPlan
-from components.topology.firewall import API_PORT, Rule, SecurityGroup
-from components.topology.reachability import Path, paths
+from components.topology.firewall import API_PORT, Group, Rule, SecurityGroup
+from components.topology.load_balancers import LoadBalancer
+from components.topology.reachability import Path, ingress_paths, paths
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,10 @@ class ClusterPlan:
     spec: ClusterSpec
     network: NetworkPlan
     endpoint: Endpoint
-    groups: tuple[SecurityGroup, ...]
+    groups: tuple[Group, ...]
     rules: tuple[Rule, ...]
+    load_balancers: tuple[LoadBalancer, ...]
+    """Load balancers of `ingress`, sorted by name."""
     control_plane: MachineGroup
     pools: tuple[MachineGroup, ...]
     """Sorted by name."""
@@ -151,6 +154,10 @@ class ClusterPlan:
         """The machines of all pools."""
         return self.machines[len(self.control_plane.machines) :]
 
+    def targets(self, balancer: LoadBalancer) -> tuple[Machine, ...]:
+        """Return the machines of a load balancer's pools."""
+        return tuple(machine for pool in self.pools if pool.name in balancer.pools for machine in pool.machines)
+
     @property
     def api_addresses(self) -> tuple[IPv4Address, ...]:
         """Addresses that the endpoint's name resolves to: of the internal load balancer, or of the only machine."""
@@ -165,7 +172,10 @@ class ClusterPlan:
         subnets = {
             group: [self.network.machines[zone] for zone in sorted(used)] for group, used in zones.items() if used
         }
-        return tuple(paths(self.network, self.rules, self.groups, subnets, self.spec.network))
+        return (
+            *paths(self.network, self.rules, self.groups, subnets, self.spec.network),
+            *ingress_paths(self.rules, self.spec, self.load_balancers),
+        )
 
     @cached_property
     def operating_systems(self) -> tuple[OperatingSystem, ...]:

@@ -19,6 +19,7 @@ from components.topology.addressing import (
     worker_addresses,
 )
 from components.topology.firewall import SecurityGroup, groups, load_balanced, rules
+from components.topology.load_balancers import load_balancers
 
 
 def plan_cluster(name: str, spec: ClusterSpec) -> ClusterPlan:
@@ -27,7 +28,7 @@ def plan_cluster(name: str, spec: ClusterSpec) -> ClusterPlan:
     Raises SpecError with all problems that only planning finds: overlapping addresses, user-data over the cloud's
     limit, a blocked network path.
     """
-    network = network_plan(spec.network, spec.api.access, spec.cloud)
+    network = network_plan(spec.network, spec.api.access, spec.cloud, ingress=spec.ingress.is_public)
     if problems := list(address_problems(network, spec)):
         raise SpecError(name, problems)
     balanced = load_balanced(spec)
@@ -45,6 +46,7 @@ def plan_cluster(name: str, spec: ClusterSpec) -> ClusterPlan:
         endpoint=endpoint,
         groups=groups(spec),
         rules=rules(spec),
+        load_balancers=load_balancers(spec, network),
         control_plane=_control_plane(name, spec, network),
         pools=tuple(_pool(name, spec, network, pool) for pool in sorted(spec.pools)),
     )

@@ -46,6 +46,7 @@ EFFECTS: dict[str, Effect] = {
     "network.existing.public_subnets": Effect.IN_PLACE,
     "network.existing.private_zone": Effect.IN_PLACE,
     "api": Effect.IN_PLACE,
+    "ingress": Effect.IN_PLACE,
     "control_plane.count": Effect.IN_PLACE,
     "control_plane.os": Effect.NEXT_MACHINE,
     "control_plane.size": Effect.NEXT_MACHINE,
@@ -109,6 +110,7 @@ NOTES: dict[str, str] = {
     "control_plane.os": "`mullion replace-control-plane` replaces a machine.",
     "control_plane.disk_gb": "`mullion replace-control-plane` replaces a machine.",
     "pools.*.count": "Machines are added or removed.",
+    "ingress.load_balancers.*.internal": "The load balancer is replaced and gets another address.",
     "kubeadm.ignore_preflight": "Only pools of Linux machines are replaced.",
     "network.vni": "Only pools of Windows machines are replaced.",
     "images": "Only pools of that operating system are replaced; control-plane machines made later have the image.",
@@ -140,9 +142,12 @@ def note(path: str) -> str:
 
 
 def general_path(path: str) -> str:
-    """Return the path with * in the place of a pool's name: pools.web.size becomes pools.*.size."""
+    """Return the path with * in the place of a name: pools.web.size becomes pools.*.size."""
     parts = path.split(".")
-    return ".".join(["pools", "*", *parts[2:]] if parts[0] == "pools" and len(parts) > 1 else parts)
+    for above in (["pools"], ["ingress", "load_balancers"]):
+        if parts[: len(above)] == above and len(parts) > len(above):
+            parts[len(above)] = "*"
+    return ".".join(parts)
 
 
 def _upwards(path: str) -> Iterator[str]:

@@ -22,6 +22,6 @@ class ExistingNetwork(Model):
     subnets: list[ExistingSubnet]
     """Subnets of machines, one per zone; on Azure and GCP one may serve all zones."""
     public_subnets: list[str] = []
-    """AWS only: ids of subnets with a route to an internet gateway, for the load balancer of a public API."""
+    """AWS only: ids of subnets with a route to an internet gateway, for public load balancers."""
     private_zone: str | None = None
     """AWS only: id of the private hosted zone NAME.mullion.internal, if another account owns the VPC."""

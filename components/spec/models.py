@@ -28,6 +28,7 @@ from components.spec.choices import (
     WorkloadRules,
 )
 from components.spec.existing import ExistingNetwork, ExistingSubnet
+from components.spec.ingress import Ingress
 from components.spec.options import (
     Addons,
     ArtifactEntry,
@@ -242,6 +243,8 @@ class ClusterSpec(Model):
     """Address ranges, network mode, zones and egress."""
     api: Api = Api()
     """Access to the Kubernetes API."""
+    ingress: Ingress = Ingress()
+    """Traffic from outside to node ports: load balancers of the cloud, and ranges that reach node ports."""
     control_plane: ControlPlane
     """The Linux machines that run the control plane."""
     pools: dict[str, Pool] = {}

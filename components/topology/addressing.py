@@ -123,8 +123,11 @@ class NetworkPlan:
         return tuple(table.name for table in self.tables if names & set(table.subnets))
 
 
-def network_plan(network: Network, access: ApiAccess, cloud: Cloud) -> NetworkPlan:
-    """Return subnets, route tables and NAT gateways. The node range must be a /16 to /22, which a check ensures."""
+def network_plan(network: Network, access: ApiAccess, cloud: Cloud, *, ingress: bool = False) -> NetworkPlan:
+    """Return subnets, route tables and NAT gateways. The node range must be a /16 to /22, which a check ensures.
+
+    ingress: whether `ingress` has public load balancers, which stand in the edge subnets.
+    """
     if network.existing:
         return _existing_plan(network, network.existing)
     quarters = list(network.nodes.subnets(prefixlen_diff=2))
@@ -132,7 +135,7 @@ def network_plan(network: Network, access: ApiAccess, cloud: Cloud) -> NetworkPl
     public = network.egress is Egress.PUBLIC
     zones = range(network.zones)
     machines = [Subnet(f"machines-{zone}", zone, quarters[zone + 1], public) for zone in zones]
-    with_edge = cloud.facts.edge_subnets and (not public or access is ApiAccess.PUBLIC)
+    with_edge = cloud.facts.edge_subnets and (not public or access is ApiAccess.PUBLIC or ingress)
     edge = [Subnet(f"edge-{zone}", zone, edges[zone], True) for zone in zones] if with_edge else []
     to_internet = Route(ANYWHERE, INTERNET)
     tables = [RouteTable("edge", tuple(each.name for each in edge), (to_internet,))] if edge else []

@@ -1,8 +1,9 @@
 """The table of firewall rules. Each cloud's firewall module creates these rules and no others.
 
-A row has sources, targets, ports and a reason. Groups: the control plane, the workers, and the API's load balancers.
+A row has sources, targets, ports and a reason. Groups: the control plane, the workers, and load balancers.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from ipaddress import IPv4Network
@@ -10,6 +11,7 @@ from ipaddress import IPv4Network
 from components import naming
 from components.spec.models import ApiAccess, ClusterSpec, NetworkMode
 from components.topology.addressing import ANYWHERE
+from components.topology.load_balancers import LoadBalancer, LoadBalancerGroup, load_balancers
 
 API_PORT = 6443
 KUBELET_PORT = 10250
@@ -26,6 +28,7 @@ class SecurityGroup(str, Enum):
     API_PUBLIC = "api-public"
 
 
+Group = SecurityGroup | LoadBalancerGroup
 NODES = (SecurityGroup.CONTROL_PLANE, SecurityGroup.WORKERS)
 ALL_PORTS = (0, 65535)
 
@@ -35,9 +38,9 @@ class Rule:
     """One permission: `peer` can send to `group` (ingress) or receive from it (egress)."""
 
     name: str
-    group: SecurityGroup
+    group: Group
     ingress: bool
-    peer: SecurityGroup | IPv4Network
+    peer: Group | IPv4Network
     protocol: str
     """tcp, udp, or all."""
     ports: tuple[int, int]
@@ -48,8 +51,8 @@ class Rule:
 @dataclass(frozen=True)
 class _Row:
     name: str
-    targets: tuple[SecurityGroup, ...]
-    sources: tuple[SecurityGroup | IPv4Network, ...]
+    targets: tuple[Group, ...]
+    sources: tuple[Group | IPv4Network, ...]
     protocol: str
     ports: tuple[int, int]
     why: str
@@ -60,19 +63,19 @@ def load_balanced(spec: ClusterSpec) -> bool:
     return spec.control_plane.count > 1
 
 
-def groups(spec: ClusterSpec) -> tuple[SecurityGroup, ...]:
+def groups(spec: ClusterSpec) -> tuple[Group, ...]:
     """Return the groups of this cluster."""
     if spec.cloud.facts.probe_ranges:
         return NODES
     internal = (SecurityGroup.API_INTERNAL,) if load_balanced(spec) else ()
     public = (SecurityGroup.API_PUBLIC,) if spec.api.access is ApiAccess.PUBLIC else ()
-    return (*NODES, *internal, *public)
+    return (*NODES, *internal, *public, *(balancer.group for balancer in load_balancers(spec)))
 
 
 def _rows(spec: ClusterSpec) -> list[_Row]:
     control_plane, workers = (SecurityGroup.CONTROL_PLANE,), (SecurityGroup.WORKERS,)
     api = (API_PORT, API_PORT)
-    balancers = tuple(each for each in groups(spec) if each not in NODES)
+    balancers = tuple(each for each in groups(spec) if isinstance(each, SecurityGroup) and each not in NODES)
     return [
         *_pod_rows(spec),
         # from workers: metrics-server and other collectors of metrics, whose packets have their node's address
@@ -101,7 +104,33 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
             else []
         ),
         *(_passed_rows(spec) if spec.cloud.facts.probe_ranges else []),
+        *(row for balancer in load_balancers(spec) for row in _ingress_rows(spec, balancer)),
+        *(
+            _Row(f"node-port-{port}", workers, tuple(spec.ingress.node_ports.allow), "tcp", (port, port), "node port")
+            for port in spec.ingress.node_ports.ports
+        ),
     ]
+
+
+def _ingress_rows(spec: ClusterSpec, balancer: LoadBalancer) -> Iterator[_Row]:
+    """Yield the rows of a load balancer of `ingress`.
+
+    A passthrough load balancer keeps the client's address, so the workers admit its clients and probes. On AWS they
+    admit its security group, which stands for its clients too ("Security groups for your Network Load Balancer").
+    """
+    name, workers = balancer.name, (SecurityGroup.WORKERS,)
+    clients = tuple(spec.ingress.load_balancers[name].allow)
+    probes = spec.cloud.facts.probe_ranges
+    if not probes:
+        for port, _ in balancer.ports:
+            yield _Row(f"port-{port}", (balancer.group,), clients, "tcp", (port, port), f"clients of {name}")
+        for port in balancer.checked_ports:
+            yield _Row(f"port-{port}", workers, (balancer.group,), "tcp", (port, port), f"load balancer {name}")
+        return
+    for port in balancer.node_ports:
+        yield _Row(f"ingress-{name}-{port}", workers, clients, "tcp", (port, port), f"clients of load balancer {name}")
+    checked = (balancer.health_port, balancer.health_port)
+    yield _Row(f"ingress-{name}-probes", workers, probes, "tcp", checked, f"health probes of load balancer {name}")
 
 
 def _passed_rows(spec: ClusterSpec) -> list[_Row]:
@@ -133,8 +162,8 @@ def _pod_rows(spec: ClusterSpec) -> list[_Row]:
     ]
 
 
-def _peer_name(peer: SecurityGroup | IPv4Network) -> str:
-    return peer.value if isinstance(peer, SecurityGroup) else str(peer).replace("/", "-")
+def _peer_name(peer: Group | IPv4Network) -> str:
+    return str(peer).replace("/", "-") if isinstance(peer, IPv4Network) else peer.value
 
 
 def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
@@ -176,18 +205,24 @@ def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
             "balancer to API and checks",
         )
         for group in groups(spec)
-        if group not in NODES
+        if isinstance(group, SecurityGroup) and group not in NODES
     ]
-    return (*ingress, *out, *checked)
+    forwarded = [
+        Rule(
+            f"{group.value}-out-{port}", group, False, SecurityGroup.WORKERS, "tcp", (port, port), "traffic and checks"
+        )
+        for balancer in load_balancers(spec)
+        if (group := balancer.group) in groups(spec)
+        for port in balancer.checked_ports
+    ]
+    return (*ingress, *out, *checked, *forwarded)
 
 
-def allows(
-    table: tuple[Rule, ...], source: SecurityGroup | None, target: SecurityGroup | None, protocol: str, port: int
-) -> str | None:
+def allows(table: tuple[Rule, ...], source: Group | None, target: Group | None, protocol: str, port: int) -> str | None:
     """Return None if source can reach target (None: the internet) on the port, else the missing rule."""
     if source is not None and not any(
         not entry.ingress
-        and entry.group is source
+        and entry.group == source
         and entry.peer in (ANYWHERE, target)
         and _covers(entry, protocol, port)
         for entry in table
@@ -199,11 +234,11 @@ def allows(
 
 
 def lets_in(
-    table: tuple[Rule, ...], source: SecurityGroup | IPv4Network | None, target: SecurityGroup, protocol: str, port: int
+    table: tuple[Rule, ...], source: Group | IPv4Network | None, target: Group, protocol: str, port: int
 ) -> str | None:
     """Return None if target lets in packets of source, a group or a range, else the missing rule."""
     if any(
-        entry.ingress and entry.group is target and entry.peer == source and _covers(entry, protocol, port)
+        entry.ingress and entry.group == target and entry.peer == source and _covers(entry, protocol, port)
         for entry in table
     ):
         return None

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
-from components.spec.models import Network, NetworkMode
+from components.spec.models import ClusterSpec, Network, NetworkMode
 from components.topology.addressing import ANYWHERE, INTERNET, NetworkPlan, Route, Subnet
-from components.topology.firewall import API_PORT, KUBELET_PORT, Rule, SecurityGroup, allows, lets_in
+from components.topology.firewall import API_PORT, KUBELET_PORT, Group, Rule, SecurityGroup, allows, lets_in
+from components.topology.load_balancers import LoadBalancer
 
 HTTPS = 443
 
@@ -69,7 +70,7 @@ def _inside(rules: tuple[Rule, ...], hops: Iterable[SecurityGroup], protocol: st
 def paths(
     plan: NetworkPlan,
     rules: tuple[Rule, ...],
-    groups: tuple[SecurityGroup, ...],
+    groups: tuple[Group, ...],
     places: Mapping[SecurityGroup, list[Subnet]],
     network: Network,
 ) -> Iterator[Path]:
@@ -106,6 +107,25 @@ def paths(
         if not any(each.group is SecurityGroup.API_PUBLIC and each.ingress for each in rules):
             missing = missing or "no inbound rule of api-public"
         yield Path("allowed ranges", "API", "public load balancer", missing)
+
+
+def ingress_paths(rules: tuple[Rule, ...], spec: ClusterSpec, balancers: Iterable[LoadBalancer]) -> Iterator[Path]:
+    """Yield the paths of clients and health checks through the load balancers of `ingress` to the workers."""
+    workers, probes = SecurityGroup.WORKERS, spec.cloud.facts.probe_ranges
+    for balancer in balancers:
+        clients, way = spec.ingress.load_balancers[balancer.name].allow, f"load balancer {balancer.name}"
+        for port, node_port in balancer.ports:
+            if probes:
+                lacks = [lets_in(rules, client, workers, "tcp", node_port) for client in clients]
+            else:
+                lacks = [lets_in(rules, client, balancer.group, "tcp", port) for client in clients]
+                lacks.append(allows(rules, balancer.group, workers, "tcp", node_port))
+            missing = next(filter(None, lacks), None)
+            yield Path("allowed ranges", f"node port {node_port} of workers", way, missing)
+        checks = [lets_in(rules, probe, workers, "tcp", balancer.health_port) for probe in probes]
+        if not probes:
+            checks = [allows(rules, balancer.group, workers, "tcp", balancer.health_port)]
+        yield Path(way, f"port {balancer.health_port} of workers", "health check", next(filter(None, checks), None))
 
 
 def _pod_ways(

@@ -1,5 +1,6 @@
 """CloudOutputs: the result of each cloud's `build`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pulumi import Output
@@ -15,3 +16,5 @@ class CloudOutputs:
     """URL of the bundle store."""
     snapshot_store: Output[str]
     """URL of the snapshot store."""
+    load_balancers: Mapping[str, Output[str]]
+    """DNS names (AWS) or addresses of the load balancers of `ingress`, by name."""

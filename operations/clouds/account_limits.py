@@ -15,13 +15,15 @@ def _vcpus(plan: ClusterPlan) -> int:
 
 
 def _addresses(plan: ClusterPlan) -> int:
-    """Return the addresses of NAT gateways, of public machines and of the public load balancer.
+    """Return the addresses of NAT gateways, of public machines and of public load balancers.
 
     AWS counts addresses of gateways only: it gives machines and load balancers others.
     """
     if plan.spec.cloud.facts.edge_subnets:
         return len(plan.network.gateways)
-    return len(plan.network.gateways) + len(plan.machines) * plan.has_public_machines + plan.endpoint.public
+    machines = len(plan.machines) * plan.has_public_machines
+    balancers = plan.endpoint.public + sum(not balancer.internal for balancer in plan.load_balancers)
+    return len(plan.network.gateways) + machines + balancers
 
 
 def _ssd(plan: ClusterPlan) -> int:

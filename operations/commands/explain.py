@@ -25,6 +25,8 @@ QUANTITIES = {
 }
 FORMATS = {"ipv4": "IPv4 address", "ipv4network": "IPv4 range (address/prefix)"}
 TYPES = {"string": "text", "integer": "whole number", "boolean": "true or false", "object": "keys and values"}
+LISTS = ("entries", "subnets", "ports")
+"""Options that are lists of groups of options."""
 UNITS = {
     "disk_gb": "GiB",
     "ArtifactEntry.size": "bytes",
@@ -222,8 +224,10 @@ def _type(option: Option) -> str:
 def _plural(kind: dict[str, Any]) -> str:
     if "properties" in kind:
         return "groups of options"
-    words = FORMATS.get(kind.get("format", ""), "text")
-    return {"text": "texts", "IPv4 address": "IPv4 addresses"}.get(words, "IPv4 ranges (address/prefix)")
+    words = FORMATS.get(kind.get("format", "")) or TYPES.get(kind.get("type", ""), "text")
+    return {"text": "texts", "whole number": "whole numbers", "IPv4 address": "IPv4 addresses"}.get(
+        words, "IPv4 ranges (address/prefix)"
+    )
 
 
 def _row(option: Option) -> tuple[str, ...]:
@@ -242,7 +246,7 @@ def _example(option: Option) -> Iterator[str]:
     yield "  Example:"
     indent, item = 4, False
     for depth, key in enumerate(("mullion:cluster", *option.path)):
-        if option.path[depth - 2 : depth - 1] == ("entries",):
+        if depth > 1 and option.path[depth - 2] in LISTS:
             item = True  # a list: the first key of an item follows a hyphen
             continue
         line = f"{' ' * indent}{'- ' if item else ''}{'NAME' if key == EVERY else key}:"

@@ -6,6 +6,7 @@ Only `--resources` and `--against` without a file import Pulumi, so that the com
 import json
 from collections import Counter
 from dataclasses import asdict
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from components.checks.check import MachineGroupSpec, Subject
 from components.plan import ClusterPlan, Machine, MachineGroup, plan_cluster
 from components.plan.images import started_images
 from components.spec.defaults import HARD_EVICTION, windows_cpu_milli
+from components.spec.ingress import Ingress
 from components.stack_files.stack import Stack
-from components.topology.firewall import Rule, SecurityGroup
+from components.topology.firewall import Rule
+from components.topology.load_balancers import LoadBalancer
 from operations.clouds.account_limits import account_limits
 from operations.commands import plan_against, plan_text
 from operations.console.exits import Exit, Stop
@@ -74,6 +77,7 @@ def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
         "spec": spec.model_dump(mode="json"),
         "endpoint": _endpoint(planned),
         "network": _network(subject),
+        "load_balancers": [_load_balancer(balancer, spec.ingress) for balancer in planned.load_balancers],
         "pools": [_pool(planned, group, subject) for group in planned.machine_groups],
         "machines": [_machine(planned, group, each) for group in planned.machine_groups for each in group.machines],
         "rules": [_rule(each) for each in planned.rules],
@@ -106,6 +110,18 @@ def _images(planned: ClusterPlan) -> dict[str, Any]:
 def _endpoint(planned: ClusterPlan) -> dict[str, Any]:
     addresses = [str(address) for address in planned.endpoint.balancer_addresses]
     return {**asdict(planned.endpoint), "balancer_addresses": addresses, "url": planned.endpoint.url}
+
+
+def _load_balancer(balancer: LoadBalancer, ingress: Ingress) -> dict[str, Any]:
+    return {
+        "name": balancer.name,
+        "internal": balancer.internal,
+        "addresses": [str(address) for address in balancer.addresses],
+        "pools": list(balancer.pools),
+        "ports": [{"port": port, "node_port": node_port} for port, node_port in balancer.ports],
+        "health": {"port": balancer.health_port, "path": balancer.health_path},
+        "allow": [str(allowed) for allowed in ingress.load_balancers[balancer.name].allow],
+    }
 
 
 def _network(subject: Subject) -> dict[str, Any]:
@@ -187,7 +203,7 @@ def _machine(planned: ClusterPlan, group: MachineGroup, machine: Machine) -> dic
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
-    peer = rule.peer.value if isinstance(rule.peer, SecurityGroup) else str(rule.peer)
+    peer = str(rule.peer) if isinstance(rule.peer, IPv4Network) else rule.peer.value
     return {
         "name": rule.name,
         "group": rule.group.value,

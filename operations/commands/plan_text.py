@@ -25,6 +25,7 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
     balanced = "an internal load balancer" if endpoint["balanced"] else "the control plane's address"
     public = "; a public load balancer for users" if endpoint["public"] else ""
     yield f"  endpoint      {endpoint['url']} ({balanced}{public})"
+    yield from map(_load_balancer, whole["load_balancers"])
     ranges = ", ".join(f"{name} {network[name]}" for name in ("nodes", "pods", "services"))
     yield f"  network       {network['mode']}: {ranges}"
     yield (
@@ -52,6 +53,13 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
         yield f"  expires       {whole['expires']}"
     if whole["protect"]:
         yield "  protect       on: `mullion down` asks for the cluster's name"
+
+
+def _load_balancer(balancer: dict[str, Any]) -> str:
+    where = f"internal, {', '.join(balancer['addresses'])}" if balancer["internal"] else "public"
+    ports = ", ".join(f"{one['port']} to node port {one['node_port']}" for one in balancer["ports"])
+    clients = ", ".join(balancer["allow"])
+    return f"  balancer      {balancer['name']} ({where}): {ports} of {', '.join(balancer['pools'])}; open to {clients}"
 
 
 def _machines(whole: dict[str, Any]) -> Iterator[str]:

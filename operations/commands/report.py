@@ -44,11 +44,15 @@ def sign_in_kubeconfig(name: str, text: str) -> Path:
 
 
 def access(outputs: dict[str, Any], path: Path, not_booted: str = "") -> str:
-    """Return lines with the endpoint and the kubeconfig's path. not_booted: why the endpoint does not answer, or ""."""
+    """Return lines with the endpoint, load balancers and the kubeconfig's path.
+
+    not_booted: why the endpoint does not answer, or "".
+    """
     public = outputs.get("public_endpoint")
     lines = [
         f"Endpoint    {outputs.get('endpoint')}",
         *([f"            {public} for users"] if public else []),
+        *(f"Balancer    {host} ({name})" for name, host in (outputs.get("load_balancers") or {}).items()),
         f"Kubeconfig  {path}",
         *([f"Nothing answers at this endpoint: {not_booted}"] if not_booted else []),
     ]

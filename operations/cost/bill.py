@@ -126,11 +126,12 @@ def _network(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float
     elif gateways:
         yield "NAT gateway", "nat-gateway", gateways
         addresses += gateways
-    balancers = planned.endpoint.balanced + planned.endpoint.public
+    public = planned.endpoint.public + sum(not balancer.internal for balancer in planned.load_balancers)
+    balancers = planned.endpoint.balanced + planned.endpoint.public + len(planned.load_balancers)
     if balancers:  # GCP: one price for the first five forwarding rules
         yield "load balancer", "load-balancer", 1 if cloud == "gcp" else balancers
-    if planned.endpoint.public:  # a public one of AWS has an address in each zone
-        addresses += planned.network.zones if cloud == "aws" else 1
+    if public:  # a public one of AWS has an address in each zone
+        addresses += public * (planned.network.zones if cloud == "aws" else 1)
     if addresses:
         yield "public IPv4 address", "public-ipv4", addresses
 

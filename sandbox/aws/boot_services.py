@@ -99,12 +99,24 @@ def forwarders(cloud_state: CloudState) -> list[Forwarder]:
         if balancer is None or group is None:
             continue
         mine = [each.inputs for each in attached if each.inputs["targetGroupArn"] == group.id]
-        targets = [(each["targetId"], int(each.get("port") or group.inputs["port"])) for each in mine]
+        targets = [
+            (address, int(each.get("port") or group.inputs["port"]))
+            for each in mine
+            if (address := _target(cloud_state, each["targetId"]))
+        ]
         check = group.inputs.get("healthCheck") or {}
         made += [
             Forwarder(address, int(listener.inputs["port"]), check, targets) for address in private_addresses(balancer)
         ]
     return made
+
+
+def _target(cloud_state: CloudState, id: str) -> str:
+    """Return the address of a target, an instance or an address; empty for an instance that is gone."""
+    if not id.startswith("i-"):
+        return id
+    machine = cloud_state.find(INSTANCE, id)
+    return machine.outputs["privateIp"] if machine else ""
 
 
 CLOUD_SERVICES = CloudServices(

@@ -152,7 +152,25 @@ def _balancer(request: Request) -> None:
                 " and protocol twice.",
             )
         seen.add(key)
+    _backend_ports(inputs)
     _probes(inputs)
+
+
+def _backend_ports(inputs: dict[str, Any]) -> None:
+    """Refuse two rules without floating IP to one port of a pool (MicrosoftDocs/azure-docs issue 117762)."""
+    seen: set[tuple[str, int, str]] = set()
+    for rule in inputs.get("loadBalancingRules") or []:
+        pool, port = _id(rule, "backendAddressPool"), rule.get("backendPort") or rule["frontendPort"]
+        if not pool or rule.get("enableFloatingIP"):
+            continue
+        key = (pool, port, rule["protocol"])
+        if key in seen:
+            raise Refusal(
+                "RulesUseSameBackendPortProtocolAndPool",
+                f"Load balancing rules with floating IP disabled use the same protocol {rule['protocol']} and backend"
+                f" port {port}, and must not be used with the same backend address pool {pool}.",
+            )
+        seen.add(key)
 
 
 def _probes(inputs: dict[str, Any]) -> None:

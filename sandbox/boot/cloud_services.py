@@ -61,8 +61,10 @@ class CloudServices:
 def balanced(forwarders: Iterable[Forwarder], address: str) -> Iterator[Permission]:
     """Yield the rules that let load balancers reach the target with this address."""
     for forwarder in forwarders:
-        if address in {target for target, _ in forwarder.targets}:
-            yield Permission(True, "tcp", forwarder.port, forwarder.port, (forwarder.address,))
+        ports = {port for target, port in forwarder.targets if target == address}
+        checked = {int(forwarder.check["port"])} if ports and forwarder.check.get("port") else set[int]()
+        for port in sorted(ports | checked):
+            yield Permission(True, "tcp", port, port, (forwarder.address,))
 
 
 def services_of(cloud_state: CloudState) -> CloudServices:

@@ -100,9 +100,12 @@ def forwarders(cloud_state: CloudState) -> list[Forwarder]:
 
 def _check(check: Record | None) -> dict[str, Any]:
     """Return a health check as a forwarder's."""
-    asked = (check.inputs.get("httpsHealthCheck") if check else None) or {}
-    more = {"protocol": "HTTPS", "path": asked.get("requestPath", "/"), "matcher": "200"} if asked else {}
-    return {**more, "port": asked.get("port")}
+    for protocol in ("https", "http", "tcp"):
+        asked = check.inputs.get(f"{protocol}HealthCheck") if check else None
+        if asked:
+            web = {"path": asked.get("requestPath", "/"), "matcher": "200"} if protocol != "tcp" else {}
+            return {"protocol": protocol.upper(), **web, "port": asked.get("port")}
+    return {}
 
 
 CLOUD_SERVICES = CloudServices(

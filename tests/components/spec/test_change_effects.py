@@ -15,6 +15,7 @@ from components.stack_files.stack import CLUSTER, read_stack
 from components.wiring.fixed_layout import NETWORK_OPTIONS
 from operations.recorder.recorder import STASH, record
 from tests.certificates import AUTHORITY
+from tests.components.spec import ingress_values
 
 CONFIG = {"aws:region": "eu-west-1", "gcp:region": "europe-west1"}
 SAMPLE: dict[str, Any] = {
@@ -90,6 +91,7 @@ VALUES: dict[str, Any] = {
     "api.oidc.admins": ["platform-team"],
     "api.oidc.editors": ["web-team"],
     "api.oidc.viewers": ["everyone"],
+    **ingress_values.VALUES,
     "snapshots.every_minutes": 30,
     "snapshots.keep_days": 14,
     "pod_security.enforce": "restricted",
@@ -169,6 +171,7 @@ CONTEXT: dict[str, dict[str, Any]] = {
             *("required_claims", "admins", "editors", "viewers"),
         )
     },
+    **dict.fromkeys(ingress_values.VALUES, ingress_values.INGRESS),
     "proxy.http": PROXY,
     "proxy.https": PROXY,
     "proxy.no_proxy": PROXY,

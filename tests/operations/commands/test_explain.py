@@ -14,6 +14,7 @@ from components.spec.models import ClusterSpec
 from operations.commands import explain
 from operations.console.exits import Exit
 from operations.stacks.paths import REPOSITORY
+from tests.components.spec.ingress_values import INGRESS
 from tests.components.spec.test_change_effects import OPTIONS, SAMPLE, merged
 
 Run = Callable[..., Result]
@@ -31,6 +32,8 @@ def test_every_option_has_a_page_with_type_change_and_an_example_that_the_models
     if path.startswith("network.existing"):
         subnets = [{"id": "subnet-1", "range": "10.20.4.0/22"}]
         cluster = merged({"network": {"existing": {"network": "vpc-1", "subnets": subnets}}}, cluster)
+    if path.startswith("ingress.load_balancers"):
+        cluster = merged(INGRESS, cluster)
     if path.startswith("api.oidc"):
         cluster = merged({"api": {"oidc": {"issuer": "https://login.example.com", "client": "kubernetes"}}}, cluster)
     ClusterSpec.model_validate(merged(SAMPLE, cluster))

@@ -32,6 +32,11 @@ def front(**more: Any) -> dict[str, Any]:
 
 
 BALANCED = {"name": "api", "protocol": "Tcp", "frontendPort": 1, "frontendIPConfiguration": {"id": FRONT}}
+FORWARDED = {
+    **BALANCED,
+    "backendPort": 80,
+    "backendAddressPool": {"id": f"{NET}/loadBalancers/lb/backendAddressPools/nodes"},
+}
 NETWORKS: dict[str, Row] = {
     "no such group": ("net", {"resourceGroupName": "no"}, "ResourceGroupNotFound", "could not be found"),
     "network without a range": ("net", {"addressSpace": {"addressPrefixes": []}}, "InvalidRequestFormat", "prefix"),
@@ -145,6 +150,12 @@ NETWORKS: dict[str, Row] = {
         {"loadBalancingRules": [BALANCED, BALANCED | {"name": "b"}]},
         "RulesUseSameFrontendPortProtocolAndIPConfig",
         "use port 1",
+    ),
+    "two rules to one port of a pool": (
+        "lb",
+        {"loadBalancingRules": [FORWARDED, FORWARDED | {"name": "b", "frontendPort": 2}]},
+        "RulesUseSameBackendPortProtocolAndPool",
+        "same protocol Tcp and backend port 80",
     ),
     "frontend nowhere": (
         "lb",

@@ -33,6 +33,7 @@ def firewall(name: str, target: str, **more: Any) -> tuple[str, str, dict[str, A
 
 
 BALANCER = {"ipAddress": "10.20.0.9", "ports": ["6443"], "loadBalancingScheme": "INTERNAL"}
+OTHER = {"ipAddress": "10.20.0.8", "ports": ["30080"], "loadBalancingScheme": "INTERNAL"}
 TCP = [{"protocol": "tcp", "ports": ["10250", "30000-32767"]}]
 ROWS = [
     (NETWORK, NET, {"name": "n"}, {}),
@@ -107,6 +108,20 @@ def test_an_internal_forwarding_rule_forwards_to_its_groups_machines(cloud_state
     check = {"protocol": "HTTPS", "path": "/readyz", "matcher": "200", "port": 6443}
     [found] = CLOUD_SERVICES.forwarders(cloud_state)
     assert (found.address, found.port, found.check, found.targets) == ("10.20.0.9", 6443, check, [("10.20.0.4", 6443)])
+
+
+def test_a_check_by_http_or_tcp_and_its_port_are_those_of_the_health_check(cloud_state: CloudState) -> None:
+    rows = [
+        (CHECK, "h", {"httpHealthCheck": {"port": 10256, "requestPath": "/healthz"}}, {}),
+        (CHECK, "t", {"tcpHealthCheck": {"port": 30080}}, {}),
+        *((BACKEND, f"s-{one}", {"healthChecks": one, "backends": [{"group": MEMBERS}]}, {}) for one in "ht"),
+        *((FORWARDING, f"f-{one}", {**OTHER, "backendService": f"s-{one}"}, {}) for one in "ht"),
+    ]
+    _, http, tcp = CLOUD_SERVICES.forwarders(worded(cloud_state, rows, 99))
+    assert http.check == {"protocol": "HTTP", "path": "/healthz", "matcher": "200", "port": 10256}
+    assert tcp.check == {"protocol": "TCP", "port": 30080}
+    admitted = CLOUD_SERVICES.permissions(cloud_state, machine(cloud_state, "head"))[3:]
+    assert {rule.first for rule in admitted if rule.peers == ("10.20.0.8",)} == {10256, 30080}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,149 @@
+"""Load balancers of `ingress` on the recording monitor, in every cloud."""
+
+from functools import lru_cache
+from typing import Any
+
+import pytest
+
+from components.plan import ClusterPlan, plan_cluster
+from components.stack_files.stack import CLUSTER, read_stack
+from operations.cost.bill import bill
+from operations.recorder.recorder import Recording, Registered, record
+from policies.rules import RULES
+from tests.components.recorded_wiring import config, of
+from tests.policies import recorded
+
+CLOUDS = ("aws", "azure", "gcp")
+PORTS = {
+    cloud: [{"port": 30080 if cloud == "gcp" else 80, "node_port": 30080}, {"port": 30443, "node_port": 30443}]
+    for cloud in CLOUDS
+}
+
+
+def ingress(cloud: str, **fields: Any) -> dict[str, Any]:
+    """Return a public load balancer with an HTTP check, and an internal one, in front of the Linux pool."""
+    front = {"pools": ["linux"], "ports": PORTS[cloud], "allow": ["0.0.0.0/0"], "health": {"path": "/healthz"}}
+    inside = {"pools": ["linux"], "ports": PORTS[cloud][1:], "allow": ["10.0.0.0/8"], "internal": True}
+    return {"load_balancers": {"front": {**front, **fields}, "inside": inside}}
+
+
+def settings(cloud: str, **fields: Any) -> dict[str, Any]:
+    whole = config(f"{cloud}-dev")
+    cluster = whole[CLUSTER]
+    pools = {**cluster["pools"], "linux": {**cluster["pools"]["linux"], "count": 2}}
+    return {**whole, CLUSTER: {**cluster, "pools": pools, "ingress": ingress(cloud, **fields)}}
+
+
+@lru_cache
+def recording(cloud: str) -> Recording:
+    found = record(f"{cloud}-dev", settings(cloud))
+    assert found.errors == []
+    return found
+
+
+def named(cloud: str, kind: str) -> dict[str, Registered]:
+    """Return the resources of a type that belong to load balancers of `ingress`, by name without the cluster's."""
+    found = of(recording(cloud), kind)
+    return {name.partition("-ingress-")[2]: each for name, each in found.items() if "-ingress-" in name}
+
+
+def test_a_network_load_balancer_of_aws_forwards_to_instances_and_keeps_the_clients_address() -> None:
+    balancers = named("aws", "aws:lb/loadBalancer:LoadBalancer")
+    assert {name: each.inputs["internal"] for name, each in balancers.items()} == {"front": False, "inside": True}
+    assert all(len(each.inputs["securityGroups"]) == 1 for each in balancers.values())
+    groups = named("aws", "aws:lb/targetGroup:TargetGroup")
+    assert set(groups) == {"front-30080", "front-30443", "inside-30443"}
+    checks = {name: each.inputs["healthCheck"] for name, each in groups.items()}
+    assert checks["front-30443"]["protocol"] == "HTTP" and checks["front-30443"]["port"] == "30080"
+    assert checks["inside-30443"]["protocol"] == "TCP" and "path" not in checks["inside-30443"]
+    for each in groups.values():
+        assert (each.inputs["targetType"], each.inputs["preserveClientIp"]) == ("instance", "true")
+        assert len(each.inputs["name"]) <= 32
+    attached = named("aws", "aws:lb/targetGroupAttachment:TargetGroupAttachment")
+    assert set(attached) == {f"{group}-linux-{index}" for group in groups for index in (0, 1)}
+    listeners = named("aws", "aws:lb/listener:Listener")
+    assert {name: each.inputs["port"] for name, each in listeners.items()} == {
+        "front-80": 80,
+        "front-30443": 30443,
+        "inside-30443": 30443,
+    }
+
+
+def test_a_load_balancer_of_azure_has_the_interfaces_of_its_pool_and_a_probe() -> None:
+    for name, each in named("azure", "azure-native:network:LoadBalancer").items():
+        [probe] = each.inputs["probes"]
+        assert (probe["protocol"], probe["port"]) == (("Http", 30080) if name == "front" else ("Tcp", 30443))
+        for rule in each.inputs["loadBalancingRules"]:
+            assert rule["disableOutboundSnat"] and not rule.get("enableFloatingIP")
+    faces = of(recording("azure"), "azure-native:network:NetworkInterface")
+    pools = {
+        name.removeprefix("azure-dev-"): [
+            pool["id"].split("/")[-3]
+            for pool in each.inputs["ipConfigurations"][0].get("loadBalancerBackendAddressPools", [])
+        ]
+        for name, each in faces.items()
+    }
+    behind = ["azure-dev-ingress-front", "azure-dev-ingress-inside"]
+    assert pools == {"control-plane-0": [], "linux-0": behind, "linux-1": behind, "web-0": []}
+
+
+def test_load_balancers_of_gcp_share_one_instance_group_per_zone_of_a_pool() -> None:
+    groups = named("gcp", "gcp:compute/instanceGroup:InstanceGroup")
+    services = named("gcp", "gcp:compute/regionBackendService:RegionBackendService")
+    assert set(services) == {"front", "inside"}
+    backends = [[one["group"] for one in each.inputs["backends"]] for each in services.values()]
+    assert backends[0] == backends[1] and len(backends[0]) == len(groups) == 1
+    members = named("gcp", "gcp:compute/instanceGroupMembership:InstanceGroupMembership")
+    assert set(members) == {"linux-0", "linux-1"}
+    rules = named("gcp", "gcp:compute/forwardingRule:ForwardingRule")
+    assert {name: each.inputs["ports"] for name, each in rules.items()} == {
+        "front": ["30080", "30443"],
+        "inside": ["30443"],
+    }
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_internal_load_balancers_have_planned_addresses_that_no_machine_has(cloud: str) -> None:
+    [planned] = [each for each in _plan(cloud).load_balancers if each.internal]
+    assert planned.addresses
+    assert not {*planned.addresses} & {machine.address for machine in _plan(cloud).machines}
+    assert all(str(address) in str(recording(cloud).resources) for address in planned.addresses)
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_the_policy_pack_accepts_load_balancers_and_their_rules(cloud: str) -> None:
+    seen = tuple(
+        recorded.Resource(
+            each.urn,
+            each.type,
+            recorded.plain({**each.inputs, **(each.outputs or {})}),
+            each.protect,
+            frozenset(each.ignore_changes),
+            each.dependencies,
+            each.property_dependencies,
+        )
+        for each in recording(cloud).resources.values()
+    )
+    assert RULES
+    assert recorded.broken(seen) == {}
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_the_bill_counts_load_balancers_and_their_public_addresses(cloud: str) -> None:
+    planned = _plan(cloud)
+    found = {item.key: item.count for item in bill(planned, "eu-west-1").items if item.pool == "(shared)"}
+    assert found["load-balancer"] == (1 if cloud == "gcp" else 2)
+    gateways = 1 if cloud == "gcp" else len(planned.network.gateways)
+    assert found.get("public-ipv4", 0) == gateways * bool(planned.network.gateways) + 1
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_the_output_has_the_name_or_address_of_every_load_balancer(cloud: str) -> None:
+    [stack] = [each for each in recording(cloud).resources.values() if each.type == "mullion:index:MixedCluster"]
+    hosts = (stack.outputs or {})["load_balancers"]
+    assert set(hosts) == {"front", "inside"} and all(hosts.values())
+
+
+@lru_cache
+def _plan(cloud: str) -> ClusterPlan:
+    return plan_cluster(f"{cloud}-dev", read_stack(f"{cloud}-dev", settings(cloud)).spec)
