@@ -8,7 +8,7 @@ from typer.exceptions import TyperException
 
 from components.sdk.garbage import collect_rarely
 from components.version import VERSION
-from operations import cluster_cli, ephemeral_cli, inspect_cli, sandbox_cli
+from operations import cluster_cli, documents_cli, ephemeral_cli, inspect_cli, sandbox_cli
 from operations.console.exits import ending
 from operations.console.help_text import PanelGroup
 from operations.console.output import guarded
@@ -57,6 +57,7 @@ def options(
 app.add_typer(cluster_cli.app)
 app.add_typer(ephemeral_cli.app)
 app.add_typer(inspect_cli.app)
+app.add_typer(documents_cli.app)
 app.add_typer(sandbox_cli.app)
 
 

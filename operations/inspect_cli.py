@@ -71,19 +71,6 @@ def explain(
     explaining.explain(path)
 
 
-@command(INSPECT, "mullion render aws-dev -o rendered", "mullion render aws-dev -o images --image")
-def render(
-    stack: StackName,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="New or empty folder to write to.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace the files of an earlier render in DIR.")] = False,
-    image: Annotated[bool, typer.Option("--image", help="Write the files that bake Windows images instead.")] = False,
-) -> None:
-    """Write every file of every machine to a folder."""
-    from operations.commands import render as rendering
-
-    rendering.render(stack, output, force=force, image=image)
-
-
 @command(INSPECT, "mullion lint deployment.yaml --stack aws-dev", "mullion lint - --format sarif")
 def lint(
     files: Annotated[
@@ -105,17 +92,6 @@ def lint(
     from operations.commands import lint as linting
 
     linting.lint(files, stack=stack, format_=format_, output=output, ignore=ignore or [], strict=strict)
-
-
-@command(INSPECT, "mullion sbom aws-prod", "mullion sbom aws-prod -o aws-prod.cdx.json")
-def sbom(
-    stack: StackName,
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="File to write.")] = None,
-) -> None:
-    """Write what the machines of a stack run, with digests, as a CycloneDX bill of materials."""
-    from operations.commands import sbom as billing
-
-    billing.sbom(stack, output)
 
 
 @command(INSPECT, "mullion drift aws-prod", "mullion drift aws-prod --json")

@@ -23,9 +23,9 @@ ROOMS = {
     "operations": (
         *("console", "clouds", "stacks", "cost"),
         *("downloads", "recorder", "verification", "manifests"),
-        *("engine", "recovery"),
+        *("engine", "recovery", "html_report"),
         *("commands", "chaos"),
-        *("cli_options", "cluster_cli", "ephemeral_cli", "inspect_cli", "sandbox_cli"),
+        *("cli_options", "cluster_cli", "documents_cli", "ephemeral_cli", "inspect_cli", "sandbox_cli"),
         "__main__",
     ),
 }

@@ -130,8 +130,8 @@ def _ends(rows: Sequence[tuple[str, Sequence[str], str, float]]) -> dict[str, fl
     return ends
 
 
-def deciding(path: Sequence[str], types: Mapping[str, str]) -> str:
-    """Return the table of the critical path: the resources that decide when all are created. types: by URN."""
+def critical_path(path: Sequence[str], types: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
+    """Return when each resource of the critical path is begun, how long it takes, its name and type. types: by URN."""
     from sandbox import clouds
 
     rows: list[tuple[str, str, str, str]] = []
@@ -142,4 +142,9 @@ def deciding(path: Sequence[str], types: Mapping[str, str]) -> str:
         if round(seconds):  # steps under half a second do not matter
             rows.append((begun, duration(seconds), urn.rpartition("::")[2], types[urn]))
         clock += seconds
-    return table(("at", "takes", "resource", "type"), rows)
+    return rows
+
+
+def deciding(path: Sequence[str], types: Mapping[str, str]) -> str:
+    """Return the table of the critical path: the resources that decide when all are created. types: by URN."""
+    return table(("at", "takes", "resource", "type"), critical_path(path, types))

@@ -12,7 +12,7 @@ from operations.engine import failures, locate, progress, state
 from operations.engine.events import Step, Tally
 from operations.engine.workspace import Run, opened
 from operations.recovery import lookup, recovery, state_check
-from operations.stacks import boot_overlay, boot_site, ephemeral, stack_files, target
+from operations.stacks import boot_overlay, boot_site, ephemeral, machine_records, stack_files, target
 from operations.stacks.target import Target, cloud_state_file
 
 
@@ -77,6 +77,7 @@ def forget(name: str, workspace: auto.LocalWorkspace, run: Run | None, *, for_ev
         workspace.remove_stack(name, preserve_config=True)
     target.forget(name)
     (target.folder(name) / "kubeconfig").unlink(missing_ok=True)
+    machine_records.forget(name)
     ephemeral.forget(name, sandbox_too=not state_check.in_sandbox(cloud_state_file(name)))
 
 

@@ -64,7 +64,7 @@ def run(wanted: Wanted) -> int:
                     job.folder.collect(job.name, interrupted=code == Exit.INTERRUPTED)
                 left = "" if failed and wanted.keep and job.kept(wanted.keep) else job.removed()
         job.report.left, job.report.code = left, code or (Exit.FAILED if left else Exit.OK)
-        job.folder.write()
+        job.folder.end()
     if left or error:
         print(f"mullion: reports and logs of this run: {job.folder.path}", file=sys.stderr)
     if left:

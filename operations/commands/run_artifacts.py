@@ -19,7 +19,7 @@ from operations.console.exits import Exit, Stop
 from operations.stacks import boot_site, target
 
 JUNIT, VERIFY, RESULT = "junit.xml", "verify.xml", "result.json"
-ENGINE, EVENTS, MACHINES = "engine.log", "events.json", "machines"
+ENGINE, EVENTS, MACHINES, PAGE = "engine.log", "events.json", "machines", "report.html"
 QUICK_SECONDS = 3.0
 """Longest wait for the events of an interrupted run. GitHub Actions kills a cancelled step 10 s after its first signal
 (docs.github.com, "Workflow cancellation reference")."""
@@ -27,11 +27,15 @@ QUICK_SECONDS = 3.0
 
 @dataclass
 class RunFolder:
-    """The folder of one run. missing: why a file could not be collected, by its name."""
+    """The folder of one run. missing: why a file could not be collected, by its name.
+
+    page: gives the HTML report for a result.json; set once the cluster was looked at, before it is removed.
+    """
 
     path: Path
     report: RunReport
     missing: dict[str, str] = field(default_factory=dict)
+    page: Callable[[str], str] | None = None
 
     @classmethod
     def begun(cls, path: Path, report: RunReport) -> "RunFolder":
@@ -39,7 +43,7 @@ class RunFolder:
         if path.exists() and not path.is_dir():
             raise Stop(Exit.USAGE, f"--artifacts {path} is a file; name a folder")
         path.mkdir(parents=True, exist_ok=True)
-        for name in (JUNIT, VERIFY, RESULT, ENGINE, EVENTS):
+        for name in (JUNIT, VERIFY, RESULT, ENGINE, EVENTS, PAGE):
             (path / name).unlink(missing_ok=True)
         for archive in (path / MACHINES).glob("*.zip"):
             archive.unlink()
@@ -54,6 +58,7 @@ class RunFolder:
             ENGINE: "no engine was started",
             EVENTS: "not collected",
             MACHINES: "not collected",
+            PAGE: "not collected",
             **self.missing,
         }
         written = [file.relative_to(self.path).as_posix() for file in self.path.glob("**/*") if file.is_file()]
@@ -81,6 +86,7 @@ class RunFolder:
         if target.recall(name) is None:
             self._lack(EVENTS, "nothing was built")
             self._lack(MACHINES, "nothing was built")
+            self._lack(PAGE, "nothing was built")
             return
         try:
             why = _bounded(self._events, name) if interrupted else self._events(name)
@@ -91,13 +97,38 @@ class RunFolder:
         self.write()
         if interrupted:
             self._lack(MACHINES, "interrupted: machines take minutes to answer")
+            self._lack(PAGE, "interrupted: reading the state takes too long")
             return
+        self._look(name)
         try:
             problems = logs.fetch_all(name, self.path / MACHINES)
         except (Exception, KeyboardInterrupt) as error:
             problems = [explained(error)[1]]
         if problems:
             self._lack(MACHINES, "\n".join(problems))
+
+    def _look(self, name: str) -> None:
+        """Write the HTML report of the cluster as it is now; `end` repeats it with the last phases."""
+        try:
+            from operations.commands import html_report
+
+            self.page = html_report.of_run(name, self.path)
+            self._write_page()
+        except (Exception, KeyboardInterrupt) as error:
+            self.page = None
+            self._lack(PAGE, explained(error)[1])
+
+    def _write_page(self) -> None:
+        if self.page:
+            target.write(self.path / PAGE, self.page(self.report.result({})))
+
+    def end(self) -> None:
+        """Write everything for the last time, the HTML report too."""
+        try:
+            self._write_page()
+        except OSError as error:
+            print(f"mullion: {PAGE} could not be written: {explained(error)[1]}", file=sys.stderr)
+        self.write()
 
     def _lack(self, part: str, why: str) -> None:
         self.missing[part] = why

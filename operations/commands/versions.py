@@ -111,10 +111,15 @@ def _others() -> Iterator[Lasting]:
 
 def of_stack(spec: ClusterSpec, day: date) -> str:
     """Return the versions that a stack uses, their ends of support, and what to upgrade to."""
-    parts = list(dict.fromkeys(_parts(spec, day)))
-    rows = [(each.what, each.end, state(each.end, day)) for each in parts]
-    advice = [f"  {each.what}: {each.next}" for each in parts if each.next and state(each.end, day)]
+    used = parts(spec, day)
+    rows = [(each.what, each.end, state(each.end, day)) for each in used]
+    advice = [f"  {each.what}: {each.next}" for each in used if each.next and state(each.end, day)]
     return "\n".join([table(("", "ends", ""), rows, ""), "", *(["To do:", *advice] if advice else ["Nothing to do."])])
+
+
+def parts(spec: ClusterSpec, day: date) -> list[Lasting]:
+    """Return what a stack uses, each product once."""
+    return list(dict.fromkeys(_parts(spec, day)))
 
 
 def _parts(spec: ClusterSpec, day: date) -> Iterator[Lasting]:

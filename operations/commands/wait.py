@@ -26,7 +26,7 @@ from operations.console.heartbeat import Heartbeat
 from operations.console.table import table
 from operations.engine import state
 from operations.engine.scratch_stack import passing
-from operations.stacks import boot_site, stack_files, target
+from operations.stacks import boot_site, machine_records, stack_files, target
 
 POLL_SECONDS = 10.0
 """Seconds between two checks."""
@@ -81,6 +81,8 @@ def wait(name: str, timeout: str) -> None:
         raise Stop(Exit.USAGE, f"--timeout {error}") from error
     began = time.monotonic()
     reports = watch(name, seconds)
+    seen = {each.expected.name: (each.expected.instance, each.record, each.problem) for each in reports}
+    machine_records.write(name, seen)
     print(table_of(reports))
     if missing := problems(reports):
         waited = f"after {timeout}, " if time.monotonic() - began > seconds - POLL_SECONDS else ""

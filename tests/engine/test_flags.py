@@ -34,6 +34,7 @@ LINES = (
     ("up {stack} --sandbox --preview", "`up` changes nothing", NEVER),
     ("plan {stack} --against", "none changed", NEVER),
     ("wait {stack} --timeout 1m", r"all \d+ machines are ready", NEVER),
+    ("report {stack} --output {folder}/report.html", r"^{stack} \(built\): .*report.html, [\d,]+ bytes$", NEVER),
     ("outputs {stack} --json", r'"kubeconfig": "\[secret\]"', NEVER),
     ("kubeconfig {stack} --output {folder}/kubeconfig", "kubeconfig of {stack}: ", NEVER),
     ("kubeconfig {stack} --output {folder}/sign-in --oidc", "kubeconfig of {stack}: ", NEVER),

@@ -19,7 +19,7 @@ from tests.operations.conftest import STACK
 
 Run = Callable[..., Result]
 COMMANDS = {
-    *("plan", "cost", "explain", "render", "doctor", "drift"),
+    *("plan", "cost", "explain", "render", "report", "doctor", "drift"),
     *("new", "preview", "up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
     *("revoke", "replace-control-plane", "restore"),
     *("pin", "mirror", "versions", "sbom"),

@@ -86,6 +86,7 @@ OFFLINE: dict[str, list[tuple[str, ...]]] = {
     "plan": [(), ("--json",), ("--firewall",), ("--against", "{file}"), ("--resources",)],
     "render": [("-o", "{folder}"), ("-o", "{folder}", "--force"), ("--output", "{new}", "--image")],
     "versions": [()],
+    "report": [("-o", "{folder}.html")],
     "preview": [("--sandbox",)],
     "up": [("--sandbox", "--preview", "--yes", "--refresh")],
     "new": [("--from", "{stack}"), ("--from", "{stack}", "--kubernetes", "{kubernetes}", "--region", "{region}")],
@@ -206,6 +207,7 @@ ELSEWHERE = {
     "chaos --length": "chaos/test_run.py",
     **dict.fromkeys(("run --name", "run --artifacts", "run --sandbox"), "commands/conftest.py"),
     **dict.fromkeys(("run --set", "run --ttl", "run --verify", "run --yes"), "commands/test_run.py"),
+    "report --results": "commands/test_html_report.py",
     "run --collect-always": "commands/test_run_artifacts.py",
     **dict.fromkeys(("run --keep-on-failure", "run --timeout"), "commands/test_run_refusals.py"),
 }

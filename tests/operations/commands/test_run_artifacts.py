@@ -51,7 +51,10 @@ def test_result_json_names_what_is_there_and_why_the_rest_is_not(
         "verify.xml": "this sandbox only simulates machines, so no pod can run",
         "events.json": "this sandbox only simulates machines, so no API answers",
         "machines": "web-0 did not answer",
+        "report.html": "written",
     }
+    page = (clone / "art" / "report.html").read_text()
+    assert "Exit code 7." in page and page.count('<span class="mark good">passed</span>') == 3, "down is in it too"
 
 
 @pytest.mark.subprocess
@@ -89,6 +92,7 @@ def test_an_interrupted_run_has_its_reports_before_the_removal_begins(
     assert early["exit_code"] == 130
     assert early["artifacts"]["events.json"].startswith("interrupted: the API did not answer")
     assert early["artifacts"]["machines"].startswith("interrupted: machines take minutes")
+    assert early["artifacts"]["report.html"].startswith("interrupted: reading the state takes too long")
     assert results(clone)["down"] == "passed"
 
 
@@ -108,7 +112,10 @@ def test_an_earlier_run_of_the_same_name_leaves_nothing_in_the_folder(
 ) -> None:
     machines = clone / "art" / "machines"
     machines.mkdir(parents=True)
-    for stale in (machines / "gone-0.zip", clone / "art" / "events.json", clone / "art" / "engine.log"):
+    for stale in (
+        machines / "gone-0.zip",
+        *(clone / "art" / name for name in ("events.json", "engine.log", "report.html")),
+    ):
         stale.write_text("old")
     (clone / "art" / "notes.txt").write_text("mine")
     assert mullion_run().exit_code == 0

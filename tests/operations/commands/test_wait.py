@@ -12,7 +12,7 @@ from operations.commands import wait
 from operations.commands.wait import ExpectedMachine, MachineReport, expected_machines, judge, until_ready
 from operations.console.exits import Exit, Stop
 from operations.engine import state
-from operations.stacks import stack_files
+from operations.stacks import machine_records, stack_files
 
 WORKER = ExpectedMachine("web-0", "i-1", ("ready",), "1.36.4", control_plane=False)
 REGISTERED = ExpectedMachine("web-0", "i-1", ("ready", "registered"), "1.36.4", control_plane=False)
@@ -100,6 +100,20 @@ def test_machines_that_are_not_created_and_stores_missing_in_the_state_are_named
 def test_a_ready_record_does_not_hide_that_the_instance_does_not_run(fault: str, problem: str) -> None:
     report = wait.without_instance(judge(WORKER, READY, None), fault, "mullion up small --refresh")
     assert (report.problem, report.gone) == (problem, fault == "gone")
+
+
+def test_a_wait_keeps_what_it_saw_last_for_the_report_without_secrets(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = judge(WORKER, {**FAILED, "message": "password: hunter2hunter2", "seconds": 61.5}, None)
+    monkeypatch.setattr(wait, "watch", lambda *_: [failed])
+    with pytest.raises(Stop, match="1 of 1 machines are not ready"):
+        wait.wait("small", "1s")
+    [(name, kept)] = machine_records.read("small").items()
+    assert (name, kept["instance"], kept["seconds"], kept["step"]) == ("web-0", "i-1", 61.5, "docker")
+    assert "message" not in kept and kept["problem"] == "failed, E511 runtime-down: password: [secret]"
+    machine_records.forget("small")
+    assert machine_records.read("small") == {}
 
 
 def test_a_gone_instance_ends_the_wait_at_once() -> None:

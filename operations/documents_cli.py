@@ -1,0 +1,56 @@
+"""Commands that write files about a stack: files of machines, bill of materials, HTML report."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from operations.cli_options import StackName
+from operations.console.help_text import adder
+
+INSPECT = "Inspect"
+
+app = typer.Typer()
+command = adder(app)
+
+
+@command(INSPECT, "mullion report aws-dev -o report.html", "mullion report aws-dev -o report.html --results verify.xml")
+def report(
+    stack: StackName,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="HTML file to write.")],
+    results: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Show these results too: of `verify --junit` or `--json`, or result.json of `run`; repeat it.",
+        ),
+    ] = None,
+) -> None:
+    """Write one HTML file about a stack: picture, machines, firewall, times, waves, cost, versions, test results."""
+    from operations.commands import html_report
+
+    html_report.report(stack, output, results or [])
+
+
+@command(INSPECT, "mullion render aws-dev -o rendered", "mullion render aws-dev -o images --image")
+def render(
+    stack: StackName,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="New or empty folder to write to.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace the files of an earlier render in DIR.")] = False,
+    image: Annotated[bool, typer.Option("--image", help="Write the files that bake Windows images instead.")] = False,
+) -> None:
+    """Write every file of every machine to a folder."""
+    from operations.commands import render as rendering
+
+    rendering.render(stack, output, force=force, image=image)
+
+
+@command(INSPECT, "mullion sbom aws-prod", "mullion sbom aws-prod -o aws-prod.cdx.json")
+def sbom(
+    stack: StackName,
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="File to write.")] = None,
+) -> None:
+    """Write what the machines of a stack run, with digests, as a CycloneDX bill of materials."""
+    from operations.commands import sbom as billing
+
+    billing.sbom(stack, output)
