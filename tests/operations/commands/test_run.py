@@ -166,7 +166,7 @@ def test_a_removal_that_fails_is_tried_again_and_then_says_what_removes_the_clus
     result = mullion_run()
     assert result.exit_code == Exit.FAILED, "the command succeeded, the run did not"
     assert cluster.calls.count("down") == run.TRIES
-    assert "cluster ci-1 is still there: down broke" in result.stderr
+    assert "cluster ci-1 still exists: down broke" in result.stderr
     assert "`mullion reap --yes --sandbox` removes it then" in result.stderr
     assert phases(clone)["down"] == "failure"
     assert mullion_run(command=("false",)).exit_code == Exit.REFUSED, "the name is taken"
