@@ -9,7 +9,7 @@ from components.lint.rule import NETWORK_PAGE, Context, Find, Level, Rule, Scope
 from components.lint.targets import windows_workloads
 from components.spec.choices import CloudController
 
-NO_LOOK = "a policy sees one object, not the pods of a Service"
+NOT_IN_POLICIES = "a policy sees one object, not the pods of a Service"
 BACKENDS = 64
 """Most backend pods of one Service (documentation of Windows nodes in Kubernetes 1.20; later 1024)."""
 TIMEOUT = 10800
@@ -149,7 +149,7 @@ def _rule(
         scope=Scope.OBJECTS,
         find=find,
         kinds=("Service",),
-        judge=NO_LOOK,
+        judge=NOT_IN_POLICIES,
         cluster=cluster,
     )
 

@@ -9,7 +9,7 @@ from components.lint.documents import POD_PLACES, Manifests, Object, at, text
 from components.lint.rule import STORAGE_PAGE, Context, Level, Rule, Scope
 from components.lint.targets import windows_workloads
 
-NO_LOOK = "a policy sees one object, not the pods that use it"
+NOT_IN_POLICIES = "a policy sees one object, not the pods that use it"
 HYPERV_PAGE = "https://kubernetes.io/docs/concepts/windows/intro/"
 ISOLATION = "experimental.windows.kubernetes.io/isolation-type"
 
@@ -102,7 +102,7 @@ RULES = (
         scope=Scope.OBJECTS,
         find=_block_claims,
         kinds=("PersistentVolumeClaim", "StatefulSet"),
-        judge=NO_LOOK,
+        judge=NOT_IN_POLICIES,
     ),
     Rule(
         "nfs-storage",
@@ -119,7 +119,7 @@ RULES = (
         scope=Scope.OBJECTS,
         find=_nfs,
         kinds=("PersistentVolume", "StorageClass"),
-        judge=NO_LOOK,
+        judge=NOT_IN_POLICIES,
     ),
     Rule(
         "volume-expansion",
@@ -136,7 +136,7 @@ RULES = (
         scope=Scope.OBJECTS,
         find=_expansion,
         kinds=("StorageClass",),
-        judge=NO_LOOK,
+        judge=NOT_IN_POLICIES,
     ),
     Rule(
         "hyperv-annotation",

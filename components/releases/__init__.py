@@ -194,7 +194,11 @@ def top_fields(document: str, version: str) -> frozenset[str]:
 def gates(document: str, version: str) -> frozenset[str]:
     """Return the feature gates that the program of a document has."""
     on = release(version).minor
-    gone = {name for name, first in gate_tables.LATER.get(on, {}).items() if version != on and older(version, first)}
+    gone = {
+        name
+        for name, first in gate_tables.ADDED_BY_PATCH.get(on, {}).items()
+        if version != on and older(version, first)
+    }
     return frozenset(
         known(_row(GATES, document, "feature gates"), on).keys() - known(LACKING.get(document, ()), on) - gone
     )

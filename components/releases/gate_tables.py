@@ -274,7 +274,7 @@ KUBE_PROXY_LACKS = spans(
 """Gates in KNOWN that kube-proxy lacks: it adopted the logging gates later than the kubelet
 (cmd/kube-proxy/app/server.go)."""
 
-LATER: dict[str, dict[str, str]] = {
+ADDED_BY_PATCH: dict[str, dict[str, str]] = {
     # the fix of CVE-2024-7598 was backported to released minors (kubernetes #130508 to #130510)
     "1.30": {"OrderedNamespaceDeletion": "1.30.11"},
     "1.31": {"OrderedNamespaceDeletion": "1.31.7"},

@@ -30,7 +30,7 @@ from components.spec.quantities import duration_seconds
 
 BOOT_SECONDS = {"linux": 15 * 60, "windows": 30 * 60}
 """Maximum time from launch to a ready status record, by OS family; Windows reboots twice and unpacks large images."""
-ENOUGH = {Gate.READY: ("ready",), Gate.REGISTERED: ("ready", "registered")}
+PASSING_STATES = {Gate.READY: ("ready",), Gate.REGISTERED: ("ready", "registered")}
 """States of a status record that pass a gate."""
 POLL_SECONDS = 10.0
 """Interval between checks."""
@@ -191,7 +191,7 @@ class Rollout:
         if not fault and time.monotonic() - self._ready.get(instance, -READY_VALID_SECONDS) < READY_VALID_SECONDS:
             return None
         record = await self._machines.record(self._facts.identity_of(pool.name, machine.name), instance)
-        if not fault and record["state"] in ENOUGH[gate]:
+        if not fault and record["state"] in PASSING_STATES[gate]:
             self._ready[instance] = time.monotonic()
             self._failed.forget(instance)
             return None

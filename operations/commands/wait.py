@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from components.plan import ClusterPlan, MachineGroup, plan_cluster
-from components.rollout.gates import ENOUGH
+from components.rollout.gates import PASSING_STATES
 from components.rollout.plain_text import plain
 from components.rollout.provider_calls import NO_RECORD
 from components.spec.choices import Gate
@@ -174,7 +174,7 @@ def planned(plan: ClusterPlan, instances: Mapping[str, str]) -> list[ExpectedMac
 
 
 def _enough(plan: ClusterPlan, group: MachineGroup) -> tuple[str, ...]:
-    return ENOUGH[Gate.READY if group.is_control_plane else plan.spec.pools[group.name].rollout.gate]
+    return PASSING_STATES[Gate.READY if group.is_control_plane else plan.spec.pools[group.name].rollout.gate]
 
 
 def judge(machine: ExpectedMachine, record: Record, nodes: Nodes) -> MachineReport:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from components.rollout.gates import ENOUGH
+from components.rollout.gates import PASSING_STATES
 from components.rollout.provider_calls import status_record
 from components.spec.choices import Gate
 from operations.commands.logs import _archive
@@ -21,7 +21,7 @@ from operations.verification.verdicts import Row, Verdict, as_junit
 from tests.cloud_init.test_redaction import redacted
 
 INSTANCE = "i-1"
-MACHINE = ExpectedMachine("web-0", INSTANCE, ENOUGH[Gate.READY], "1.36.4", control_plane=False)
+MACHINE = ExpectedMachine("web-0", INSTANCE, PASSING_STATES[Gate.READY], "1.36.4", control_plane=False)
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\r\nweb-0: ready\u202e\u2066\u200b\u2028"
 """Escapes of terminals in 7 and 8 bits, line breaks, and marks of direction."""
 

@@ -41,7 +41,7 @@ LINE = "& ([ScriptBlock]::Create([Text.Encoding]::UTF8.GetString([Convert]::From
 """PowerShell reads standard input line by line: one line of ASCII holds the script, for any code page."""
 BOOT_SECONDS, ANSWER_SECONDS, CALL_SECONDS, PAUSE = 900, 30, 300, 2.0
 """Seconds: until Windows answers after power-on; of one such question; of any other call; between two questions."""
-TROUBLE = (Failed, OSError, RuntimeError, ValueError, subprocess.SubprocessError)
+BOOT_ERRORS = (Failed, OSError, RuntimeError, ValueError, subprocess.SubprocessError)
 
 
 @dataclass
@@ -64,8 +64,8 @@ class WindowsHost(Machine):
             self._powered.close()
             try:
                 self._power_on()
-            except TROUBLE as error:
-                with suppress(*TROUBLE):
+            except BOOT_ERRORS as error:
+                with suppress(*BOOT_ERRORS):
                     self._powered.close()
                 raise RuntimeError(f"{self.name} did not boot: {_reason(error)}\n{self.console()}".strip()) from error
 
@@ -148,7 +148,7 @@ class WindowsHost(Machine):
         with self._turn:
             try:
                 self._powered.close()
-            except TROUBLE as error:
+            except BOOT_ERRORS as error:
                 raise RuntimeError(f"{self.name} may not be off: {_reason(error)}") from error
 
     def user_data(self) -> bytes:
@@ -205,5 +205,5 @@ def stop(folder: Path) -> None:
     host = Host.model_validate(saved["host"])
     cable.unplug(host.link, saved["space"])
     end_runtime(folder)
-    with suppress(*TROUBLE):
+    with suppress(*BOOT_ERRORS):
         _command(host.stop)

@@ -45,7 +45,7 @@ CODES: Codes = {
 }
 LISTED = {"list-type", "prefix", "delimiter", "max-keys", "continuation-token", "start-after", "encoding-type"}
 """Parameters of ListObjectsV2 that this service understands."""
-NONE_LIKE_IT = "At least one of the pre-conditions you specified did not hold"
+PRECONDITION_FAILED = "At least one of the pre-conditions you specified did not hold"
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Store:
     def _get(self, call: Call, bucket: str, found: Version) -> Answer:
         headers = self._about(bucket, found)
         if not matches(call.headers.get("if-match"), found.etag, default=True):
-            raise Refused("PreconditionFailed", NONE_LIKE_IT)
+            raise Refused("PreconditionFailed", PRECONDITION_FAILED)
         if matches(call.headers.get("if-none-match"), found.etag, default=False):
             return Answer(304, b"", headers)
         headers |= {"last-modified": found.last_modified, "accept-ranges": "bytes"}
@@ -136,7 +136,7 @@ class Store:
         if wanted is not None and old is None:
             raise Refused("NoSuchKey", "The specified key does not exist.")
         if (unless and old) or (old and not matches(wanted, old.etag, default=True)):
-            raise Refused("PreconditionFailed", NONE_LIKE_IT)
+            raise Refused("PreconditionFailed", PRECONDITION_FAILED)
 
     def _delete(self, bucket: str, key: str, id: str | None) -> Answer:
         """Add a delete marker in a versioned bucket unless the call names a version. Deleting a missing object
