@@ -4,8 +4,8 @@ $RouteLooks = 5    # looks between two questions to the API for the other nodes'
 
 # .SYNOPSIS
 # Return pod ranges of other nodes that flannel has announced with a router, for which the network has no route, or one
-# to another router: flanneld drops errors of HNS when it adds routes and when it removes old ones (flannel-io/flannel
-# pkg/backend/vxlan/vxlan_network_windows.go). None if the API does not answer.
+# to another router, also beside the right one: flanneld drops errors of HNS when it adds routes and when it removes old
+# ones (flannel-io/flannel pkg/backend/vxlan/vxlan_network_windows.go). None if the API does not answer.
 function Get-UnroutedRange {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -18,15 +18,18 @@ function Get-UnroutedRange {
     $policies = if ($network.PSObject.Properties['Policies']) { $network.Policies }
     $routes = $policies | Where-Object { $_.PSObject.Properties['DestinationPrefix'] }
     # HNS writes MAC addresses with - or :; a route without one counts as correct
-    $routed = @($routes | ForEach-Object {
-            $mac = if ($_.PSObject.Properties['DistributedRouterMacAddress']) { $_.DistributedRouterMacAddress }
-            "$($_.DestinationPrefix) $("$mac" -replace '[-:]')"
-        })
+    $routed = @{}
+    foreach ($route in $routes) {
+        $mac = if ($route.PSObject.Properties['DistributedRouterMacAddress']) { $route.DistributedRouterMacAddress }
+        $routed[$route.DestinationPrefix] = @($routed[$route.DestinationPrefix]) + ("$mac" -replace '[-:]')
+    }
     foreach ($line in $said -split "`r?`n") {
         $name, $range, $backend = -split $line
         # a Windows node that has no network yet has announced no router
         if ($name -eq $api['node'] -or $backend -notmatch '"VtepMAC":"([0-9a-fA-F:]+)"') { continue }
-        if ("$range $($Matches[1] -replace ':')" -notin $routed -and "$range " -notin $routed) { $range }
+        $router = $Matches[1] -replace ':'
+        $old = @($routed[$range] | Where-Object { $_ -and $_ -ne $router })
+        if (-not $routed.ContainsKey($range) -or $old) { $range }
     }
 }
 

@@ -35,6 +35,11 @@ function Invoke-HnsCall([string] $Method, [string] $Path) {
     if ($Method -eq 'GET') { return 0, ('{"Success":true,"Output":[' + $global:Lists[$Path.Trim('/')] + ']}') }
     [void]$global:Asked.Add("$Method $Path")
     if ($Path -eq '/policylists/bad') { return 1, $global:Gone }
+    if ($Path -eq '/policylists/hangs') {
+        $failure = New-Failure 'network-missing' 'HNS does not answer'
+        $failure.Data['hns-hangs'] = $true
+        throw $failure
+    }
     if ($Path -eq '/networks/n1') { $global:Lists['networks'] = ''; $global:Lists['endpoints'] = '' }
     0, '{"Success":true}'
 }
@@ -84,3 +89,9 @@ def test_a_run_repairs_no_routes_before_their_step_and_says_once_why_a_repair_fa
         f"$Run = New-Run @{{ machine = @{{}}; facts = @{{}} }} $false; {repair}; {fails}; {repair}; {repair}",
     )
     assert said == ["no route", "routes to the cloud's services: the machine has no default route"]
+
+
+def test_the_removal_of_load_balancers_ends_at_the_first_one_for_which_hns_does_not_answer(machine: Machine) -> None:
+    lists = """$global:Lists['policylists'] = '{"ID":"hangs"},{"ID":"good"}'"""
+    said = ran(machine, f"{lists}; try {{ Remove-HnsPolicyList $Run }} catch {{ $_.Exception.Message }}; $global:Asked")
+    assert said == ["HNS does not answer", "DELETE /policylists/hangs"]

@@ -60,15 +60,16 @@ def books(machine: Machine) -> Path:
 
 
 def network(machine: Machine, *, exists: bool, routed: Sequence[str] = ("10.244.0.0/24",)) -> None:
-    """Create flannel's network in HNS, with routes to pods of nodes with one router's MAC, or remove it."""
+    """Create flannel's network in HNS, with routes to other nodes' pods (range, router's MAC), or remove it."""
     assert machine.hns
     windows_hns.arrange(machine.hns, {"networks": {"flannel.4096": NETWORK if exists else None}}, {})
     if not exists:
         return
     made = machine.hns.named("Network", "flannel.4096")
     for each in routed:
-        route = {"DestinationPrefix": each, "IsolationId": 4096, "ProviderAddress": "10.20.1.9"}
-        route["DistributedRouterMacAddress"] = "0e:2a:00:00:00:01"
+        prefix, _, router = each.partition(" ")
+        route = {"DestinationPrefix": prefix, "IsolationId": 4096, "ProviderAddress": "10.20.1.9"}
+        route["DistributedRouterMacAddress"] = router or "0e:2a:00:00:00:01"
         made["Policies"].append({"Type": "RemoteSubnetRoute", "Settings": route})
     machine.hns.changed()
 
@@ -258,16 +259,16 @@ def test_a_sandbox_without_its_endpoint_is_stopped_once_at_the_second_look_and_s
     assert first == last, "services of the network run on"
 
 
-def test_a_lost_or_old_route_to_another_nodes_pods_restarts_flanneld_and_kube_proxy_at_the_second_question(
-    node: Machine,
-) -> None:
-    network(node, exists=True, routed=["10.244.1.0/24", "10.244.6.0/24"])
+def test_lost_and_old_routes_to_pods_restart_flanneld_and_kube_proxy_at_the_second_question(node: Machine) -> None:
+    two = ["10.244.7.0/24", "10.244.7.0/24 0e:2a:00:00:00:07"]
+    network(node, exists=True, routed=["10.244.1.0/24", "10.244.6.0/24", *two])
     backend = '{"VNI":4096,"VtepMAC":"%s"}'
     rows = (
         ("web-0", "10.244.3.0/24", backend % "00:15:5d:aa:bb:cc"),
         ("linux-0", "10.244.1.0/24", backend % "0e:2a:00:00:00:01"),
         ("linux-1", "10.244.2.0/24", backend % "0e:2a:00:00:00:02"),
         ("linux-2", "10.244.6.0/24", backend % "0e:2a:00:00:00:06"),
+        ("linux-3", "10.244.7.0/24", backend % "0e:2a:00:00:00:07"),
         ("web-1", "10.244.4.0/24", backend % ""),
         ("web-2", "10.244.5.0/24", "<none>"),
     )
@@ -278,7 +279,8 @@ def test_a_lost_or_old_route_to_another_nodes_pods_restarts_flanneld_and_kube_pr
     assert rounds[-1]["hns"] == rounds[0]["hns"]
     for each in ("flanneld", "kube-proxy"):
         assert rounds[-1][each] not in (0, rounds[0][each]), f"{each}, which Windows stops with flanneld, runs again"
-    assert "the network flannel.4096 has no route to pods of 10.244.2.0/24, 10.244.6.0/24, or an old one: " in log(node)
+    lost = "10.244.2.0/24, 10.244.6.0/24, 10.244.7.0/24"
+    assert f"the network flannel.4096 has no route to pods of {lost}, or an old one: " in log(node)
 
 
 @pytest.mark.parametrize(

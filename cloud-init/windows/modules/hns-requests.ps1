@@ -60,7 +60,9 @@ function Invoke-HnsCall {
     $thread.Start($call)
     if (-not $thread.Join([TimeSpan]::FromSeconds($HnsSeconds))) {
         $why = "HNS does not answer $Method $Path within $HnsSeconds s: restart the service hns, or the machine"
-        throw (New-Failure 'network-missing' $why)
+        $failure = New-Failure 'network-missing' $why
+        $failure.Data['hns-hangs'] = $true
+        throw $failure
     }
     if ($call[5]) { throw $call[5] }
     $call[3..4]
@@ -108,7 +110,8 @@ function Get-HnsObject {
 
 # .SYNOPSIS
 # Remove objects. Those that HNS refuses to remove stay, and are named in the log: on 17763.1554 HNS refuses to remove a
-# load balancer whose network is gone (Azure/aks-engine pull request 3956), and that must not end every run.
+# load balancer whose network is gone (Azure/aks-engine pull request 3956), and that must not end every run. Throw at
+# the first request that HNS does not answer, because it would answer none of the others.
 function Remove-HnsObject {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Type, $Objects)
@@ -116,7 +119,11 @@ function Remove-HnsObject {
     $why = ''
     foreach ($one in $Objects) {
         try { [void](Send-HnsRequest 'DELETE' $Type -Id $one.ID) }
-        catch { [void]$kept.Add($one.ID); $why = $_.Exception.GetBaseException().Message }
+        catch {
+            if ($_.Exception.Data['hns-hangs']) { throw }
+            [void]$kept.Add($one.ID)
+            $why = $_.Exception.GetBaseException().Message
+        }
     }
     if ($kept.Count) { Write-Said $Run "HNS keeps $Type $($kept -join ', '): $why" }
 }
