@@ -1,15 +1,36 @@
-# Watches the pod network between boots: routes to the cloud's services, the Host Networking Service (HNS), routes to
-# other nodes' pods, and endpoints of pods. A restart of HNS loses pods' endpoints (projectcalico/calico#5164), and it
-# loses (Azure/AgentBaker#2085) or restores (kubernetes/kubernetes#139519) load balancers and networks; neither
-# kube-proxy nor flanneld notices. The task that handles requests (collect-logs.ps1) does this every two minutes.
+# Watches the pod network between boots: the Host Networking Service (HNS) loses networks, load balancers and endpoints,
+# and neither flanneld nor kube-proxy notices. The task that handles requests (collect-logs.ps1) looks every 2 minutes.
+#
+# A look asks $Causes in order, and repairs the first loss. Then it looks at endpoints (watch-endpoints.ps1). It keeps
+# one record of this boot in state.json:
+#   looks      number of looks
+#   process    process of HNS that the services of the network were started for
+#   suspects   cause -> what its last question found: only what two questions in a row find is lost
+#   repairs    cause and subject -> up-times of the repairs made, and whether $Limits has the next one wait
+#   pending    why the executor must run, which repairs the node or reports the error. A repair sets it before it stops
+#              services and empties it at its end: the executor also follows a repair that failed or was cut off
+#   shared     addresses that the last look found in several endpoints
 
-. "$PSScriptRoot\watch-routes.ps1"
+. "$PSScriptRoot\watch-losses.ps1"
+. "$PSScriptRoot\watch-endpoints.ps1"
 
-$WatchRestarts = 3    # restarts of services within WatchWindow; further ones wait
-$WatchWindow = 3600    # seconds
-$WatchLimit = 180    # seconds for the services and the network of one restart
 $NetworkKinds = 'overlay-network', 'hns-network'
-$Crictl = 'C:\k\crictl.exe'
+
+# Cause -> what looks for it (returns the loss as text and its subject), and what repairs it.
+$Causes = [ordered] @{
+    network   = 'Get-NetworkLoss', 'Restart-Network'
+    routes    = 'Get-RouteLoss', 'Restart-Network'
+    balancers = 'Get-BalancerLoss', 'Restart-KubeProxy'
+}
+
+# Cause -> number of repairs of one subject within seconds; $null: within the boot, or until the subject is well again.
+$Limits = @{
+    network = 3, 3600; executor = 3, 3600
+    # the services were started anew for this; more starts only cut connections
+    routes = 3, $null; balancers = 3, $null; sandbox = 3, $null
+}
+$NetworkSeconds = 180    # for flannel's network or the bridge
+$ServiceSeconds = 60    # for the stop and the start of one service
 
 # .SYNOPSIS
 # Return the plan's first step of a kind as the plan has it.
@@ -43,91 +64,34 @@ function Test-NodeDone {
 }
 
 # .SYNOPSIS
-# Return as text what changed in the network since the last look; nothing if it is unchanged.
-function Get-NetworkLoss {
-    [CmdletBinding()]
-    param([hashtable] $Run, $Step, [string] $Before, [string] $Now)
-    if ($Before -and $Before -ne $Now) { return "HNS was restarted (process $Before, now '$Now')" }
-    $noun = Get-KindNoun $Step['kind']
-    if (-not (& "Test-${noun}Step" $Run $Step)) { "the network $($Step['network']) is gone or incomplete" }
-}
-
-# .SYNOPSIS
-# Restart flanneld, which creates its network and routes, or create the bridged network; then start kube-proxy, which
-# creates the load balancers in it. kube-proxy depends on flanneld: Windows stops both, and starts none by itself.
-function Restart-Network {
+# Return whether network and routes that the step's kind makes are there.
+function Test-PodNetwork {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
-    $Run.Watch.Restart()
-    $Run.Limit = $WatchLimit
-    foreach ($name in 'kube-proxy', $Step['service']) {
-        if ($name -and (Get-ServiceState $name) -notin '', 'Stopped') { Stop-PlannedService $Run $name }
-    }
-    if ($Step['service']) { Start-PlannedService $Run $Step['service'] }
-    $noun = Get-KindNoun $Step['kind']
-    if (-not (& "Test-${noun}Step" $Run $Step)) { & "Set-${noun}Step" $Run $Step }
-    Start-PlannedService $Run 'kube-proxy'
+    & "Test-$(Get-KindNoun $Step['kind'])Step" $Run $Step
 }
 
 # .SYNOPSIS
-# Stop sandboxes that two looks in a row found without an endpoint: HNS lost it, the containers run on without network,
-# and the kubelet restarts them in the same sandbox. In place of a stopped sandbox it makes a new one. host-local's
-# leases name the sandboxes; one whose lease stays is stopped only once.
-function Stop-LostSandbox {
+# Return the record of this boot; a new one at the first look of a boot.
+function Get-WatchRecord {
     [CmdletBinding()]
-    param([hashtable] $Run, $Known, $Endpoints)
-    $used = @($Endpoints | ForEach-Object { $_.IPAddress })
-    $leases = Get-Lease (Get-PlannedStep $Run 'stale-network')
-    $lost = [ordered] @{}
-    foreach ($address in $leases.Keys) {
-        if ($leases[$address] -ne $Holder -and $address -notin $used) { $lost[$leases[$address]] = $address }
+    param()
+    $record = (Update-Memory)['watch']
+    if ($record -and $record['boot'] -eq (Get-BootId)) { return $record }
+    [ordered] @{
+        boot = Get-BootId; looks = 0; process = ''; suspects = [ordered] @{}; repairs = [ordered] @{}
+        pending = ''; shared = ''
     }
-    $stopped = @($Known['stopped'] | Where-Object { $_ -in $lost.Keys })
-    foreach ($id in @($lost.Keys | Where-Object { $_ -in @($Known['lost']) -and $_ -notin $stopped })) {
-        $why = "HNS has no endpoint with the address $($lost[$id]) of sandbox ${id}: the kubelet makes a new one"
-        Write-Event $Run $why 0
-        Write-Said $Run $why
-        $answer = Invoke-Program -Program $Crictl -Arguments '--timeout', '60s', 'stopp', $id -AllowFailure
-        if ($answer.Code) { Write-Said $Run "crictl stopp ${id}: $($answer.Output.Trim())" } else { $stopped += $id }
-    }
-    $Known['lost'], $Known['stopped'] = @($lost.Keys), $stopped
 }
 
 # .SYNOPSIS
-# Say which addresses several endpoints of this machine have: a pod with one has no network until it moves to another
-# node (Azure/AKS#5653, microsoft/Windows-Containers#631). Nothing is repaired, because either may be the living one.
-function Write-SharedAddress {
+# Return what this question of a cause and the last one found, and keep what this one found.
+function Get-Confirmed {
     [CmdletBinding()]
-    param([hashtable] $Run, $Known, $Endpoints)
-    $groups = $Endpoints | Group-Object -Property IPAddress | Sort-Object -Property Name
-    $shared = $groups | Where-Object { $_.Count -gt 1 }
-    $texts = $shared | ForEach-Object { "$($_.Name): $(@($_.Group | ForEach-Object { $_.Name }) -join ', ')" }
-    $said = @($texts) -join '; '
-    if ($said -and $said -ne $Known['shared']) {
-        Write-Event $Run "several HNS endpoints have one address, drain this node: $said" 0
-        Write-Said $Run "several HNS endpoints have one address, drain this node: $said"
-    }
-    $Known['shared'] = $said
-}
-
-# .SYNOPSIS
-# Look at the endpoints of this machine's pods once, unless the network is lost.
-function Invoke-EndpointLook {
-    [CmdletBinding()]
-    param([hashtable] $Run, $Step)
-    $noun = Get-KindNoun $Step['kind']
-    if (-not (& "Test-${noun}Step" $Run $Step)) { return }
-    $known = (Update-Memory)['endpoint_watch']
-    if (-not $known -or $known['boot'] -ne (Get-BootId)) {
-        $known = [ordered] @{ boot = Get-BootId; lost = @(); stopped = @(); shared = '' }
-    }
-    $own = @(Send-HnsRequest 'GET' 'endpoints' | Where-Object {
-            $remote = $_.PSObject.Properties['IsRemoteEndpoint'] -and $_.IsRemoteEndpoint
-            -not $remote -and $_.PSObject.Properties['IPAddress'] -and $_.IPAddress
-        })
-    Write-SharedAddress $Run $known $own
-    Stop-LostSandbox $Run $known $own
-    [void](Update-Memory @{ endpoint_watch = $known })
+    param($Record, [string] $Cause, [string[]] $Found)
+    $before, $now = @($Record['suspects'][$Cause]), @($Found | Where-Object { $_ })
+    $Record['suspects'][$Cause] = $now
+    $now | Where-Object { $_ -in $before }
 }
 
 # .SYNOPSIS
@@ -139,50 +103,124 @@ function Get-UpSecond {
 }
 
 # .SYNOPSIS
-# Look at the network once, and restart its services if it was lost; if that fails, start the executor, which repairs
-# the node or reports the error. Kept between looks: the boot, the process of HNS, the up-times of restarts, whether a
-# restart waits, the number of looks, and the routes found missing.
-function Invoke-NetworkLook {
+# Count a repair and return $true, or return $false if $Limits has it wait, and say that once.
+function Test-RepairDue {
     [CmdletBinding()]
-    param([hashtable] $Run, $Step)
-    $route = Get-PlannedStep $Run 'metadata-route'
-    if ($route -and -not (Test-MetadataRouteStep $Run $route)) { Set-MetadataRouteStep $Run $route }
-    $known, $now = (Update-Memory)['network_watch'], (Get-HnsProcess)
-    if (-not $known -or $known['boot'] -ne (Get-BootId)) {
-        $known = [ordered] @{
-            boot = Get-BootId; process = ''; restarts = @(); waits = $false; looks = 0; unrouted = @()
+    param([hashtable] $Run, $Record, [string] $Cause, [string] $Subject, [string] $Why)
+    $most, $seconds = $Limits[$Cause]
+    $name = "$Cause $Subject".Trim()
+    $known = $Record['repairs'][$name]
+    $since = if ($seconds) { (Get-UpSecond) - $seconds } else { -1 }
+    $made = @(if ($known) { $known['made'] | Where-Object { $_ -gt $since } })
+    $due = $made.Count -lt $most
+    if ($due) { $made += Get-UpSecond }
+    elseif (-not $known['waits']) {
+        $said = "${Why}: $most repairs ($Cause) "
+        $said += if ($seconds) { "within $seconds s did not help, the next one waits" } else {
+            'did not help, no more follow'
         }
+        Write-Event $Run $said 0
+        Write-Said $Run $said
     }
-    # WMI did not answer: the process of before, but not that of an earlier boot
-    if ($null -eq $now) { $now = $known['process'] }
-    $loss = Get-NetworkLoss $Run $Step $known['process'] $now
-    if (-not $loss) { $loss = Get-RouteLoss $Run $Step $known }
-    $recent = @($known['restarts'] | Where-Object { $_ -gt (Get-UpSecond) - $WatchWindow })
-    $due = $loss -and $recent.Count -lt $WatchRestarts
-    if ($due) { $recent += Get-UpSecond }
-    $waited, $known['restarts'] = $known['waits'], $recent
-    $known['waits'] = [bool] ($loss -and -not $due)
-    if (-not $known['waits']) { $known['process'] = $now }
-    [void](Update-Memory @{ network_watch = $known })
-    if ($known['waits'] -and -not $waited) {
-        Write-Said $Run "${loss}: $WatchRestarts restarts within $WatchWindow s did not help, the next restart waits"
-    }
-    if (-not $due) { return }
-    Write-Event $Run "${loss}: services of the pod network are started anew" 0
-    Write-Said $Run "${loss}: services of the pod network are started anew"
-    try {
-        Restart-Network $Run $Step
-        Write-Said $Run "the pod network works again"
-    }
-    catch {
-        Write-Said $Run "the pod network: $($_.Exception.GetBaseException().Message)"
-        Start-ScheduledTask -TaskName 'mullion'
+    $Record['repairs'][$name] = [ordered] @{ made = $made; waits = -not $due }
+    $due
+}
+
+# .SYNOPSIS
+# Forget the repairs of a cause for all but these subjects: the others are well.
+function Clear-Repair {
+    [CmdletBinding()]
+    param($Record, [string] $Cause, [string[]] $Except = @())
+    $kept = @($Except | ForEach-Object { "$Cause $_" })
+    foreach ($name in @($Record['repairs'].Keys)) {
+        if ($name.Split(' ')[0] -eq $Cause -and $name -notin $kept) { $Record['repairs'].Remove($name) }
     }
 }
 
 # .SYNOPSIS
-# Look at the network unless the executor is running, or has not finished in this boot. If that cannot be done, start
-# the executor, which repairs the node or reports the error.
+# Restart kube-proxy, which creates all load balancers again.
+function Restart-KubeProxy {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    if ((Get-ServiceState 'kube-proxy') -notin '', 'Stopped') {
+        Stop-PlannedService (New-TimedRun $Run $ServiceSeconds) 'kube-proxy'
+    }
+    Start-PlannedService (New-TimedRun $Run $ServiceSeconds) 'kube-proxy'
+}
+
+# .SYNOPSIS
+# Restart flanneld, which creates its network and routes, or create the bridged network; then restart kube-proxy, which
+# creates the load balancers in it. kube-proxy depends on flanneld: Windows stops both, and starts none by itself.
+function Restart-Network {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    foreach ($name in 'kube-proxy', $Step['service']) {
+        if (-not $name -or (Get-ServiceState $name) -in '', 'Stopped') { continue }
+        Stop-PlannedService (New-TimedRun $Run $ServiceSeconds) $name
+    }
+    foreach ($name in 'hns', $Step['service']) {
+        if (-not $name -or (Get-ServiceState $name) -ne 'Stopped') { continue }
+        Start-PlannedService (New-TimedRun $Run $ServiceSeconds) $name
+    }
+    $own = New-TimedRun $Run $NetworkSeconds
+    if (-not (Test-PodNetwork $own $Step)) { & "Set-$(Get-KindNoun $Step['kind'])Step" $own $Step }
+    Restart-KubeProxy $Run $Step
+}
+
+# .SYNOPSIS
+# Look for a loss of the network and repair the first one, if its limit lets it. The record says in `pending` if that
+# failed.
+function Repair-Network {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Record)
+    # first: without this route no request reaches the cloud's services, and no run of the executor ends
+    $route = Get-PlannedStep $Run 'metadata-route'
+    if ($route -and -not (Test-MetadataRouteStep $Run $route)) { Set-MetadataRouteStep $Run $route }
+    $step = Get-PlannedStep $Run $NetworkKinds
+    foreach ($cause in $Causes.Keys) {
+        $finds, $repairs = $Causes[$cause]
+        $why, $subject = & $finds $Run $step $Record
+        if (-not $why) { continue }
+        if (-not (Test-RepairDue $Run $Record $cause $subject $why)) { return }
+        $why = "${why}: services of the pod network are started anew"
+        Write-Event $Run $why 0
+        Write-Said $Run $why
+        $Record['pending'], $Record['process'] = $why, "$(Get-HnsProcess)"
+        [void](Update-Memory @{ watch = $Record })
+        & $repairs $Run $step
+        $Record['pending'] = ''
+        return Write-Said $Run 'the pod network works again'
+    }
+}
+
+# .SYNOPSIS
+# Look at the network and the endpoints once. Return whether the executor must be started.
+function Invoke-Look {
+    [CmdletBinding()]
+    param([hashtable] $Run)
+    $record = Get-WatchRecord
+    foreach ($part in 'Repair-Network', 'Watch-Endpoint') {
+        if ($record['pending']) { break }
+        try { [void](& $part $Run $record) }
+        catch {
+            $failure = Get-Failure $_.Exception
+            Write-Said $Run "the pod network: $($failure.Message)"
+            # the address or default route is lost, or HNS refuses or hangs
+            if ($failure.Name -eq 'network-missing') { $record['pending'] = $failure.Message }
+        }
+    }
+    $record['looks'] = 1 + $record['looks']
+    $starts = $record['pending'] -and (Test-RepairDue $Run $record 'executor' '' $record['pending'])
+    if ($starts) {
+        Write-Said $Run "the executor is started: $($record['pending'])"
+        $record['pending'] = ''
+    }
+    [void](Update-Memory @{ watch = $record })
+    $starts
+}
+
+# .SYNOPSIS
+# Look at the network unless the executor is running, or has not finished in this boot.
 function Invoke-NetworkWatch {
     [CmdletBinding()]
     param([hashtable] $Run)
@@ -191,16 +229,9 @@ function Invoke-NetworkWatch {
     if (-not $mine) { return $lock.Dispose() }
     try {
         $step = Find-PlannedStep $NetworkKinds
-        if (-not $step -or -not (Test-NodeDone $step)) { return }
-        foreach ($look in 'Invoke-NetworkLook', 'Invoke-EndpointLook') {
-            try { & $look $Run (Get-PlannedStep $Run $NetworkKinds) }
-            catch {
-                $failure = Get-Failure $_.Exception
-                Write-Said $Run "the pod network: $($failure.Message)"
-                # the address or default route is lost, or HNS refuses or hangs
-                if ($failure.Name -eq 'network-missing') { return Start-ScheduledTask -TaskName 'mullion' }
-            }
-        }
+        $starts = $step -and (Test-NodeDone $step) -and (Invoke-Look $Run)
     }
     finally { $lock.ReleaseMutex(); $lock.Dispose() }
+    # afterwards: the executor ends at once if another run has the lock
+    if ($starts) { Start-ScheduledTask -TaskName 'mullion' }
 }

@@ -177,6 +177,9 @@ def delete(service: Service, guid: str) -> None:
         own & {upper(each) for each in balancer["HostComputeEndpoints"]} for balancer in service.all("LoadBalancer")
     ):
         raise HnsError(Code.HAS_REFERENCES, f"a load balancer uses endpoints of {network['Name']}")
+    if service.keeps:
+        service.keeps -= 1
+        raise HnsError(Code.HAS_REFERENCES, f"{network['Name']} is kept")
     for endpoint in own:
         del service.objects["Endpoint"][endpoint]
     if service.lingers:

@@ -98,6 +98,8 @@ class Service:
     """Number of requests for a network to refuse although no network of its name is listed (microsoft/hcsshim#850)."""
     refuses_attach: int = 0
     """Number of requests to attach an endpoint to the host that will be refused (flannel-io/flannel#1112)."""
+    keeps: int = 0
+    """Number of requests to remove a network that will be refused although nothing uses it."""
     numbered: bool = False
     """Whether names of endpoints' adapters have a number, because Windows found them taken
     (microsoft/Windows-Containers#61)."""

@@ -16,6 +16,7 @@ MODULES = (
     "modules/redaction",
     "modules/hns-requests",
     "kinds/network",
+    "kinds/flannel",
 )
 
 GONE = '{"Error":"The network was not found. ","ErrorCode":2151350273,"Success":false}'
@@ -95,3 +96,30 @@ def test_the_removal_of_load_balancers_ends_at_the_first_one_for_which_hns_does_
     lists = """$global:Lists['policylists'] = '{"ID":"hangs"},{"ID":"good"}'"""
     said = ran(machine, f"{lists}; try {{ Remove-HnsPolicyList $Run }} catch {{ $_.Exception.Message }}; $global:Asked")
     assert said == ["HNS does not answer", "DELETE /policylists/hangs"]
+
+
+def test_the_removal_of_load_balancers_ends_once_the_limit_of_the_step_is_over(machine: Machine) -> None:
+    said = ran(
+        machine, "$Run.Limit = 0; try { Remove-HnsPolicyList $Run } catch { $_.Exception.Message }; $global:Asked"
+    )
+    assert said == ["HNS did not remove all policylists within 0 s"]
+
+
+SLOW = """
+$PollSeconds = 0.1
+function Get-ServiceState { 'Running' }
+function Get-OverlayProblem {
+    [Console]::Out.WriteLine('look'); [Threading.Thread]::Sleep(400); return 'overlay-missing', 'no network'
+}
+function Restart-Flanneld { }
+function Repair-MetadataRoute { }
+"""
+"""Looks of 400 ms."""
+
+
+def test_the_starts_of_flanneld_divide_the_time_of_the_step_although_its_looks_are_slow(machine: Machine) -> None:
+    fails = "try { Set-OverlayNetworkStep $Run @{ service = 'flanneld' } } catch { $_.Exception.Message }"
+    *said, why = ran(machine, f"{SLOW}; $Run.Limit = 1; {fails}")
+    assert why == "no network, after 3 starts of flanneld"
+    assert [line for line in said if line != "look"] == ["no network: flanneld is started anew"] * 2
+    assert said.count("look") <= 4, "3 looks last 1.2 s"

@@ -141,6 +141,7 @@ AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "linger": (("windows",), "number of queries for which HNS still lists a removed network"),
     "attach": (("windows",), "whether HNS attaches an endpoint and still says that it is attached already"),
     "taken": (("windows",), "number of networks that HNS refuses to create because of their name, and does not list"),
+    "keeps": (("windows",), "number of requests to remove a network that HNS refuses"),
     "attach_refusals": (("windows",), "number of requests to attach an endpoint to the host that HNS refuses"),
     "numbered": (("windows",), "whether Windows appends a number to the names of endpoints' adapters"),
     "unforwardable": (("windows",), "whether Set-NetIPInterface fails: Element not found"),

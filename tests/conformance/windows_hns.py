@@ -7,7 +7,7 @@ from typing import Any
 from lab.hns import endpoints, first_api, load_balancers, networks, server
 from lab.hns.service import NON_PERSISTENT, REMOTE, VERSION, Object, Service
 
-AREAS = ("networks", "endpoints", "policies", "linger", "taken", "attach", "attach_refusals", "numbered")
+AREAS = ("networks", "endpoints", "policies", "linger", "taken", "attach", "attach_refusals", "numbered", "keeps")
 """Areas that a case may set up, in this order."""
 
 BACKEND = "10.244.200.7"
@@ -19,7 +19,7 @@ def forget(hns: Service) -> None:
     with hns.lock:
         hns.objects = {kind: {} for kind in hns.objects}
         hns.made, hns.lingers, hns.attaches_twice, hns.leaving = 0, 0, False, []
-        hns.taken, hns.refuses_attach, hns.numbered = 0, 0, False
+        hns.taken, hns.refuses_attach, hns.numbered, hns.keeps = 0, 0, False, 0
         hns.changed()
 
 
@@ -125,6 +125,10 @@ def _attach_refusals(hns: Service, wanted: int, _: Any) -> None:
     hns.refuses_attach = wanted
 
 
+def _keeps(hns: Service, wanted: int, _: Any) -> None:
+    hns.keeps = wanted
+
+
 def _numbered(hns: Service, wanted: bool, _: Any) -> None:
     hns.numbered = wanted
 
@@ -138,6 +142,7 @@ _SET_UP = {
     "taken": _taken,
     "attach_refusals": _attach_refusals,
     "numbered": _numbered,
+    "keeps": _keeps,
 }
 
 

@@ -1,6 +1,7 @@
 # Kind overlay-network: flanneld makes the network of the Host Networking Service (HNS) for VXLAN.
 
 $FlannelStarts = 3    # maximum starts of flanneld within the step's timeout
+$FlannelSeconds = 60    # for the stop and the start of one restart
 
 # .SYNOPSIS
 # Return the first value in flanneld's file that does not match this node, as text; nothing if all match (OPS-06).
@@ -74,32 +75,39 @@ function Get-HnsDoubt {
 }
 
 # .SYNOPSIS
-# Start flanneld anew. Before its last start restart HNS if it lists no network.
+# Start flanneld anew. Before its last start restart HNS if it lists no network. The step's time stands still.
 function Restart-Flanneld {
     [CmdletBinding()]
     param([hashtable] $Run, $Step, [int] $Start)
-    Stop-PlannedService $Run $Step['service']
-    $doubt = if ($Start -eq $FlannelStarts -and (Get-ServiceState 'hns')) { Get-HnsDoubt $Run $Step }
-    if ($doubt) { Restart-Hns $Run $doubt }
-    Start-PlannedService $Run $Step['service']
+    $own = New-TimedRun $Run $FlannelSeconds
+    $Run.Watch.Stop()
+    try {
+        Stop-PlannedService $own $Step['service']
+        $doubt = if ($Start -eq $FlannelStarts) { Get-HnsDoubt $Run $Step }
+        if ($doubt) { [void](Restart-Hns $own $doubt) }
+        Start-PlannedService $own $Step['service']
+    }
+    finally { $Run.Watch.Start() }
 }
 
 # .SYNOPSIS
-# Poll; restart a flanneld that hangs, after equal parts of the timeout (OPS-05).
+# Start flanneld if it is stopped, then poll; restart a flanneld that hangs, after equal parts of the timeout (OPS-05).
 function Set-OverlayNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
-    $looks = [Math]::Max(1, [int] ($Run.Limit / $PollSeconds / $FlannelStarts))
+    if ((Get-ServiceState $Step['service']) -eq 'Stopped') {
+        Start-PlannedService (New-TimedRun $Run $FlannelSeconds) $Step['service']
+    }
     foreach ($start in 1..$FlannelStarts) {
         if ($start -gt 1) {
             Write-Said $Run "$($problem[1]): $($Step['service']) is started anew"
             Restart-Flanneld $Run $Step $start
         }
-        foreach ($look in 1..$looks) {
+        do {
             $problem = Get-OverlayProblem $Run $Step
             if (-not $problem) { return }
             Wait-Poll $Run
-        }
+        } while ($Run.Watch.Elapsed.TotalSeconds -lt $Run.Limit * $start / $FlannelStarts)
     }
     throw (New-Failure $problem[0] "$($problem[1]), after $FlannelStarts starts of $($Step['service'])")
 }

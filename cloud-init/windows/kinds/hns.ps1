@@ -122,7 +122,8 @@ function New-PlannedNetwork {
     catch {
         $bridges = @(Send-HnsRequest 'GET' 'networks' | Where-Object { $_.Type -eq 'L2Bridge' })
         if ($_.Exception.Message -notmatch $NetworkExists -or $bridges.Count) { throw }
-        Restart-Hns $Run "HNS refuses the network $($Step['network']) as a second one, but lists no bridge"
+        $why = "HNS refuses the network $($Step['network']) as a second one, but lists no bridge"
+        if (-not (Restart-Hns $Run $why)) { throw }
         [void](Send-HnsRequest 'POST' 'networks' -Body $network)
     }
     $Run.Switched = [Diagnostics.Stopwatch]::StartNew()
@@ -144,16 +145,6 @@ function Wait-OwnAddress {
         catch { if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) { throw } }
         Start-Sleep -Milliseconds 500
     }
-}
-
-# .SYNOPSIS
-# Restart HNS, and log why. A restart removes networks and endpoints that HNS keeps but does not list.
-function Restart-Hns {
-    [CmdletBinding()]
-    param([hashtable] $Run, [string] $Why)
-    Write-Said $Run "${Why}: HNS is restarted"
-    Stop-PlannedService $Run 'hns'
-    Start-PlannedService $Run 'hns'
 }
 
 # .SYNOPSIS

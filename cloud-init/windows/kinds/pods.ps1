@@ -1,6 +1,7 @@
 # The node's pod range, host-local's leases with the source VIP, and removal of an earlier range's or boot's state.
 
 $Holder = 'kube-proxy'    # holder of the source VIP in host-local's leases
+$RemovalSeconds = 60    # for the removal of a network by HNS
 
 # .SYNOPSIS
 # Return whether the Node object has a pod range.
@@ -132,6 +133,36 @@ function Test-StaleNetwork {
 }
 
 # .SYNOPSIS
+# Return whether the network is a bridge of the planned range on the adapter that has the machine's address.
+function Test-PresentBridge {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Network, $Step)
+    $Network.Type -eq 'L2Bridge' -and $Step['subnet'] -and (Test-NetworkRange $Network $Step['subnet']) -and
+    $Network.PSObject.Properties['ManagementIP'] -and
+    $Network.ManagementIP -eq (Wait-OwnAddress (New-TimedRun $Run $RemovalSeconds))
+}
+
+# .SYNOPSIS
+# Remove a network of another range or an earlier boot. If HNS refuses that or does not finish it, restart HNS, and
+# remove what it lists then. If that fails too, keep a bridge that still fits, because without it every boot would fail.
+function Remove-StaleNetwork {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Network, $Step)
+    try { return Remove-HnsNetwork (New-TimedRun $Run $RemovalSeconds) $Network }
+    catch {
+        if ($_.Exception.Data['hns-hangs']) { throw }
+        $failure = $_.Exception
+    }
+    if (Restart-Hns $Run $failure.Message) {
+        $left = Get-HnsObject 'networks' $Step['network']
+        if (-not $left) { return }
+        try { return Remove-HnsNetwork (New-TimedRun $Run $RemovalSeconds) $left } catch { $failure = $_.Exception }
+    }
+    if (-not (Test-PresentBridge $Run $Network $Step)) { throw $failure }
+    Write-Said $Run "$($failure.Message): $($Network.Name) is kept, it is on the adapter with the machine's address"
+}
+
+# .SYNOPSIS
 # Remove that state before flanneld and kube-proxy run: remaining load balancers would keep the network (17763.1554 and
 # later).
 function Set-StaleNetworkStep {
@@ -147,7 +178,7 @@ function Set-StaleNetworkStep {
     Remove-HnsPolicyList $Run
     foreach ($each in Get-NatNetwork $Step) { Remove-HnsNetwork $Run $each }
     $network = Get-HnsObject 'networks' $Step['network']
-    if (Test-StaleNetwork $network $Step) { Remove-HnsNetwork $Run $network }
+    if (Test-StaleNetwork $network $Step) { Remove-StaleNetwork $Run $network $Step }
     if (-not (Test-FileRange $Step)) { [IO.File]::Delete($Step['subnet_file']) }
     foreach ($address in @(Get-StaleLease $Step)) {
         [IO.File]::Delete("$($Step['data_directory'])\$($Step['network'])\$address")

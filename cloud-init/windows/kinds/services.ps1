@@ -1,36 +1,10 @@
 # Windows services: created, configured, started, and restarted when a file they read has changed.
 
-Add-Type -AssemblyName System.ServiceProcess    # Windows PowerShell 5.1 does not load it itself
-
 $ServiceRoot = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services'
 $RestartSeconds = 10
 $PollSeconds = 2
-$SettleSeconds = 2    # a service with a wrong flag, file or network exits within them
 $LogBytes = 50MB    # size at which nssm rotates a log
 $Starts = @{ auto = 2; disabled = 4 }    # winsvc.h: SERVICE_AUTO_START, SERVICE_DISABLED
-
-# .SYNOPSIS
-# Return the status (Running, Stopped, StartPending, ...); empty if the service does not exist.
-function Get-ServiceState {
-    [CmdletBinding()]
-    param([string] $Name)
-    $service = [ServiceProcess.ServiceController]::new($Name)
-    try { "$($service.Status)" }
-    catch [InvalidOperationException] { '' }    # ERROR_SERVICE_DOES_NOT_EXIST
-    finally { $service.Dispose() }
-}
-
-# .SYNOPSIS
-# Wait until the service has one of the states, or the step's timeout is over; return its last state.
-function Wait-ServiceState {
-    [CmdletBinding()]
-    param([hashtable] $Run, [string] $Name, [string[]] $States)
-    for (; ; ) {
-        $now = Get-ServiceState $Name
-        if ($now -in $States -or $Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) { return $now }
-        Start-Sleep -Milliseconds 250
-    }
-}
 
 # .SYNOPSIS
 # Return the registry values of a service step by path below the service: @{ path = @{ name = kind, data } }; empty
@@ -174,42 +148,6 @@ function Set-ServiceStep {
         $started[$name] = $digests
         [void](Update-Memory @{ started = $started })
     }
-}
-
-# .SYNOPSIS
-# Stop a service and wait until it has stopped.
-function Stop-PlannedService {
-    [CmdletBinding()]
-    param([hashtable] $Run, [string] $Name)
-    $service = [ServiceProcess.ServiceController]::new($Name)
-    # A service that is starting refuses the stop; one that has just exited needs none.
-    try { $service.Stop() } catch { [void] $_ } finally { $service.Dispose() }
-    $now = Wait-ServiceState $Run $Name 'Stopped', ''
-    if ($now -notin 'Stopped', '') { throw (New-Failure 'service-failed' "$Name does not stop, it is $now") }
-}
-
-# .SYNOPSIS
-# Start a service and wait until it runs.
-function Start-PlannedService {
-    [CmdletBinding()]
-    param([hashtable] $Run, [string] $Name)
-    $service = [ServiceProcess.ServiceController]::new($Name)
-    try { $service.Start() }
-    catch { throw (New-Failure 'service-failed' "${Name}: $($_.Exception.GetBaseException().Message)") }
-    finally { $service.Dispose() }
-    $now = Wait-ServiceState $Run $Name 'Running', 'Stopped', ''
-    if ($now -ne 'Running') { throw (New-Failure 'service-failed' "$Name is $now, read its log") }
-    $Run.Started[$Name] = [Diagnostics.Stopwatch]::StartNew()
-}
-
-# .SYNOPSIS
-# Return whether a service runs; if this run started it, after SettleSeconds.
-function Test-Running {
-    [CmdletBinding()]
-    param([hashtable] $Run, [string] $Name)
-    $started = $Run.Started[$Name]
-    while ($started -and $started.Elapsed.TotalSeconds -lt $SettleSeconds) { Start-Sleep -Milliseconds 250 }
-    (Get-ServiceState $Name) -eq 'Running'
 }
 
 # .SYNOPSIS

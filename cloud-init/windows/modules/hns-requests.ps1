@@ -111,13 +111,16 @@ function Get-HnsObject {
 # .SYNOPSIS
 # Remove objects. Those that HNS refuses to remove stay, and are named in the log: on 17763.1554 HNS refuses to remove a
 # load balancer whose network is gone (Azure/aks-engine pull request 3956), and that must not end every run. Throw at
-# the first request that HNS does not answer, because it would answer none of the others.
+# the first request that HNS does not answer, because it would answer none of the others, and once the limit is over.
 function Remove-HnsObject {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Type, $Objects)
     $kept = [Collections.ArrayList]::new()
     $why = ''
     foreach ($one in $Objects) {
+        if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
+            throw (New-Failure 'network-missing' "HNS did not remove all $Type within $($Run.Limit) s")
+        }
         try { [void](Send-HnsRequest 'DELETE' $Type -Id $one.ID) }
         catch {
             if ($_.Exception.Data['hns-hangs']) { throw }

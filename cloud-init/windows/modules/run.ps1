@@ -62,6 +62,16 @@ function New-Run {
 }
 
 # .SYNOPSIS
+# Return the same run with another limit, in seconds from now: for work that the step's limit does not count.
+function New-TimedRun {
+    [CmdletBinding()]
+    param([hashtable] $Run, [int] $Seconds)
+    $timed = $Run.Clone()
+    $timed.Watch, $timed.Limit = [Diagnostics.Stopwatch]::StartNew(), $Seconds
+    $timed
+}
+
+# .SYNOPSIS
 # Return the whole seconds left of this attempt of the step, at least 1.
 function Get-SecondsLeft {
     [CmdletBinding()]

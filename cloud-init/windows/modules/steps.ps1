@@ -37,7 +37,7 @@ function Invoke-Once {
 }
 
 # .SYNOPSIS
-# Apply one step with retries; return held or set.
+# Apply one step with retries; return held or set. If HNS hangs, restart it before the next try: no other try helps.
 function Invoke-Step {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -46,6 +46,7 @@ function Invoke-Step {
         try { return Invoke-Once $Run $Step }
         catch {
             $failure = Get-Failure $_.Exception
+            if ($_.Exception.Data['hns-hangs'] -and -not (Restart-Hns $Run $failure.Message)) { throw }
             if ($failure.Name -eq 'reboot' -or $attempt -ge $retries) { throw }
             if (-not (Get-ErrorRow $failure.Name)['retry']) { throw }
             $wait = $Waits[[Math]::Min($attempt, $Waits.Count - 1)]

@@ -41,6 +41,7 @@ WATCHED = {
     "pod-range": "pod-range",
     "overlay-network": "overlay-network",
     "metadata-route": "metadata-route",
+    "node-registered": "node-object",
 }
 """Steps of the plan that the watch reads: name -> kind."""
 SERVICES = {"flanneld": r"C:\flannel\flanneld.exe", "kube-proxy": r"C:\k\kube-proxy.exe", "nssm": r"C:\k\nssm.exe"}
@@ -158,6 +159,8 @@ def test_the_plans_steps_make_services_of_the_real_programs(
     works(node, plans["defaults"], "first")
     node.machine.script("-Look")
     assert "pod network" not in log(node), "nothing was lost"
+    suspects = json.loads(node.machine.windows.path(rf"{STATE}\state.json").read_text())["watch"]["suspects"]
+    assert suspects == {"routes": [], "balancers": [], "sandbox": []}, "all questions were answered"
 
 
 def test_the_watch_restarts_flanneld_and_kube_proxy_after_a_restart_of_hns(

@@ -1,0 +1,104 @@
+"""The network watch finds lost routes, load balancers and endpoints of a node whose plan is done."""
+
+import pytest
+
+from sandbox.boot.windows.winpwsh import Machine
+from tests.cloud_init.watched_node import (
+    CRICTL,
+    CRICTL_CALLS,
+    KUBECTL,
+    MADE,
+    SERVICES,
+    endpoints,
+    leases,
+    log,
+    looks,
+    memory,
+    network,
+    node,
+    stopped,
+)
+from tests.conformance import windows_hns
+
+__all__ = ["node"]
+
+pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+
+
+def test_a_sandbox_without_its_endpoint_is_stopped_at_the_second_look_and_shared_addresses_are_told(
+    node: Machine,
+) -> None:
+    leases(node, {"10.244.3.2": "kube-proxy", "10.244.3.5": "lost", "10.244.3.6": "kept", "10.244.3.7": "kept-too"})
+    endpoints(node, {"a": "10.244.3.6", "b": "10.244.3.7", "c": "10.244.3.7"})
+    first, *_ = looks(node, MADE)
+    assert stopped(node) == []
+    assert "several HNS endpoints have one address, drain this node: 10.244.3.7: b, c" in log(node)
+    *_, last = looks(node, "$null = 0")
+    assert stopped(node) == ["--timeout 60s stopp lost"]
+    assert "no endpoint with the address 10.244.3.5 of sandbox lost" in log(node)
+    looks(node, "$null = 0")
+    assert log(node).count("drain this node") == 1
+    assert first == last, "services of the network run on"
+
+
+def test_sandboxes_that_crictl_cannot_stop_are_given_up_and_do_not_hold_a_look_up(node: Machine) -> None:
+    leases(node, {"10.244.3.5": "one", "10.244.3.6": "two"})
+    node.path(CRICTL).write_text(f"@echo %* >> {CRICTL_CALLS}\r\n@exit /b 1\r\n")
+    looks(node, f"{MADE}; $LookSeconds = 0", "$null = 0")
+    assert len(stopped(node)) == 1, "the second one is left to the next look"
+    looks(node, "$LookSeconds = 0", *["$null = 0"] * 6)
+    assert sorted(stopped(node)) == 3 * ["--timeout 60s stopp one"] + 3 * ["--timeout 60s stopp two"]
+    assert log(node).count("of sandbox one: 3 repairs (sandbox) did not help, no more follow") == 1
+
+
+def test_load_balancers_that_hns_lost_make_kube_proxy_start_anew_at_the_second_question(node: Machine) -> None:
+    hns = node.hns
+    assert hns
+    node.path(KUBECTL).write_text('@if "%4"=="service" echo 10.96.0.1\r\n')
+    with hns.lock:
+        windows_hns.balance(hns, "kubernetes", windows_hns.backend(hns), "10.96.0.1")
+        hns.changed()
+    (kept,) = hns.all("LoadBalancer")
+    first, second = looks(node, f"{MADE}; $BalancerLooks = 1", "$null = 0")[1::2]
+    assert first == second, "the load balancer is there"
+    with hns.lock:
+        hns.objects["LoadBalancer"] = {}
+    third, fourth = looks(node, "$BalancerLooks = 1", "$null = 0")[1::2]
+    assert third == first, "one question without it is not enough"
+    assert {name for name in SERVICES if fourth[name] != third[name]} == {"kube-proxy"}
+    assert "HNS has no load balancer of 10.96.0.1, the Service kubernetes: services of the pod network" in log(node)
+    with hns.lock:
+        hns.objects["LoadBalancer"] = {kept["ID"]: kept}
+    looks(node, "$BalancerLooks = 1")
+    assert memory(node)["watch"]["repairs"] == {}, "it is well again"
+
+
+def test_lost_and_old_routes_to_pods_restart_flanneld_and_kube_proxy_at_the_second_question(node: Machine) -> None:
+    two = ["10.244.7.0/24", "10.244.7.0/24 0e:2a:00:00:00:07"]
+    network(node, exists=True, routed=["10.244.1.0/24", "10.244.6.0/24", *two])
+    backend = '{"VNI":4096,"VtepMAC":"%s"}'
+    rows = (
+        ("web-0", "10.244.3.0/24", backend % "00:15:5d:aa:bb:cc"),
+        ("linux-0", "10.244.1.0/24", backend % "0e:2a:00:00:00:01"),
+        ("linux-1", "10.244.2.0/24", backend % "0e:2a:00:00:00:02"),
+        ("linux-2", "10.244.6.0/24", backend % "0e:2a:00:00:00:06"),
+        ("linux-3", "10.244.7.0/24", backend % "0e:2a:00:00:00:07"),
+        ("web-1", "10.244.4.0/24", backend % ""),
+        ("web-2", "10.244.5.0/24", "<none>"),
+    )
+    said = "".join(f"@echo {'   '.join(row)}\r\n".replace("<", "^<").replace(">", "^>") for row in rows)
+    node.path(KUBECTL).write_text(said)
+    rounds = looks(node, MADE, *["$null = 0"] * 5)
+    assert all(each == rounds[0] for each in rounds[:-1]), "other looks do not ask the API"
+    assert rounds[-1]["hns"] == rounds[0]["hns"]
+    for each in ("flanneld", "kube-proxy"):
+        assert rounds[-1][each] not in (0, rounds[0][each]), f"{each}, which Windows stops with flanneld, runs again"
+    lost = "10.244.2.0/24, 10.244.6.0/24, 10.244.7.0/24"
+    assert f"the network flannel.4096 has no route to pods of {lost}, or an old one: " in log(node)
+    rounds = looks(node, "$RouteLooks = 1", *["$null = 0"] * 2)
+    assert rounds[0] != rounds[1] != rounds[3] == rounds[5], "the third repair is the last one"
+    assert f"of {lost}, or an old one: 3 repairs (routes) did not help, no more follow" in log(node)
+    node.path(KUBECTL).write_text(said.replace("@echo linux-3", "@rem "))
+    *_, last = looks(node, "$RouteLooks = 1")
+    assert last != rounds[5], "other ranges are another loss"
+    assert "network" not in memory(node)["watch"]["repairs"], "other repairs have their own number"
