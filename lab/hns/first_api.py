@@ -242,6 +242,8 @@ def _output(service: Service, method: str, path: str, request: str) -> Any:
     shapes.check(body, shapes.ANY, path)
     if (method, parts) == ("GET", ["globals", "version"]):
         return {"Major": service.build.version[0], "Minor": service.build.version[1]}
+    if (method, parts) == ("GET", ["portpools"]):
+        return load_balancers.reserved(service)
     if parts[0] not in FORMS:
         raise HnsError(Code.NOT_FOUND, path)
     kind, form = FORMS[parts[0]]

@@ -28,6 +28,18 @@ def frontends(balancer: Mapping[str, Any]) -> set[tuple[str, int, int]]:
     return {(vip, int(port.get("Protocol", 0)), int(port.get("ExternalPort", 0))) for vip in vips for port in ports}
 
 
+def reserved(service: Service) -> list[Object]:
+    """Return the dynamic ports that load balancers without DSR reserve, as `portpools` of the first API has them.
+
+    Fields: what Azure/AgentBaker cleanupnetwork.ps1 reads of them; the ports themselves are ours.
+    """
+    reserving = [each for each in service.all("LoadBalancer") if not each.get("Flags", 0) & DSR]
+    starts = [65536 - DYNAMIC_PORTS + PORTS * place for place in range(len(reserving))]
+    ranges = [{"LowerPort": start, "UpperPort": start + PORTS - 1} for start in starts]
+    parts = [{"RequiresHostPortReservation": True, "PortRanges": [each]} for each in ranges]
+    return [{"PortPoolAllocations": parts}] if parts else []
+
+
 def create(service: Service, wanted: str, text: str) -> Object:
     """Create a load balancer. Before HNS 12.0 it does not assign clients to one endpoint."""
     document = shapes.read("LoadBalancer", text)
@@ -40,13 +52,18 @@ def create(service: Service, wanted: str, text: str) -> Object:
 
 
 def modify(service: Service, guid: str, text: str) -> None:
-    """Replace a load balancer's settings (hcsshim HostComputeLoadBalancer.Update; HNS 15.4 and later)."""
+    """Replace a load balancer's settings (hcsshim HostComputeLoadBalancer.Update). HNS 15.4 keeps them.
+
+    Raises HnsError before 15.4.
+    """
     balancer = service.get("LoadBalancer", guid)
     if service.build.version < (15, 4):
         raise HnsError(Code.UNSUPPORTED, "modify a load balancer")
     document = shapes.read("LoadBalancer", text)
     _check(service, document, balancer["ID"])
-    balancer |= {**document, "ID": balancer["ID"]}
+    document["HostComputeEndpoints"] = [upper(each) for each in document.get("HostComputeEndpoints") or ()]
+    if service.build.modifies:
+        balancer |= {**document, "ID": balancer["ID"]}
 
 
 def delete(service: Service, guid: str) -> None:

@@ -47,6 +47,14 @@ class Build:
         return self.version >= (12, 0)
 
     @property
+    def modifies(self) -> bool:
+        """Return whether a changed load balancer has its new endpoints; 15.4 answers so and keeps the old ones.
+
+        kubernetes/kubernetes#131466; hnslib hcn/hcnglobals.go, ModifyLoadbalancerVersion.
+        """
+        return self.version >= (15, 5)
+
+    @property
     def host_route(self) -> bool:
         """Return whether overlay networks can have a HostRoute.
 
@@ -59,9 +67,13 @@ BUILDS: Mapping[str, Build] = {
     "windows-2019-2018": Build(17763, (9, 2)),
     "windows-2019": Build(17763, (9, 4)),
     "windows-2022": Build(20348, (13, 2)),
-    "windows-2025": Build(26100, (15, 2)),
+    "windows-2025": Build(26100, (15, 5)),
+    "windows-2025-15.4": Build(26100, (15, 4)),
 }
-"""Releases as stacks name them; the first is 2019 before KB4580390. Minor numbers of HNS are assumed."""
+"""Releases as stacks name them, 2019 before KB4580390, and 2025 as in kubernetes/kubernetes#131466.
+
+Other minor numbers of HNS are assumed; 15.5 is the first one with which kube-proxy changes load balancers (hnslib 0.1.3).
+"""
 
 
 def _set() -> threading.Event:

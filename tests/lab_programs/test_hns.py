@@ -156,6 +156,32 @@ def test_load_balancers_without_dsr_use_up_the_dynamic_ports_and_those_with_dsr_
     create(to, "LoadBalancer", {**last, "Flags": 1})
 
 
+def test_load_balancers_without_direct_server_return_reserve_ports() -> None:
+    to = service()
+    pod = create(to, "Endpoint", endpoint("10.244.1.9"), create(to, "Network", network()))
+    create(to, "LoadBalancer", balancer(pod, Flags=1, FrontendVIPs=["10.96.0.60"]))
+    assert call(to, "HNSCall", "GET", "/portpools", "")["Output"] == []
+    create(to, "LoadBalancer", balancer(pod))
+
+    (pool,) = call(to, "HNSCall", "GET", "/portpools", "")["Output"]
+    assert pool["PortPoolAllocations"] == [
+        {"RequiresHostPortReservation": True, "PortRanges": [{"LowerPort": 49152, "UpperPort": 49215}]}
+    ]
+
+
+@pytest.mark.parametrize(("build", "changes"), [("windows-2025-15.4", False), ("windows-2025", True)])
+def test_windows_2025_accepts_a_changed_load_balancer_and_first_builds_keep_the_old_endpoints(
+    build: str, changes: bool
+) -> None:
+    to = service(build)
+    on = create(to, "Network", network())
+    old, new = (create(to, "Endpoint", endpoint(f"10.244.1.{place}"), on) for place in (9, 10))
+    balanced = create(to, "LoadBalancer", balancer(old))
+
+    call(to, "ModifyLoadBalancer", balanced, json.dumps(balancer(new)))
+    assert to.get("LoadBalancer", balanced)["HostComputeEndpoints"] == [new if changes else old]
+
+
 def test_a_network_stays_while_a_load_balancer_uses_its_endpoints() -> None:
     to = service()
     on = create(to, "Network", network())
