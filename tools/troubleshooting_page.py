@@ -72,6 +72,16 @@ ITEMS: tuple[Item, ...] = (
         ),
     ),
     Item(
+        "Pods on Windows Server 2022 have no network at all, and sockets fail with `General failure`",
+        "NET-05",
+        "Reported by a warning of the plan: updates of July to September 2024 (20348.2582 to before 20348.2762) break"
+        " it (microsoft/Windows-Containers issue 516); the check `windows-image-broken` names pinned images that may"
+        " have one. Images of 20348.261 (September 2021) and the next months also lose NodePorts with overlay, and pods"
+        " with l2bridge and direct server return (issue 204, which names no fixed build). Pin a newer image, or none.",
+        checks=("windows-image-broken",),
+        proofs=("components/releases/test_releases.py::test_an_image_that_tells_its_updates_is_judged_by_them",),
+    ),
+    Item(
         "Pods cannot ping the outside",
         "NET-10 NET-11 SMK-09",
         "A limit of Windows: only TCP and UDP are translated, so test with curl. Traffic inside the cluster is never"
@@ -112,6 +122,17 @@ ITEMS: tuple[Item, ...] = (
         " and the machine may have a new adapter (Azure, after deallocation).",
         steps=("stale-network", "hns-network"),
         proofs=("lab/hns/test_steps.py::test_a_boot_moves_the_bridge_to_the_adapter_that_the_machine_has_then",),
+    ),
+    Item(
+        "With l2bridge and dsr: false a pod gets no answer of a Service whose pods are on another node",
+        "NET-05",
+        "Prevented: the answer comes to the node's own adapter and gets the Service's address as its source; the route"
+        " of that adapter to the pod range keeps it on the machine; outside, a cloud can drop it.",
+        steps=("hns-network",),
+        proofs=(
+            "lab_programs/test_hns_walk.py::test_an_answer_without_direct_server_return_needs_the_adapters_route",
+            "lab/hns/test_bridge.py::test_answers_of_a_service_on_another_node_come_back_to_the_pod",
+        ),
     ),
     Item(
         "The kubelet's certificate has expired, is lost, or is another node's",

@@ -117,6 +117,16 @@ def _dsr_images(subject: Subject) -> Iterator[Finding]:
             yield at("images", os.value, build=f"{releases.windows(os.value).build}.{revision}")
 
 
+def _broken_images(subject: Subject) -> Iterator[Finding]:
+    used = {group.os for group in subject.workers if group.os.is_windows}
+    for os in sorted(used & subject.spec.images.keys()):
+        release = releases.windows(os.value)
+        if (broken := release.broken) and broken.may_have(subject.spec.images[os]):
+            first, fixed = (f"{release.build}.{revision}" for revision in (broken.first, broken.fixed))
+            months = f"{broken.since[:7]} to {broken.until[:7]}"
+            yield at("images", os.value, first=first, fixed=fixed, months=months)
+
+
 def _linux_dsr(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
         if group.options.kube_proxy.dsr and not group.os.is_windows:
@@ -208,6 +218,13 @@ CHECKS = (
         "direct server return needs {build} (KB5003171) or newer: machines of an older image stop with E501",
         "pin an image of May 2021 or newer, or write kube_proxy: {{dsr: false}}",
         "SVC-03",
+    ),
+    warning(
+        "windows-image-broken",
+        "images pools.*.os",
+        _broken_images,
+        "pods have no network with updates from {first} to before {fixed} ({months}), and this image may have one",
+        "pin an image with {fixed} (KB5044281) or newer; acknowledge this where the id does not tell",
     ),
     error(
         "dsr-on-linux",

@@ -1,5 +1,6 @@
 """Tables of Windows and Linux releases."""
 
+import re
 from dataclasses import dataclass, field
 
 _OVERRIDES = r"HKLM\SYSTEM\CurrentControlSet\Policies\Microsoft\FeatureManagement\Overrides"
@@ -15,6 +16,31 @@ class RegistryFix:
     number: int
     bits: bool = False
     """Whether `number` has the bits to set, beside others that Windows or an image has set."""
+
+
+@dataclass(frozen=True)
+class BrokenUpdates:
+    """Updates of a Windows Server release with which pods have no network."""
+
+    first: int
+    """Update revision (UBR) of the first one."""
+    fixed: int
+    """Update revision (UBR) of the first one that is right again."""
+    since: str
+    """Day of the first one, ISO 8601."""
+    until: str
+    """Day of the one that is right again, ISO 8601."""
+
+    def may_have(self, image: str) -> bool:
+        """Return whether an image may have one: by the version of an Azure image or the day in the name of Google's.
+
+        Other ids do not tell.
+        """
+        if version := re.search(r":\d+\.(\d+)\.\d+$", image):
+            return self.first <= int(version[1]) < self.fixed
+        if day := re.search(r"-v(20\d{6})$", image):
+            return self.since.replace("-", "") <= day[1] < self.until.replace("-", "")
+        return not image.endswith(":latest")
 
 
 @dataclass(frozen=True)
@@ -40,6 +66,7 @@ class WindowsRelease:
     """Smallest update revision (UBR) with which the pod network works as planned."""
     dsr_ubr: int | None = None
     """Smallest update revision (UBR) for direct server return, above minimum_ubr (SVC-03)."""
+    broken: BrokenUpdates | None = None
     overlay_host_route: bool = True
     """Whether the host reaches pods of its own node in overlay networks: HNS' HostRoute policy, from build 18321 on
     (flannel pkg/backend/vxlan/device_windows.go). Without it the kubelet's http and tcp probes fail (flannel 1170,
@@ -99,6 +126,9 @@ WINDOWS: dict[str, WindowsRelease] = {
             _images("2022", "WindowsServer", "2022-datacenter-core-smalldisk-g2"),
             "2031-10-14",
             first="1.23",
+            # KB5040437 (July 2024) broke networks of pods, VXLAN too; KB5044281 (October 2024) names the fix
+            # (microsoft/Windows-Containers#516, projectcalico/calico#8529)
+            broken=BrokenUpdates(2582, 2762, "2024-07-09", "2024-10-08"),
             # image-builder sets the override 1114842764 to 0, AKS to 1: Windows decides (docs/windows-nodes.md)
             fixes=(_GMSA,),
         ),

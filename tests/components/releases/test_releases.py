@@ -137,6 +137,22 @@ def test_run_01_a_minor_supports_the_containerd_versions_it_is_tested_with(
     assert releases.takes(kubernetes, containerd) is taken
 
 
+@pytest.mark.parametrize(
+    ("image", "may"),
+    [
+        ("MicrosoftWindowsServer:WindowsServer:2022-datacenter-core:20348.2582.240703", True),
+        ("MicrosoftWindowsServer:WindowsServer:2022-datacenter-core:20348.2762.241006", False),
+        ("MicrosoftWindowsServer:WindowsServer:2022-datacenter-core:latest", False),
+        ("projects/windows-cloud/global/images/windows-server-2022-dc-core-v20240910", True),
+        ("projects/windows-cloud/global/images/windows-server-2022-dc-core-v20241010", False),
+        ("ami-0123456789abcdef0", True),
+    ],
+)
+def test_an_image_that_tells_its_updates_is_judged_by_them(image: str, may: bool) -> None:
+    broken = releases.windows("windows-2022").broken
+    assert broken and broken.may_have(image) == may
+
+
 @pytest.mark.parametrize("minor", MINORS)
 def test_the_default_containerd_of_a_minor_is_supported(minor: str) -> None:
     assert releases.takes(minor, releases.release(minor).containerd.version)

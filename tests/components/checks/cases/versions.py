@@ -75,6 +75,12 @@ CASES = (
         "images.windows-2019",
         {"images": {"windows-2019": "ami-0123456789abcdef0"}, **web(os="windows-2019", kube_proxy={"dsr": False})},
     ),
+    Case(
+        "windows-image-broken",
+        {"images": {"windows-2022": "ami-0123456789abcdef0"}, **web(os="windows-2022")},
+        "images.windows-2022",
+        {"images": {"windows-2019": "ami-0123456789abcdef0"}, **web(os="windows-2022")},
+    ),
     Case("dsr-on-linux", linux(kube_proxy={"dsr": True}), "pools.linux.kube_proxy.dsr", web(kube_proxy={"dsr": True})),
     Case(
         "kubelet-config-unknown",
