@@ -1,6 +1,6 @@
-# Fetches this machine's bundle, checks its digest, unpacks it (once per digest) and runs its executor, node.ps1.
-# As user-data it only saves itself and registers a boot task, which runs it as SYSTEM now and after each boot. Another
-# cloud takes a function that signs requests and a row in $Signers. The executor uses these functions too.
+# Fetches this machine's bundle, checks its digest, unpacks it (once per digest) and runs its executor, node.ps1. As
+# user-data it only saves itself, once (clouds may run it at every boot), and registers a boot task of SYSTEM. Another
+# cloud takes a function that signs requests and a row (by facts.cloud) in $Signers. The executor uses these functions.
 [CmdletBinding()]
 param([switch] $Functions)
 Set-StrictMode -Version 2.0
@@ -11,7 +11,7 @@ $Document = @'
 $Mullion = Join-Path $env:ProgramFiles 'mullion'
 $Utf8 = [Text.UTF8Encoding]::new($false)
 $Invariant = [Globalization.CultureInfo]::InvariantCulture
-$Signers = @{ aws = 'Get-AwsHeader'; gcp = 'Get-GcpHeader'; azure = 'Get-AzureHeader' }    # by facts.cloud
+$Signers = @{ aws = 'Get-AwsHeader'; gcp = 'Get-GcpHeader'; azure = 'Get-AzureHeader' }
 $AwsServices = @{ store = 's3'; secrets = 'secretsmanager' }
 # Offset: time by which the services' clock is ahead, set after a service refused a request as too early or too late.
 $Site = @{ Facts = $null; Offset = [TimeSpan]::Zero; Identity = $null; Region = ''; Age = $null }
@@ -34,11 +34,11 @@ function Get-Sha256 {
 }
 
 # .SYNOPSIS
-# Read a value of the cloud's metadata service, without a proxy.
+# Read a value of the cloud's metadata service within 10 s: callers repair its route between tries.
 function Get-Metadata {
     [CmdletBinding()]
     param([string] $Path, [hashtable] $Headers, [string] $Method = 'GET')
-    $Utf8.GetString((Send-Request "http://169.254.169.254$Path" $Method @() $Headers)).Trim()
+    $Utf8.GetString((Send-Request "http://169.254.169.254$Path" $Method @() $Headers 10000)).Trim()
 }
 
 # .SYNOPSIS
@@ -139,9 +139,9 @@ function Read-Refusal {
 # redirect: a signed request must reach no other host.
 function Send-Request {
     [CmdletBinding()]
-    param([Uri] $Url, [string] $Method, [byte[]] $Bytes, [hashtable] $Headers)
+    param([Uri] $Url, [string] $Method, [byte[]] $Bytes, [hashtable] $Headers, [int] $Limit = 100000)
     $request = [Net.WebRequest]::CreateHttp($Url)
-    $request.Method, $request.Proxy, $request.AllowAutoRedirect = $Method, $null, $false
+    $request.Method, $request.Proxy, $request.AllowAutoRedirect, $request.Timeout = $Method, $null, $false, $Limit
     foreach ($name in $Headers.Keys) {
         if ($name -eq 'content-type') { $request.ContentType = $Headers[$name] }
         else { $request.Headers.Add($name, $Headers[$name]) }
@@ -275,7 +275,7 @@ if ($Functions) { return }
 try {
     $loader, $installed = "$Mullion\loader.ps1", "$Mullion\installed.txt"
     if ($PSCommandPath -ne $loader) {
-        if ([IO.File]::Exists($installed)) { exit 0 }    # some clouds run user-data at every boot
+        if ([IO.File]::Exists($installed)) { exit 0 }
         Set-WholeFile "$Mullion\machine.json" $Utf8.GetBytes($Document)
         Set-WholeFile $loader $Utf8.GetBytes($MyInvocation.MyCommand.ScriptBlock.ToString())
         Start-BootTask $loader

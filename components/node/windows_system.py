@@ -101,7 +101,8 @@ def _registry(role: Role) -> Iterator[Step]:
     for fix in releases.windows(role.os).fixes:
         bits: dict[str, Any] = {"bits": True} if fix.bits else {}
         name, data = f"registry-{fix.value}", fix.number
-        yield step("registry", name, key=fix.key, value=fix.value, type="DWord", data=data, **bits)
+        # HNS, wcifs and the feature overrides read them at their start (AgentBaker, azurecnifunc.ps1, restarts HNS)
+        yield step("registry", name, key=fix.key, value=fix.value, type="DWord", data=data, restart=True, **bits)
     for key, value, type_, data in (*EVERYWHERE, *_time(facts.time_server), *facts.windows_registry):
         yield step("registry", f"registry-{value}", key=key, value=value, type=type_, data=data)
 

@@ -1,6 +1,7 @@
 """The Windows loader under real PowerShell for Windows, as user-data and as the boot task."""
 
 import hashlib
+import socket
 import time
 import zipfile
 from pathlib import Path
@@ -11,7 +12,7 @@ from components.machine.bundle import Bundle, bundle
 from components.node.plan import NodePlan
 from sandbox.boot.windows.winpwsh import MULLION, Machine
 from tests.cloud_init.cloud import FakeCloud
-from tests.cloud_init.windows import first_boot, tell, until
+from tests.cloud_init.windows import first_boot, tell, until, windows_scripts
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 
@@ -153,3 +154,13 @@ def test_a_redirect_is_not_followed_because_the_signature_would_go_with_it(
     assert machine.pwsh(first_boot(tell(machine, cloud, stored)))[0] == 7, "the store itself answers the next try"
     assert "redirects, with status 30" in machine.path(LOG).read_text()
     assert not [each for each in cloud.asked if "elsewhere" in each]
+
+
+def test_a_metadata_service_that_does_not_answer_ends_the_request(machine: Machine, cloud: FakeCloud) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}".encode()
+        loader = windows_scripts(cloud)["loader.ps1"].replace(cloud.url.encode(), address)
+        machine.path(r"C:\loader.ps1").write_bytes(loader)
+        ask = "try { Get-AwsMetadata '/latest/meta-data/instance-id' } catch { [Console]::Out.Write('no answer') }"
+        said = machine.pwsh(rf". C:\loader.ps1 -Functions; {ask}; $global:LASTEXITCODE = 0")
+    assert said == (0, "no answer")

@@ -147,6 +147,7 @@ def test_with_the_switch_it_sets_each_step_restarts_once_and_makes_networks_of_b
     assert {"L2Bridge", "Overlay"} <= {each["Type"] for each in made}
     assert not any(hns(server).objects.values()), "networks and endpoints are removed again"
     assert "mullion" not in server.kept("tasks"), "the boot task is removed"
+    assert rows(contact)["restart: Windows counts it (BootId)"]
     for mode in ("l2bridge", "overlay"):
         assert contact.dumps[f"{mode}/hns-networks"][0]["Type"].lower() == mode
         endpoints = {each["Name"]: each for each in contact.dumps[f"{mode}/hns-endpoints"]}

@@ -12,10 +12,27 @@ function Read-Progress {
         return $kept
     }
     [ordered] @{
-        stage = 'ask'; change = $Changing; next = 0; boot = $null; restarted = $false
+        stage = 'ask'; change = $Changing; next = 0; boot = $null; up = 0; restarted = $false
         started = '{0:s}Z' -f [DateTime]::UtcNow; rows = [Collections.ArrayList]::new()
         changes = [Collections.ArrayList]::new(); failed = [Collections.ArrayList]::new()
     }
+}
+
+# .SYNOPSIS
+# Return the time since Windows started, in ticks that no change of the clock affects.
+function Get-UpTick {
+    [CmdletBinding()]
+    param()
+    [Diagnostics.Stopwatch]::GetTimestamp()
+}
+
+# .SYNOPSIS
+# Return whether this is the boot in which the restart was requested: the same number of the boot, and no shorter time
+# since the start. Whether the number itself changes is a row of the result, because the executor trusts it.
+function Test-SameBoot {
+    [CmdletBinding()]
+    param()
+    $Progress['boot'] -eq (Get-BootId) -and (Get-UpTick) -ge $Progress['up']
 }
 
 # .SYNOPSIS

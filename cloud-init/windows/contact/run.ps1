@@ -50,6 +50,9 @@ function Invoke-Contact {
         Set-Stage $(if ($Progress['change']) { 'set' } else { 'end' })
     }
     if ($Progress['stage'] -eq 'set') {
+        if ($Progress['restarted']) {
+            Invoke-Check 'restart: Windows counts it (BootId)' 'True' { $Progress['boot'] -ne (Get-BootId) }
+        }
         if (-not (Set-Steps $Run $Wanted)) { return $false }
         Test-Programs $Wanted
         Test-Steps $Run $Wanted 'asked again'
@@ -67,7 +70,7 @@ function Invoke-Contact {
 $Wanted = Read-Json "$PSScriptRoot\..\contact.json"
 [void][IO.Directory]::CreateDirectory($State)
 $Progress = Read-Progress ([bool] $Change)
-if ($Resume -and $Progress['boot'] -eq (Get-BootId)) { exit 0 }    # the task starts once when it is registered
+if ($Resume -and (Test-SameBoot)) { exit 0 }    # the task starts once when it is registered
 if ($Progress['stage'] -eq 'done') { exit 0 }
 if ($Progress['change'] -and [IO.Directory]::Exists("$env:ProgramFiles\mullion\bundles")) {
     [Console]::Error.WriteLine('first-contact: this machine is a node of a Mullion cluster; run it without -Change')

@@ -45,7 +45,7 @@ function Set-Steps {
             $place++
             if ($place -le $Progress['next']) { continue }
             if ($step['kind'] -eq 'reboot' -and -not $Progress['restarted'] -and -not (Test-Step $Run $step)) {
-                $Progress['restarted'], $Progress['boot'] = $true, (Get-BootId)
+                $Progress['restarted'], $Progress['boot'], $Progress['up'] = $true, (Get-BootId), (Get-UpTick)
                 Save-Progress
                 Start-Resume
                 return $false

@@ -97,9 +97,10 @@ function Get-RegistryStepData {
 }
 
 # .SYNOPSIS
-# Write the value.
+# Write the value; with restart, request one first, because Windows reads the value only at its start.
 function Set-RegistryStep {
     [CmdletBinding()]
     param($Run, $Step)
+    if ($Step['restart']) { Request-Reboot $Run }
     Set-RegistryValue (Get-RegistryKey $Step) $Step['value'] $Step['type'] (Get-RegistryStepData $Step)
 }

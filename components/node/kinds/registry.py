@@ -19,9 +19,10 @@ REGISTRY: dict[str, Kind] = {
             "bits": Field(
                 FLAG, "DWord: whether data has the bits to set, and the value's other bits stay.", required=False
             ),
+            "restart": Field(FLAG, "Whether Windows reads the value only at its start.", required=False),
         },
         compares="Type and data, without expanding variables.",
-        sets="Creates the key and writes the value.",
+        sets="Creates the key and writes the value; with restart, requests a restart.",
         undo="an earlier value of that name",
         cuts=_ONE,
         systems=_WINDOWS,
