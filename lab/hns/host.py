@@ -16,7 +16,9 @@ STATE_FILE = "drive_c/windows/hns.json"
 
 
 def adapters(service: Service) -> Iterator[dict[str, str]]:
-    """Yield the host's adapters that HNS made: `name`, and of an endpoint `id`, `address`, `gateway` ("": no route)."""
+    """Yield the host's adapters that HNS made: `name`, and of an endpoint `id`, `address`, `subnet`, `gateway` ("": no
+    default route).
+    """
     external = [each for each in service.all("Network") if each["Type"] in networks.EXTERNAL]
     bound = (settings["NetworkAdapterName"] for each in external for settings in policies(each, "NetAdapterName"))
     for adapter in (each for each in dict.fromkeys(bound) if each in service.adapters):
@@ -27,11 +29,12 @@ def adapters(service: Service) -> Iterator[dict[str, str]]:
     for endpoint in service.all("Endpoint"):
         if endpoints.HOST in endpoints.holders(service, endpoint):
             given = next((each["NextHop"] for each in endpoint.get("Routes") or () if each.get("NextHop")), "")
-            ((_, gateway), *_) = networks.subnets(service.get("Network", endpoint["HostComputeNetwork"]))
+            ((subnet, gateway), *_) = networks.subnets(service.get("Network", endpoint["HostComputeNetwork"]))
             yield {
                 "name": f"vEthernet ({endpoint['Name']})" + (" 2" if service.numbered else ""),
                 "id": endpoint["ID"],
                 "address": endpoints.address(endpoint),
+                "subnet": str(subnet),
                 # without 0.0.0.0 as its gateway, the host gets a default route through the network's
                 "gateway": "" if given == "0.0.0.0" else str(gateway),  # noqa: S104 - flannel-io/flannel#1763
             }

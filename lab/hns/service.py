@@ -72,7 +72,7 @@ BUILDS: Mapping[str, Build] = {
 }
 """Releases as stacks name them, 2019 before KB4580390, and 2025 as in kubernetes/kubernetes#131466.
 
-Other minor numbers of HNS are assumed; 15.5 is the first one with which kube-proxy changes load balancers (hnslib 0.1.3).
+Other minor numbers of HNS are assumed; from 15.5 on kube-proxy changes load balancers (hnslib 0.1.3).
 """
 
 

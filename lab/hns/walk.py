@@ -4,7 +4,7 @@ Order at a pod's port, outwards: access lists, load balancers, translation of th
 to an exception of OutBoundNAT keeps its source. docs/windows-network.md has the sources.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
@@ -54,6 +54,8 @@ class WindowsNode:
     address: str
     service: Service
     network: str
+    routes: Collection[str] = ()
+    """Ranges that the machine routes through its management adapter."""
 
     @property
     def pod_network(self) -> Object:
@@ -98,6 +100,21 @@ class Fabric:
             own = node.service.endpoints(network["ID"])
             ways = any(endpoints.HOST in endpoints.holders(node.service, each) for each in own)
         return _arrived(node, pod, packet) if ways else _dropped(f"{node.name} has no way to its pods", packet)
+
+    def answered(self, node: WindowsNode, request: Packet, sent: Packet) -> Outcome:
+        """Return the outcome of the answer to a pod's packet to a Service, whose pod on another node got `sent`.
+
+        Without direct server return the answer comes to the node itself on a bridge. There it gets the Service's
+        address as its source, and the machine's routes lead it on.
+        """
+        answer = Packet(request.destination, request.source, request.port, request.protocol)
+        pod = node.local(request.source)
+        if pod is None:
+            return _dropped(f"{node.name} has no endpoint {request.source}", answer)
+        pods = IPv4Address(request.source)
+        if sent.source == node.address and not any(pods in IPv4Network(each) for each in node.routes):
+            return _dropped(f"{node.name} sends the answer out with a Service's address as its source", answer)
+        return Outcome("delivered", pod["Name"], answer)
 
     def over_vxlan(self, packet: Packet, vsid: int, provider: str, router: str) -> Outcome:
         """Return the outcome of an encapsulated packet that arrives at the provider address."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from components.node import plan_node
 from components.stack_files.stack import CLUSTER, read_stack
 from lab.hns.server import handle
 from lab.hns.service import BUILDS, Object, Service
-from lab.hns.walk import Fabric, LinuxNode, Packet, WindowsNode
+from lab.hns.walk import Fabric, LinuxNode, Outcome, Packet, WindowsNode
 from tests.lab.rendered import filled
 
 NODE, OTHER = "10.20.0.4", "10.20.0.5"
@@ -197,6 +198,18 @@ def test_without_direct_server_return_services_see_the_node(mode: Mode) -> None:
     expected = {"service": f"4 as {source} linux as {source}", "own service": f"3 as {source}"}
 
     assert state.ends() == {**INTENDED[mode], **expected}
+
+
+def test_an_answer_without_direct_server_return_needs_the_adapters_route() -> None:
+    state = State("l2bridge", dsr=False)
+    request = Packet(f"{state.range}.3", "10.96.0.50")
+    fabric = Fabric([state.node], [LinuxNode("linux", OTHER, f"{state.peer}.0/24")])
+    (sent,) = (each.packet for each in fabric.from_pod(state.node, state.client, request) if each.place == "linux")
+
+    assert fabric.answered(state.node, request, sent).verdict == "dropped"
+    routed = replace(state.node, routes=(f"{state.range}.0/24",))
+    answer = Packet("10.96.0.50", f"{state.range}.3")
+    assert fabric.answered(routed, request, sent) == Outcome("delivered", "3", answer)
 
 
 def test_on_windows_2019_the_node_does_not_reach_pods_of_an_overlay() -> None:

@@ -88,6 +88,7 @@ function Remove-ContactNetwork {
         }
         $network = Get-HnsObject 'networks' $Planned['name']
         if ($network) { [void](Send-HnsRequest 'DELETE' 'networks' -Id $network.ID) }
+        Get-NetRoute -DestinationPrefix $Planned['subnet'] -ErrorAction Ignore | Remove-NetRoute -Confirm:$false
         Wait-Until { -not (Get-HnsObject 'networks' $Planned['name']) } 'the removed network was gone'
     }
     Invoke-Check "$Mode network: after its removal the address and the default route are back; seconds" '\d+' -Like {

@@ -2,6 +2,8 @@
 
 $HostCompartment = 1    # network compartment of the host itself
 $AttachSeconds = 10    # flannel waits for 5 (pkg/backend/hostgw/hostgw_windows.go)
+# above that of the endpoint's own route (256); microsoft/windows-container-networking, networksetup/networkDeploy.ps1
+$PodRouteMetric = 400
 # HCN_E_NETWORK_ALREADY_EXISTS (winerror.h); a restart of HNS is what microsoft/hcsshim#850 advises
 $NetworkExists = '0x803b0010|2151350288'
 # HCN_E_ENDPOINT_ALREADY_ATTACHED (winerror.h)
@@ -90,12 +92,33 @@ function Enable-Forwarding {
 }
 
 # .SYNOPSIS
-# Return whether network and endpoint are as planned.
+# Return whether the interface of the default route has a route of its own to the pod range.
+function Test-PodRoute {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    $index = (Get-DefaultRoute $Run).InterfaceIndex
+    $routes = @(Get-NetRoute -DestinationPrefix $Step['subnet'] -InterfaceIndex $index -ErrorAction Ignore)
+    [bool] ($routes | Where-Object { $_.NextHop -eq '0.0.0.0' })
+}
+
+# .SYNOPSIS
+# Route the pod range through the interface of the default route. Without direct server return answers from other nodes
+# get the Service's address as their source there, and would leave the machine again (Kubernetes, k8s-node-setup.psm1).
+function Set-PodRoute {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    if (Test-PodRoute $Run $Step) { return }
+    $new = @{ DestinationPrefix = $Step['subnet']; NextHop = '0.0.0.0'; RouteMetric = $PodRouteMetric }
+    [void](New-NetRoute @new -InterfaceIndex (Get-DefaultRoute $Run).InterfaceIndex -PolicyStore ActiveStore)
+}
+
+# .SYNOPSIS
+# Return whether network, endpoint and the route to the pod range are as planned.
 function Test-HnsNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
     $network = Get-HnsObject 'networks' $Step['network']
-    (Test-Bridge $network $Step) -and (Test-HnsEndpoint $Run $network $Step)
+    (Test-Bridge $network $Step) -and (Test-HnsEndpoint $Run $network $Step) -and (Test-PodRoute $Run $Step)
 }
 
 # .SYNOPSIS
@@ -203,7 +226,7 @@ function Join-HostEndpoint {
 }
 
 # .SYNOPSIS
-# Replace the network if it differs, then the endpoint.
+# Replace the network if it differs, then the endpoint, unless only the route to the pod range is missing.
 function Set-HnsNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -211,6 +234,8 @@ function Set-HnsNetworkStep {
     if (-not (Test-Bridge $network $Step)) {
         if ($network) { Remove-HnsNetwork $Run $network }
         New-PlannedNetwork $Run $Step
+        $network = Get-HnsObject 'networks' $Step['network']
     }
-    New-PlannedEndpoint $Run $Step
+    if (-not (Test-HnsEndpoint $Run $network $Step)) { New-PlannedEndpoint $Run $Step }
+    Set-PodRoute $Run $Step
 }

@@ -32,7 +32,7 @@ $Kinds = @{
     'port-range'            = 120, 'protocol:tcp,udp start:number count:number'
     'probe'                 = 120, 'argv:list message:text expect:text? records:mtu,os_version?'
     'reboot'                = 120, ''
-    'registry'              = 120, ('key:text value:text data:any bits:flag? ' +
+    'registry'              = 120, ('key:text value:text data:any bits:flag? restart:flag? ' +
         'type:DWord,QWord,String,ExpandString,MultiString,Binary')
     'secret'                = 120, 'secret:text path:text member:text?'
     'service'               = 120, ('service:text command:list depends:list? environment:map? restarts_on:list? ' +

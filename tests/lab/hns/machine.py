@@ -14,7 +14,7 @@ from typing import Any
 from lab.hns import server
 from lab.hns.service import Build, Object, Service
 from sandbox.boot.network_namespaces import within
-from sandbox.boot.windows.winpwsh import new_machine
+from sandbox.boot.windows.winpwsh import BOOKS, new_machine
 from tests.lab.judge import Judgement, Windows, run
 from tests.lab.rendered import VALUES, Rendered, filled
 
@@ -32,6 +32,9 @@ API, NODE, GATEWAY = "10.20.0.2", "10.20.0.4", "10.20.0.1"
 
 ADAPTER = "eth0"
 """Name of the machine's adapter under Wine."""
+
+OWN_INTERFACE = 7
+"""Index of the interface with the machine's address (sandbox/boot/windows/modules/windows/windows_hns.ps1)."""
 
 
 @dataclass
@@ -64,6 +67,11 @@ class Machine:
         answer = self.call("HNSCall", method, path, json.dumps(body) if body else "")
         assert answer["Success"], answer
         return answer.get("Output")
+
+    def routes(self) -> list[str]:
+        """Return the ranges that steps routed through the management adapter, in the record of its stand-in."""
+        kept = json.loads(self.windows.path(rf"{BOOKS}\routes.json").read_text())
+        return [each["DestinationPrefix"] for each in kept.values() if each["InterfaceIndex"] == OWN_INTERFACE]
 
     def steps(self, plan: Rendered, *names: str, **values: str) -> list[str]:
         """Run steps of a plan with the executor's functions in PowerShell; return a line for each (steps.ps1).

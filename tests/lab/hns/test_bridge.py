@@ -4,6 +4,7 @@ Then packets walk over the state that the programs left in HNS.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,7 @@ def proxied(
 
 @pytest.fixture
 def fabric(bridged: Cluster) -> Fabric:
-    here = WindowsNode(NAME, NODE, bridged.machine.service, NETWORK)
+    here = WindowsNode(NAME, NODE, bridged.machine.service, NETWORK, bridged.machine.routes())
     return Fabric([here], [LinuxNode("linux-0", OTHER, OTHER_RANGE), LinuxNode("control-plane", API, "10.244.0.0/24")])
 
 
@@ -90,6 +91,18 @@ def test_packets_to_a_service_reach_its_pods_on_both_nodes(
         delivered(f"web_{NETWORK}", source, WEB, 8080),
         delivered("linux-0", source, REMOTE, 8080),
     }
+
+
+def test_answers_of_a_service_on_another_node_come_back_to_the_pod(
+    fabric: Fabric, pods: Mapping[str, Object], proxied: bool
+) -> None:
+    (node,) = fabric.windows
+    sent = next(each.packet for each in _walk(fabric, pods, SERVICE) if each.place == "linux-0")
+
+    answer = fabric.answered(node, Packet(CLIENT, SERVICE), sent)
+    assert answer == Outcome("delivered", f"client_{NETWORK}", Packet(SERVICE, CLIENT))
+    lost = fabric.answered(replace(node, routes=()), Packet(CLIENT, SERVICE), sent)
+    assert lost.verdict == ("delivered" if proxied else "dropped")
 
 
 def test_packets_of_a_pod_to_its_own_service_come_back(

@@ -59,15 +59,18 @@ function New-NetFirewallRule {
 
 function Get-NetRoute {
     [CmdletBinding()]
-    param([string] $DestinationPrefix)
+    param([string] $DestinationPrefix, [uint32] $InterfaceIndex)
     if (Test-Away) { return Write-Error "No MSFT_NetRoute objects found with '$DestinationPrefix'" }
     $default = @{ DestinationPrefix = '0.0.0.0/0'; InterfaceIndex = 7; NextHop = '10.20.0.1' }
-    if ($DestinationPrefix -ne '0.0.0.0/0') { Remove-LostRoute $DestinationPrefix }
+    if ($DestinationPrefix -like '*/32') { Remove-LostRoute $DestinationPrefix }
     $kept = Get-Kept 'routes'
     $routes = @(Get-EndpointRoute) + @($kept.Values) + @(if (-not $kept.ContainsKey('0.0.0.0/0')) { $default })
     foreach ($route in $routes) {
-        if ($route -and $route.DestinationPrefix -eq $DestinationPrefix) {
-            [pscustomobject] (@{ RouteMetric = 0; InterfaceMetric = 15 } + $route)
+        if (-not $route -or ($InterfaceIndex -and $route.InterfaceIndex -ne $InterfaceIndex)) { continue }
+        if ($route.DestinationPrefix -eq $DestinationPrefix) {
+            $shown = @{ RouteMetric = 0; InterfaceMetric = 15 }
+            foreach ($name in $route.Keys) { $shown[$name] = $route[$name] }
+            [pscustomobject] $shown
         }
     }
 }
@@ -84,10 +87,23 @@ function Remove-LostRoute([string] $Prefix) {
     Set-Kept 'routes' $kept
 }
 
-# Return the default routes that HNS adds to the host for attached endpoints whose gateway is not 0.0.0.0.
+# Return the routes of the host to subnets of attached endpoints, and default routes unless the gateway is 0.0.0.0.
 function Get-EndpointRoute {
-    Get-HostEndpoint | Where-Object { $_.gateway } |
-        ForEach-Object { @{ DestinationPrefix = '0.0.0.0/0'; InterfaceIndex = 21; NextHop = $_.gateway } }
+    $index = $FirstEndpoint
+    foreach ($endpoint in Get-HostEndpoint) {
+        @{ DestinationPrefix = $endpoint.subnet; InterfaceIndex = $index; NextHop = '0.0.0.0'; RouteMetric = 256 }
+        if ($endpoint.gateway) {
+            @{ DestinationPrefix = '0.0.0.0/0'; InterfaceIndex = $index; NextHop = $endpoint.gateway }
+        }
+        $index++
+    }
+}
+
+# Return whether two routes are one to Windows.
+function Test-SameRoute($One, $Other) {
+    if (-not $One) { return $false }
+    $same = foreach ($name in 'DestinationPrefix', 'InterfaceIndex', 'NextHop') { $One.$name -eq $Other.$name }
+    $same -notcontains $false
 }
 
 function Remove-NetRoute {
@@ -95,7 +111,8 @@ function Remove-NetRoute {
     param([Parameter(ValueFromPipeline)] $InputObject)
     process {
         $kept = Get-Kept 'routes'
-        $kept.Remove($InputObject.DestinationPrefix)
+        $same = @($kept.Keys | Where-Object { Test-SameRoute $kept[$_] $InputObject })
+        foreach ($key in $same) { $kept.Remove($key) }
         Set-Kept 'routes' $kept
     }
 }
@@ -104,13 +121,17 @@ function New-NetRoute {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $DestinationPrefix, [Parameter(Mandatory)] [uint32] $InterfaceIndex,
-        [string] $NextHop, [ValidateSet('ActiveStore', 'PersistentStore')] [string] $PolicyStore
+        [string] $NextHop, [ValidateSet('ActiveStore', 'PersistentStore')] [string] $PolicyStore,
+        [uint16] $RouteMetric
     )
     $kept = Get-Kept 'routes'
-    if ($kept.ContainsKey($DestinationPrefix)) { throw 'Instance MSFT_NetRoute already exists' }
-    $kept[$DestinationPrefix] = @{
+    $new = @{
         DestinationPrefix = $DestinationPrefix; InterfaceIndex = $InterfaceIndex; NextHop = $NextHop
         PolicyStore = $PolicyStore
     }
+    if ($RouteMetric) { $new['RouteMetric'] = $RouteMetric }
+    if ($kept.Values | Where-Object { Test-SameRoute $_ $new }) { throw 'Instance MSFT_NetRoute already exists' }
+    $taken = $kept.ContainsKey($DestinationPrefix)
+    $kept[$(if ($taken) { "$DestinationPrefix on $InterfaceIndex" } else { $DestinationPrefix })] = $new
     Set-Kept 'routes' $kept
 }
