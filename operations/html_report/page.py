@@ -6,8 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template  # pyright: ignore[reportMissingImports]
-from markupsafe import Markup  # pyright: ignore[reportMissingImports]
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
 
 from components.rollout.plain_text import plain
 from operations.engine.progress import duration

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright  # pyright: ignore[reportMissingImports]
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from operations.commands import html_report, report_contents
 from operations.html_report import page as pages
