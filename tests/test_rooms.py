@@ -1,6 +1,7 @@
 """Rooms and the imports that are allowed between them: no circle, no arrow upwards (docs/architecture.md)."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -62,14 +63,17 @@ def _room(module: str) -> str:
     return parts[1] if len(parts) > 1 else ""
 
 
-KNOWN = modules()
-IMPORTS = {module: imports(path, KNOWN) for module, path in KNOWN.items()}
+@cache
+def imported() -> dict[str, set[str]]:
+    """Return the imports of every module of PACKAGES. Parsing takes a second, which no other test worker spends."""
+    known = modules()
+    return {module: imports(path, known) for module, path in known.items()}
 
 
 def test_no_package_imports_one_above_it() -> None:
     upwards = [
         f"{module} imports {target}"
-        for module, targets in IMPORTS.items()
+        for module, targets in imported().items()
         for target in targets
         if target.partition(".")[0] in PACKAGES
         if PACKAGES.index(target.partition(".")[0]) > PACKAGES.index(module.partition(".")[0])
@@ -80,7 +84,7 @@ def test_no_package_imports_one_above_it() -> None:
 def test_no_package_imports_tests() -> None:
     assert not [
         f"{module} imports {target}"
-        for module, targets in IMPORTS.items()
+        for module, targets in imported().items()
         for target in targets
         if target.partition(".")[0] == "tests"
     ]
@@ -91,7 +95,7 @@ def test_no_room_imports_one_above_it(package: str) -> None:
     order = ROOMS[package]
     upwards = [
         f"{module} imports {target}"
-        for module, targets in IMPORTS.items()
+        for module, targets in imported().items()
         for target in targets
         if module.partition(".")[0] == target.partition(".")[0] == package
         and _room(module)
@@ -103,13 +107,13 @@ def test_no_room_imports_one_above_it(package: str) -> None:
 
 @pytest.mark.parametrize("package", ROOMS)
 def test_every_room_has_a_place_in_the_order(package: str) -> None:
-    assert {_room(module) for module in KNOWN if module.startswith(f"{package}.")} == set(ROOMS[package])
+    assert {_room(module) for module in imported() if module.startswith(f"{package}.")} == set(ROOMS[package])
 
 
 def test_no_cloud_imports_another_cloud() -> None:
     crossing = [
         f"{module} imports {target}"
-        for module, targets in IMPORTS.items()
+        for module, targets in imported().items()
         for target in targets
         if module.startswith("components.") and target.startswith("components.")
         if {_room(module), _room(target)} <= set(CLOUDS) and _room(module) != _room(target)
@@ -119,7 +123,9 @@ def test_no_cloud_imports_another_cloud() -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_modules_import_each_other_in_a_circle(package: str) -> None:
-    graph = {module: targets & set(KNOWN) for module, targets in IMPORTS.items() if module.startswith(package)}
+    graph = {
+        module: targets & imported().keys() for module, targets in imported().items() if module.startswith(package)
+    }
     left = dict(graph)
     while ready := [module for module, targets in left.items() if not (targets - {module}) & set(left)]:
         for module in ready:

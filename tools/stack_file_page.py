@@ -128,18 +128,17 @@ class Option:
 
 def options() -> list[Option]:
     """Return every option that holds a value (no nested model), in the order of the models."""
-    return list(_walk(ClusterSpec, ""))
+    return list(_walk(ClusterSpec, "", stack_schema()["definitions"]))
 
 
-def _walk(model: type[BaseModel], prefix: str) -> Iterator[Option]:
-    definitions = stack_schema()["definitions"]
+def _walk(model: type[BaseModel], prefix: str, definitions: dict[str, Any]) -> Iterator[Option]:
     for name, field in model.model_fields.items():
         path = prefix + name
         schema = definitions[model.__name__]["properties"][name]
         inner = [leaf for leaf in _leaves(field.annotation) if isinstance(leaf, type) and issubclass(leaf, BaseModel)]
         if inner:
             steps = {dict: ".NAME.", list: "[]."}
-            yield from _walk(inner[0], path + steps.get(get_origin(field.annotation) or object, "."))
+            yield from _walk(inner[0], path + steps.get(get_origin(field.annotation) or object, "."), definitions)
         else:
             required = field.is_required() and name not in FILLED.get(model.__name__, ())
             yield Option(path, model.__name__, _resolved(schema, definitions), required)

@@ -112,22 +112,23 @@ def rows(contact: Contact) -> dict[str, bool]:
     return {each["check"]: each["fits"] for each in contact.rows}
 
 
-def test_a_run_without_the_switch_changes_nothing_but_its_folder(server: Machine) -> None:
-    before = state(server)
-    said = run(server, FILE)
-    assert "nothing was changed" in said
+def changes_nothing_but_its_folder(server: Machine, before: dict[str, object]) -> None:
+    """Run the file without the switch."""
+    assert "nothing was changed" in run(server, FILE)
     assert state(server) == before
-    asked = {each["name"] for each in server.asked()}
-    assert not asked, "no stand-in was asked for a change"
+    assert not server.asked(), "no stand-in was asked for a change"
     contact = first_contact_archive.read(archive(server))
     assert not contact.changes
     assert not any("set" in check.split(", ")[-1:] for check in rows(contact))
     assert {"before/hns-networks", "before/routes", "before/assemblies", "before/access"} <= set(contact.dumps)
 
 
-def test_with_the_switch_it_sets_each_step_restarts_once_and_makes_networks_of_both_modes(server: Machine) -> None:
+def test_it_changes_only_its_folder_without_the_switch_and_with_it_sets_each_step_and_makes_both_networks(
+    server: Machine,
+) -> None:
     before = state(server)
-    run(server, FILE)  # an earlier run without the switch must not prevent this one
+    changes_nothing_but_its_folder(server, before)
+    # a run without the switch must not prevent this one
     said = run(server, f"{FILE} -Change")
     assert "the machine restarts" in said
     assert [each["name"] for each in server.asked()].count("Restart-Computer") == 1
