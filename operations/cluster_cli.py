@@ -214,6 +214,19 @@ def replace_control_plane(
     control_planes.replace(stack, machine, sandbox=sandbox, yes=yes)
 
 
+@command(RECOVER, "mullion snapshot aws-prod")
+def snapshot(
+    stack: StackName,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Administrator's kubeconfig. Default: the stack's.")
+    ] = None,
+) -> None:
+    """Store a snapshot of etcd now, beside the regular ones, and print its key."""
+    from operations.commands import snapshot as snapshots
+
+    snapshots.snapshot(stack, kubeconfig)
+
+
 @command(RECOVER, "mullion restore aws-prod --list", "mullion restore aws-prod --confirm aws-prod")
 def restore(
     stack: StackName,

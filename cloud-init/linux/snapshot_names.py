@@ -1,6 +1,7 @@
 """Names of etcd snapshots in the snapshot store: time, reason, sha256, and a MAC over these three.
 
 etcd/20261124T093000Z-timer.<sha256>.<mac>.db         at an interval
+etcd/20261124T095000Z-command.<sha256>.<mac>.db  by `mullion snapshot`
 etcd/20261124T101500Z-1795600000.<sha256>.<mac>.db    before a change; the pointer's serial is the reason
 
 The store is not trusted: only the control plane and the program have the MAC's key, the secret desired-state.
@@ -14,7 +15,7 @@ import re
 
 PREFIX = "etcd/"
 KEY = re.compile(
-    rf"(?P<body>{PREFIX}(?P<at>\d{{8}}T\d{{6}}Z)-(?:timer|\d+)\.(?P<sha256>[0-9a-f]{{64}}))\.(?P<mac>[0-9a-f]{{64}})\.db"
+    rf"(?P<body>{PREFIX}(?P<at>\d{{8}}T\d{{6}}Z)-(?:timer|command|\d+)\.(?P<sha256>[0-9a-f]{{64}}))\.(?P<mac>[0-9a-f]{{64}})\.db"
 )
 
 

@@ -26,7 +26,9 @@ def signed(key: str, body: Mapping[str, Any], serial: float) -> str:
     return json.dumps({**document, "mac": hmac.new(key.encode(), message, hashlib.sha256).hexdigest()}, sort_keys=True)
 
 
-SNAPSHOT = re.compile(r"(?P<body>etcd/(?P<at>\d{8}T\d{6}Z)-(?:timer|\d+)\.[0-9a-f]{64})\.(?P<mac>[0-9a-f]{64})\.db")
+SNAPSHOT = re.compile(
+    r"(?P<body>etcd/(?P<at>\d{8}T\d{6}Z)-(?:timer|command|\d+)\.[0-9a-f]{64})\.(?P<mac>[0-9a-f]{64})\.db"
+)
 """Key of an etcd snapshot in the snapshot store (cloud-init/linux/snapshot_names.py)."""
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +12,7 @@ import pytest
 
 from components.node import agent
 from components.rollout.signed_documents import is_signed_snapshot
+from tests.agent.cluster import Cluster
 from tests.agent.conftest import KEY
 from tests.cloud_init.cloud import EACH_CLOUD, FakeCloud
 from tests.cloud_init.linux import Programs
@@ -111,3 +113,66 @@ def test_a_snapshot_is_due_an_interval_after_the_last(module: Callable[[str], Mo
     assert snapshots.due([], DAY, 60)
     assert snapshots.due([snapshots.Snapshot(DAY - 3601, "an hour ago")], DAY, 60)
     assert not snapshots.due([snapshots.Snapshot(DAY - 60, "a minute ago")], DAY, 60)
+
+
+REQUEST = "/api/v1/namespaces/kube-system/configmaps/mullion-snapshot"
+
+
+def test_a_requested_snapshot_is_taken_once_and_its_key_is_the_answer(
+    module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, told: dict[str, Any], cluster: Cluster
+) -> None:
+    snapshots = module("snapshots")
+    snapshots.answer(run, told, cluster, 1795600000.0)
+    assert not [key for key in cloud.objects if key.startswith("/snapshots/etcd/")], "nobody requested one"
+    cluster.add(REQUEST.rpartition("/")[0], "mullion-snapshot", data={"request": "first"})
+    for _ in range(2):
+        snapshots.answer(run, told, cluster, 1795600000.0)
+    (stored,) = [key for key in cloud.objects if key.startswith("/snapshots/etcd/")]
+    key = stored.removeprefix("/snapshots/")
+    assert json.loads(cluster.objects[REQUEST]["data"]["answer"]) == {"request": "first", "key": key}
+    assert key.startswith("etcd/20261125T094640Z-command.")
+    assert is_signed_snapshot(KEY, key)
+    assert [each.key for each in snapshots.stored(run, 1795600000.0)[0]] == [key]
+
+
+def test_the_answer_to_a_request_that_fails_is_the_error(
+    module: Callable[[str], ModuleType],
+    run: Any,
+    cloud: FakeCloud,
+    told: dict[str, Any],
+    cluster: Cluster,
+    programs: Programs,
+) -> None:
+    (line,) = programs.effects
+    programs.effects[line] = lambda: (run.path("/var/lib/etcd/mullion.snapshot")).write_bytes(WHOLE[:-40])
+    cluster.add(REQUEST.rpartition("/")[0], "mullion-snapshot", data={"request": "first"})
+    with pytest.raises(Exception, match="not a complete snapshot"):
+        module("snapshots").answer(run, told, cluster, 1795600000.0)
+    answer = json.loads(cluster.objects[REQUEST]["data"]["answer"])
+    assert (answer["request"], "not a complete snapshot" in answer["error"]) == ("first", True)
+    module("snapshots").answer(run, told, cluster, 1795600000.0)
+    assert not [key for key in cloud.objects if key.startswith("/snapshots/etcd/")], "a request is tried once"
+
+
+def test_a_request_that_came_during_a_snapshot_is_answered_next(
+    module: Callable[[str], ModuleType],
+    run: Any,
+    told: dict[str, Any],
+    cluster: Cluster,
+    programs: Programs,
+) -> None:
+    folder = REQUEST.rpartition("/")[0]
+    cluster.add(folder, "mullion-snapshot", data={"request": "first"})
+    ((line, save),) = programs.effects.items()
+
+    def during() -> None:
+        save()
+        cluster.add(folder, "mullion-snapshot", data={"request": "second"})
+        programs.effects[line] = save
+
+    programs.effects[line] = during
+    snapshots = module("snapshots")
+    snapshots.answer(run, told, cluster, 1795600000.0)
+    assert cluster.objects[REQUEST]["data"] == {"request": "second"}
+    snapshots.answer(run, told, cluster, 1795600060.0)
+    assert json.loads(cluster.objects[REQUEST]["data"]["answer"])["request"] == "second"

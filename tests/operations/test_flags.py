@@ -134,6 +134,7 @@ WITHOUT_ENGINE = (
     ("upgrade {stack} {kubernetes} --sandbox --yes", ""),
     ("roll {stack} {pool} --machine {pool}-0 --sandbox --yes", NO_ENGINE),
     ("revoke {stack} {pool}-0 --kubeconfig {folder}/none", "/none: No such file"),
+    ("snapshot {stack} --kubeconfig {folder}/none", "/none: No such file"),
     ("replace-control-plane {stack} control-plane-0 --sandbox --yes", f"{NO_ENGINE}|is the whole control plane"),
     ("restore {stack} --list --sandbox", NO_ENGINE),
     ("restore {stack} --snapshot x --sandbox --confirm {stack}", NO_ENGINE),

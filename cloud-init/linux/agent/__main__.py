@@ -119,6 +119,7 @@ class Agent:
             ("dns", 60, lambda: dns.reconcile(seen)),
             ("tokens", 300, lambda: tokens.reconcile(self.run, self.told)),
             ("epoch", 300, lambda: epochs.reconcile(self.run, self.told)),
+            ("snapshot-request", 10, lambda: snapshots.answer(self.run, self.told, seen.api, time.time())),
             ("secrets", 30, lambda: keys.rewrite(seen.api, self.told, self.following.controllers)),
             (
                 "snapshots",

@@ -5,6 +5,7 @@ Whoever writes the store may plant objects: one without this cluster's MAC or wi
 
 import calendar
 import hashlib
+import json
 import mmap
 import time
 from pathlib import Path
@@ -18,12 +19,16 @@ from run import Run
 from snapshot_names import PREFIX
 
 from agent import etcd
+from agent.api import Api
 from agent.configuration import Configuration
+from agent.memory import Memory
 
 TIME = "%Y%m%dT%H%M%SZ"
 DIGEST = 32
 """Bytes of the SHA-256 that etcd appends to a snapshot."""
 DAY = 86400
+REQUEST = "mullion-snapshot"
+"""Name of the ConfigMap of kube-system with which `mullion snapshot` requests one (operations/commands/snapshot.py)."""
 IGNORED = "their names lack this cluster's MAC, or have a future time"
 
 
@@ -123,3 +128,23 @@ def reconcile(run: Run, configuration: Configuration, now: float) -> dict[str, o
         run.ask("store", f"{store(run)}/{each.key}", "DELETE")
         found.remove(each)
     return {"count": len(found), "newest": found[0].key if found else "", "ignored": len(others)}
+
+
+def answer(run: Run, configuration: Configuration, api: Api, now: float) -> None:
+    """Take the requested snapshot, if any, and write its key or the error beside the request. Raise the error.
+
+    data.request: an id; data.answer: JSON, {"request": the id, "key": of the snapshot} or {"request", "error"}. A
+    request is tried once; `mullion snapshot` writes another id.
+    """
+    memory = Memory(api, REQUEST)
+    request, answered = memory.values.get("request", ""), memory.values.get("answer", "")
+    if not request or f'"request": "{request}"' in answered:
+        return
+    outcome, failed = dict[str, str](), None
+    try:
+        outcome["key"] = make(run, configuration, "command", now)
+    except (Failure, OSError) as error:
+        outcome["error"], failed = run.redact(f"{error}")[:500], error
+    memory.write(answer=json.dumps({"request": request, **outcome}, sort_keys=True))
+    if failed:
+        raise failed

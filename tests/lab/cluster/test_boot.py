@@ -58,6 +58,13 @@ def test_verify_finds_a_working_cluster_and_leaves_no_object_in_it(booted: tuple
     assert passed >= {"SMK-01", "SMK-12", "SMK-13", "SMK-14", "metadata", "packet-size"}
 
 
+def test_snapshot_stores_one_that_restore_lists(booted: tuple[Clone, str]) -> None:
+    clone, _ = booted
+    printed = clone.mullion("snapshot", clone.stack)
+    key = printed.partition(f"{clone.stack}: stored ")[2].split()[0]
+    assert key in clone.mullion("restore", clone.stack, "--list", "--sandbox").split()
+
+
 SUITE = """#!/bin/sh
 case "$*" in *--provider=skeleton*--node-os-distro=windows*--report-dir=*) ;; *) exit 2 ;; esac
 exec {kubectl} "$2" get nodes --output name

@@ -8,6 +8,7 @@ import pytest
 
 from components import releases
 from components.node.role import CONTROL_PLANE_LABEL
+from operations.commands import snapshot
 from sandbox.aws.s3 import BUCKET
 from sandbox.boot.machine import Machine
 from sandbox.boot.network import BootedCluster
@@ -62,14 +63,12 @@ def watchers(worker: Machine) -> set[str]:
 
 
 def snapshot_now(booted: BootedCluster, head: Machine) -> str:
-    """Have the agent make a snapshot: it makes one at once if the store has none."""
-    store = bucket(booted, "snapshots")
-    head.run("systemctl", "stop", "mullion-agent.service")  # the agent may be storing an earlier one
-    with booted.cloud_state.transaction():
-        for key in snapshots(booted):
-            booted.cloud_state.remove_object(store, key)
-    head.run("systemctl", "start", "mullion-agent.service")
-    return until(lambda: snapshots(booted), "a snapshot is in the store")[-1]
+    """Request a snapshot as `mullion snapshot` does, and return its key once the agent answers."""
+    head.kubectl("create", "configmap", snapshot.NAME, "--namespace=kube-system", "--from-literal=request=drill")
+    answered = ("get", "configmap", snapshot.NAME, "--namespace=kube-system", "--output=jsonpath={.data.answer}")
+    answer = json.loads(until(lambda: head.kubectl(*answered), "the agent answers"))
+    assert answer["key"] in snapshots(booted), answer
+    return answer["key"]
 
 
 @pytest.fixture(scope="module")
