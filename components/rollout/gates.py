@@ -10,9 +10,8 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, Protocol
+from typing import Any
 
 import pulumi
 from pulumi import Output, ResourceHook, ResourceHookArgs, ResourceHookBinding
@@ -24,6 +23,7 @@ from components.rollout.downgrades import refuse_older
 from components.rollout.drain import drain_or_stop
 from components.rollout.failed_runs import FailedRuns
 from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, node_fault, ready_nodes
+from components.rollout.workers import Machines, Missing
 from components.spec.choices import Gate
 from components.spec.options import Rollout as Options
 from components.spec.quantities import duration_seconds
@@ -38,38 +38,6 @@ READY_VALID_SECONDS = 600.0
 """Time for which a ready status record is not read again."""
 API_RETRY_SECONDS = 300.0
 """Time until the next call of a Kubernetes API that did not answer."""
-
-
-class Machines(Protocol):
-    """What a rollout needs to know from a cloud."""
-
-    async def instances(self, *, running: bool) -> dict[str, str]:
-        """Return ids of instances by private address: those running, or those stopped."""
-        ...
-
-    async def instance(self, args: ResourceHookArgs) -> str:
-        """Return the id of a hook's instance, as the machine's status record has it."""
-        ...
-
-    async def launched(self, instance: str) -> datetime:
-        """Return when an instance was launched, UTC."""
-        ...
-
-    async def record(self, identity: str, instance: str) -> dict[str, Any]:
-        """Return an instance's status record; `state: absent`, with a message, if there is none.
-
-        identity: name of its identity (CloudFacts.identity_of).
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class Missing:
-    """A worker that is not ready. hopeful: it was launched recently and may still become ready."""
-
-    name: str
-    why: str
-    hopeful: bool
 
 
 class Rollout:
@@ -152,12 +120,30 @@ class Rollout:
         """Wait until enough other workers are ready. Raises RuntimeError if none of the missing can become ready."""
         allowed = pool.max_unavailable - (1 if replaced else 0)
         async with self._locks[pool.name]:  # two deletions at once would each count on the other worker
-            while len(missing := await self._missing(pool, name)) > allowed:
+            lost = await self._is_lost(pool, name)
+            while len(missing := self._counted(pool, await self._missing(pool, name), lost)) > allowed:
                 if not any(worker.hopeful for worker in missing):
                     raise RuntimeError(self._report(pool, name, missing))
                 await asyncio.sleep(POLL_SECONDS)
             if replaced:
                 self._replacing[pool.name].add(name)
+
+    async def _is_lost(self, pool: MachineGroup, name: str) -> bool:
+        """Return whether a worker has no running instance, or no Node that passes the gate: its deletion takes nothing
+        from the pool. A status record alone does not show it, because records of working machines can be missing.
+        """
+        machine = next((worker for worker in pool.machines if worker.name == name), None)
+        if machine is None:
+            return False
+        if str(machine.address) not in await self._machines.instances(running=True):
+            return True
+        gate = self._options[pool.name].gate
+        return bool(node_fault(await self._nodes(pool), name, ready=gate is Gate.READY))
+
+    def _counted(self, pool: MachineGroup, missing: list[Missing], lost: bool) -> list[Missing]:
+        """Return the missing workers that count: for a lost worker those that this run replaces or has replaced."""
+        ours = {*self._replacing[pool.name], *self._done[pool.name]}
+        return [worker for worker in missing if worker.name in ours] if lost else missing
 
     async def _missing(self, pool: MachineGroup, leaving: str) -> list[Missing]:
         """Return the other workers that are not ready; a worker that was never created does not count."""

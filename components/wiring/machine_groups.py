@@ -8,7 +8,7 @@ import pulumi
 from pulumi import Input, Output, ResourceOptions
 
 from components.plan import Machine, MachineGroup
-from components.rollout import gates, simulation
+from components.rollout import gates, simulation, workers
 from components.rollout.provider_calls import ControlPlaneRecords, Store
 from components.rollout.upgrade import Upgrade
 from components.sdk.registration import urn_dependency
@@ -158,7 +158,7 @@ class Workers(Machines[Made]):
         self._finish(kubernetes=upgrade.version)
 
 
-class Records(gates.Machines, Store, Protocol):
+class Records(workers.Machines, Store, Protocol):
     """State of machines from the cloud, and their records from its bundle store."""
 
 

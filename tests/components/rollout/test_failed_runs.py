@@ -58,10 +58,10 @@ def test_a_repeated_run_of_an_old_machine_is_waited_for_while_its_node_is_not_re
     machines = Machines(plan(gate="ready"))
     machines.records = Answers({"web-0": iter([FAILED, RUNNING, READY])})  # type: ignore[assignment]
     rollout = rolling(machines, "web-1", simulated=False)
-    ready = itertools.chain([False, False], itertools.repeat(True))
+    ready = itertools.chain([False] * 3, itertools.repeat(True))
 
     async def nodes(_: object) -> dict[str, bool]:
-        return {"web-0": next(ready), "web-2": True}
+        return {"web-0": next(ready), "web-1": True, "web-2": True}
 
     rollout._nodes = nodes  # type: ignore[method-assign]
     leave(rollout, "web-1")
