@@ -187,6 +187,21 @@ def roll(
     rolling.roll(stack, pool, machine, sandbox=sandbox, yes=yes)
 
 
+@command(RECOVER, "mullion repair aws-prod", "mullion repair aws-prod --after 30m")
+def repair(
+    stack: StackName,
+    after: Annotated[
+        str, typer.Option(metavar="TIME", help="Watch this long first: 90s, 10m, 2h. Default: 10m.")
+    ] = "10m",
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+) -> None:
+    """Replace the workers that are not ready and do not become ready."""
+    from operations.commands import repair as repairing
+
+    repairing.repair(stack, after, sandbox=sandbox, yes=yes)
+
+
 @command(RECOVER, "mullion revoke aws-prod web-1")
 def revoke(
     stack: StackName,

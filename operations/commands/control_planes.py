@@ -45,7 +45,9 @@ def replace(name: str, machine: str, *, sandbox: bool, yes: bool) -> None:
             f"`{target.command('restore', name)}` replaces it from a snapshot",
         )
     _refuse_unready([each for each in wait.watch(name, 0, control_plane=True) if each.expected.name != machine])
-    up_and_down.up(name, sandbox=sandbox, yes=yes, replaced=lambda resources: _urns(resources, name, [machine]))
+    up_and_down.up(
+        name, sandbox=sandbox, yes=yes, replaced=lambda resources: state.machine_urns(resources, name, [machine])
+    )
     _wait(name)
 
 
@@ -95,7 +97,9 @@ def restore(name: str, snapshot: str | None, *, sandbox: bool, confirmed: str | 
         raise Stop(Exit.REFUSED, f"--confirm {confirmed} does not name the cluster {name}; nothing was changed")
     _write_restore_record(name, stored, chosen)
     try:
-        up_and_down.up(name, sandbox=sandbox, yes=True, replaced=lambda resources: _urns(resources, name, names))
+        up_and_down.up(
+            name, sandbox=sandbox, yes=True, replaced=lambda resources: state.machine_urns(resources, name, names)
+        )
     except BaseException:
         print(f"the founding record names {chosen}; the same command continues with it", flush=True)
         raise
@@ -150,16 +154,6 @@ def _wait(name: str) -> None:
 
 def _names(plan: ClusterPlan) -> list[str]:
     return [machine.name for machine in plan.control_plane.machines]
-
-
-def _urns(resources: state.State, name: str, machines: list[str]) -> list[str]:
-    """Return the URNs of machines in the state; machines that an earlier run deleted are created by any `up`."""
-    return [
-        resource["urn"]
-        for resource in resources
-        if cloud_tables.of(resources).is_machine(resource)
-        and resource["urn"].rpartition("::")[2] in {f"{name}-{machine}" for machine in machines}
-    ]
 
 
 def _chosen(name: str, stored: SnapshotStore, snapshot: str | None) -> str:

@@ -49,10 +49,10 @@ def roll(name: str, pool: str, machine: str | None, *, sandbox: bool, yes: bool)
             raise Stop(end.code, f"{end}\n{_progress(name, pool, machine, remaining, chosen)}") from None
         raise
     remaining.forget()
-    _check(name, [_machine(name, urn) for urn in chosen])
+    check(name, [_machine(name, urn) for urn in chosen])
 
 
-def _check(name: str, machines: list[str]) -> None:
+def check(name: str, machines: list[str]) -> None:
     """Print that the new machines are ready. Raises Stop with the reason for each that is not."""
     reports = wait.watch(name, SETTLE_SECONDS, only=machines)
     if missing := wait.problems(reports):

@@ -60,7 +60,7 @@ def read(name: str, place: str, deployment: Mapping[str, Any]) -> ClusterFacts |
     spec = roots[0].get("inputs")
     if not isinstance(spec, Mapping):
         return replace(facts, unreadable="its state has no spec")
-    created = _time(roots[0].get("created"))
+    created = state.created(roots[0])
     owner, protect = spec.get("owner"), spec.get("protect", False)
     facts = replace(
         facts,
@@ -87,11 +87,6 @@ def _health(deployment: Mapping[str, Any], resources: state.State) -> str:
         return f"interrupted, {len(pending)} operation{'s' if len(pending) > 1 else ''} without an answer"
     stack = next((each for each in resources if each["type"] == state.STACK), {})
     return "built" if (stack.get("outputs") or {}).get("kubeconfig") else "incomplete"
-
-
-def _time(text: object) -> datetime | None:
-    """Return a time of a state (UTC, with nanoseconds) in whole seconds; None if it is not a time."""
-    return expiry.moment(f"{text[:19]}Z") if isinstance(text, str) else None
 
 
 def age(facts: ClusterFacts, now: datetime) -> str:

@@ -1,13 +1,15 @@
 """Queries and edits of a cluster's state: machines, stores, protection, versions."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from pulumi import automation as auto
 
 from components import clouds
+from components.spec import expiry
 from operations.clouds import cloud_tables
 from operations.console.exits import Exit, Stop
 from operations.engine.events import SILENT
@@ -62,6 +64,18 @@ def instances(state: State) -> dict[str, dict[str, Any]]:
         known = {"id": machine.get("id", ""), "zone": cloud.zone_of(outputs), "pool": cloud.tag(outputs, "pool")}
         found[named] = {**outputs, **known, "id": ({**outputs, **known}).get(cloud.instance) or ""}
     return found
+
+
+def machine_urns(state: State, cluster: str, machines: Collection[str]) -> list[str]:
+    """Return the URNs of the cluster's machines that the state has, of these names."""
+    names, cloud = {f"{cluster}-{machine}" for machine in machines}, cloud_tables.of(state)
+    return [each["urn"] for each in state if cloud.is_machine(each) and each["urn"].rpartition("::")[2] in names]
+
+
+def created(resource: Mapping[str, Any]) -> datetime | None:
+    """Return when the engine created a resource, UTC, in whole seconds; None if the state does not say."""
+    text = resource.get("created")
+    return expiry.moment(f"{text[:19]}Z") if isinstance(text, str) else None
 
 
 @dataclass(frozen=True)

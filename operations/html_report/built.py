@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from components.spec import expiry
 from operations.clouds import cloud_tables
 from operations.engine import clusters, state
 from operations.engine.clusters import ClusterFacts
@@ -64,8 +63,8 @@ def read(name: str, place: str, deployment: Mapping[str, Any]) -> BuiltCluster |
     if facts is None:
         return None
     resources: state.State = deployment.get("resources") or []
-    began = next((_time(each) for each in resources if each["type"] == CLUSTER), None)
-    times = [time for each in resources if each.get("custom") and (time := _time(each))]
+    began = next((state.created(each) for each in resources if each["type"] == CLUSTER), None)
+    times = [time for each in resources if each.get("custom") and (time := state.created(each))]
     cloud, machines = cloud_tables.of(resources), dict[str, BuiltMachine]()
     ids = state.instances(resources)
     for machine in filter(cloud.is_machine, resources):
@@ -79,7 +78,7 @@ def read(name: str, place: str, deployment: Mapping[str, Any]) -> BuiltCluster |
             str(found.get("id", "")),
             str(found.get("zone", "")),
             cloud.tag(given, "digest"),
-            _after(began, _time(machine)),
+            _after(began, state.created(machine)),
         )
     pending = len(deployment.get("pending_operations") or [])
     return BuiltCluster(facts, machines, _after(began, max(times, default=None)), pending)
@@ -87,8 +86,3 @@ def read(name: str, place: str, deployment: Mapping[str, Any]) -> BuiltCluster |
 
 def _after(began: datetime | None, time: datetime | None) -> float | None:
     return (time - began).total_seconds() if began and time else None
-
-
-def _time(resource: Mapping[str, Any]) -> datetime | None:
-    text = resource.get("created")
-    return expiry.moment(f"{text[:19]}Z") if isinstance(text, str) else None

@@ -42,6 +42,7 @@ LINES = (
     ("upgrade {stack} {kubernetes} --sandbox --yes", r"-> {kubernetes}|has {kubernetes} already", NEVER),
     ("scale {stack} {pool} {count} --sandbox --yes", "added: +{pool}-", NEVER),
     ("roll {stack} {pool} --machine {pool}-0 --sandbox --yes", ": {pool}-0 replaced and ready", NEVER),
+    ("repair {stack} --after 1s --sandbox --yes", "{stack}: no worker has to be replaced", NEVER),
     (
         "replace-control-plane {stack} control-plane-0 --sandbox --yes",
         "{stack}: the control plane is ready",

@@ -6,7 +6,7 @@ import pytest
 
 from operations.engine.locate import Engine
 from operations.recovery import state_check
-from sandbox import faults
+from sandbox import faults, tamper
 
 from . import sampling
 from .clone import Clone
@@ -74,6 +74,18 @@ def test_roll_replaces_an_unchanged_pool_and_continues_after_an_interruption(clo
     done(roll(clone, "--machine", "windows-1"))
     assert replaced(clone, before) == {"windows-1"}
     assert not (clone.folder / ".mullion" / clone.stack / "rolls.json").exists()
+
+
+def test_repair_replaces_a_worker_whose_instance_is_gone(clone: Clone) -> None:
+    before = clone.machines()
+    with clone.cloud_state() as cloud_state:
+        machines = cloud_state.resources(clone.cloud.machine)
+        tamper.remove(cloud_state, next(each for each in machines if each.name.endswith("windows-1")))
+    run = clone.run("repair", clone.stack, "--sandbox", "--yes")
+    assert done(run).endswith(f"{clone.stack}: windows-1 replaced and ready\n")
+    assert replaced(clone, before) == {"windows-1"}
+    assert agrees(clone)
+    assert "no worker has to be replaced" in done(clone.run("repair", clone.stack, "--sandbox", "--yes"))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ Run = Callable[..., Result]
 COMMANDS = {
     *("plan", "cost", "explain", "render", "report", "doctor", "drift"),
     *("new", "preview", "up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
-    *("revoke", "replace-control-plane", "snapshot", "restore"),
+    *("repair", "revoke", "replace-control-plane", "snapshot", "restore"),
     *("pin", "mirror", "versions", "sbom"),
     *("run", "ls", "extend", "reap"),
     *("outputs", "kubeconfig", "logs", "verify", "first-contact", "lint"),

@@ -133,6 +133,7 @@ WITHOUT_ENGINE = (
     ("scale {stack} {pool} 7 --sandbox --yes", NO_ENGINE),
     ("upgrade {stack} {kubernetes} --sandbox --yes", ""),
     ("roll {stack} {pool} --machine {pool}-0 --sandbox --yes", NO_ENGINE),
+    ("repair {stack} --after 1s --sandbox --yes", NO_ENGINE),
     ("revoke {stack} {pool}-0 --kubeconfig {folder}/none", "/none: No such file"),
     ("snapshot {stack} --kubeconfig {folder}/none", "/none: No such file"),
     ("replace-control-plane {stack} control-plane-0 --sandbox --yes", f"{NO_ENGINE}|is the whole control plane"),
