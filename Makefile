@@ -1,8 +1,10 @@
 # `make` lists the targets. Each sets up what it needs, once.
 
 STACK ?= aws-dev
-# Processes of the tests. Two cores are enough for everything else.
-JOBS ?= 2
+# Processes of `make test`: one more than two cores, because tests with machines and engines also wait.
+JOBS ?= 3
+# Processes of `make lab` and `make soak`: a booted cluster needs a core.
+LAB_JOBS ?= 2
 # Kubernetes version that `make demo` boots, instead of the version in STACK's file.
 DEMO_KUBERNETES ?= 1.37.1
 # Kubernetes versions whose real programs `make lab` and `make soak` run.
@@ -55,11 +57,11 @@ machines: venv ## Set up machines for tests: Linux (root on Debian), Windows if 
 
 lab: engine ## Test with real Kubernetes programs (LAB_VERSIONS), which are built once
 	@for what in build join cluster; do .venv/bin/python -m lab $$what $(LAB_VERSIONS) || exit 1; done
-	MULLION_LAB_VERSIONS="$(LAB_VERSIONS)" .venv/bin/python -m pytest -n $(JOBS) --dist loadfile -m "lab and not soak" $(ARGS)
+	MULLION_LAB_VERSIONS="$(LAB_VERSIONS)" .venv/bin/python -m pytest -n $(LAB_JOBS) --dist loadfile -m "lab and not soak" $(ARGS)
 
 soak: engine ## Test every cut, chaos and the programs of all SOAK_VERSIONS; takes hours
 	-@for what in build join cluster before; do .venv/bin/python -m lab $$what $(SOAK_VERSIONS); done
-	MULLION_LAB_VERSIONS="$(SOAK_VERSIONS)" .venv/bin/python -m pytest -n $(JOBS) -m "soak or lab" $(ARGS)
+	MULLION_LAB_VERSIONS="$(SOAK_VERSIONS)" .venv/bin/python -m pytest -n $(LAB_JOBS) -m "soak or lab" $(ARGS)
 
 lint: venv ## Check format, style, types, security rules and the files of CI
 	.venv/bin/ruff format --check .
