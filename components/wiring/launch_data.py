@@ -1,7 +1,8 @@
 """Launch data: the content of user-data, from the plan and from outputs of cloud resources."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from pulumi import Input, Output
@@ -11,6 +12,19 @@ from components.machine import user_data as userdata
 from components.plan import Machine, MachineGroup
 from components.wiring.context import ClusterContext
 from components.wiring.stores import SECRETS, Stores
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """Values that user-data of several machines contains.
+
+    No list or dictionary, because Pulumi would unwrap each value in it again for each machine.
+    """
+
+    bundle_url: str
+    facts: Mapping[str, str]
+    group: MachineGroup
+    """The group at its version in this run."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +44,24 @@ class LaunchData:
         current: the group at its version in this run (components/rollout/upgrade.py).
         """
         control_plane, cloud = group.is_control_plane, group.cloud.facts
-        shared = Output.all(self.bundle_urls[group.name], self.facts, current)
+        shared = Output.all(self.bundle_urls[group.name], self.facts, current).apply(lambda values: _Shared(*values))
+
+        @cache
+        def of_identity(name: str) -> Output[_Shared]:
+            def chosen(values: list[Any]) -> _Shared:
+                known = {**values[0].facts, **values[1]}
+                return replace(values[0], facts=facts.for_role(known, control_plane=control_plane))
+
+            return Output.all(shared, self.own[name]).apply(chosen)
 
         def of(machine: Machine) -> Output[str]:
-            mine, own = group.machine_document(machine), self.own[cloud.identity_of(group.name, machine.name)]
+            mine = group.machine_document(machine)
 
-            def text(values: list[Any]) -> str:
-                (url, common, planned), different = values
-                known = facts.for_role({**common, **different}, control_plane=control_plane)
-                return group.user_data(userdata.document(url, planned.bundle.sha256, mine, known))
+            def text(known: _Shared) -> str:
+                document = userdata.document(known.bundle_url, known.group.bundle.sha256, mine, known.facts)
+                return group.user_data(document)
 
-            return Output.all(shared, own).apply(text)
+            return of_identity(cloud.identity_of(group.name, machine.name)).apply(text)
 
         return of
 

@@ -1,8 +1,9 @@
 """Signed documents that each run of the program uploads to the bundle store (rollout/signed_documents.py)."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 from pulumi import Input, Output
@@ -52,5 +53,12 @@ def member_list(plan: ClusterPlan, generated: Generated, found: Members, parent:
         lambda known: members(plan, {name: f"{known[0][own]}:" for name, own in owners.items()}, *known[1:])
     )
     serial = stash(f"{plan.name}-members-serial", int(time.time()), parent=parent, trigger=listed)
-    values = Output.all(generated.desired_state_key, listed, serial)
-    return Output.unsecret(values.apply(lambda current: members_document(*current)))
+    # as a function: Pulumi would unwrap each field of each member of a list again
+    document = listed.apply(_with_members)
+    values = Output.all(generated.desired_state_key, serial, document)
+    return Output.unsecret(values.apply(lambda current: current[2](current[0], current[1])))
+
+
+def _with_members(listed: list[dict[str, Any]]) -> Callable[[str, int], str]:
+    """Return a function of key and serial that returns members.json."""
+    return lambda key, serial: members_document(key, listed, serial)

@@ -15,7 +15,7 @@ from pulumi import Output, ResourceOptions
 from components.sdk.registration import urn_dependency
 
 TAGS = {"mullion:cluster": "flat", "mullion:owner": "platform-team", "mullion:urn": "u" * 120, "Name": "flat"}
-RULES = 19
+RULES = 21
 """Number of rules of both security groups."""
 
 ALLOW = {"Effect": "Allow", "Action": ["s3:GetObject"]}
@@ -59,6 +59,15 @@ def network() -> tuple[Output[str], Output[str], list[pulumi.Resource]]:
         table = aws.ec2.RouteTable(name, vpc_id=vpc.id, tags=TAGS)
         made.append(aws.ec2.Route(name, route_table_id=table.id, destination_cidr_block="0.0.0.0/0", **target))
         made.append(aws.ec2.RouteTableAssociation(name, route_table_id=table.id, subnet_id=subnet.id))
+        if subnet is inner:
+            aws.ec2.VpcEndpoint(
+                "s3",
+                vpc_id=vpc.id,
+                vpc_endpoint_type="Gateway",
+                service_name="com.amazonaws.eu-west-1.s3",
+                route_table_ids=[table.id],
+                tags=TAGS,
+            )
     return vpc.id, inner.id, made
 
 
