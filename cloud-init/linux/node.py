@@ -82,10 +82,10 @@ def main(words: list[str], root: Path = Path("/")) -> int:
     """Run with the command line's arguments; return the exit code."""
     parser = argparse.ArgumentParser(description="Makes this machine the node that its plan describes.")
     parser.add_argument("--check", action="store_true", help="say what would be set, and change nothing")
-    told = parser.parse_args(words)
+    options = parser.parse_args(words)
     try:
         require_root()
-        return check(root) if told.check else run(root)
+        return check(root) if options.check else run(root)
     except Failure as failure:
         report.say(f"E{failure.code} {failure.name}: {failure}", "failed")
         return 1

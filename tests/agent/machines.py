@@ -182,7 +182,7 @@ class Machine:
             self.execute()
         self.planes.patch.setattr(importlib.import_module("programs"), "start", self.start)
         self.run.try_for(60)
-        self.following.told = json.loads(self.file(agent.CONFIG).read_text())
+        self.following.config = json.loads(self.file(agent.CONFIG).read_text())
         self.rounds += 1
         if self.planes.keys and self.rounds % 4 == 0:  # an agent checks from time to time
             self.following.look_at_keys()
@@ -206,9 +206,9 @@ class Machine:
         """Apply the plan's steps: the agent's configuration, kubeadm's upgrade in a turn, the result."""
         planned = json.loads((self.root / "opt/mullion/current/plan.json").read_text())
         rings = {name: {**CONFIG[name], "secret": "pki"} for name in ("encryption", "service_account")}
-        told = {**CONFIG, "digest": planned["digest"], **rings}
-        told["etcd"] = {**CONFIG["etcd"], "least": LEAST}
-        self.file(agent.CONFIG).write_text(json.dumps(told))
+        config = {**CONFIG, "digest": planned["digest"], **rings}
+        config["etcd"] = {**CONFIG["etcd"], "least": LEAST}
+        self.file(agent.CONFIG).write_text(json.dumps(config))
         failed = planned["digest"] == self.planes.broken or self.planes.cluster is None  # kubeadm calls the API
         self.starts += 1
         if not failed and (self.root / agent.TURN.lstrip("/")).exists():

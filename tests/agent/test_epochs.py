@@ -39,11 +39,11 @@ def test_the_epoch_is_published_after_a_founding_from_a_snapshot_has_ended(
     epoch: int | None,
 ) -> None:
     records(cloud, *states, snapshot=snapshot)
-    told = {"founding": {"store": f"{cloud.url}/snapshots", "log": "founding", "cluster": "sha256:a"}}
-    module("epochs").reconcile(run, told)
+    config = {"founding": {"store": f"{cloud.url}/snapshots", "log": "founding", "cluster": "sha256:a"}}
+    module("epochs").reconcile(run, config)
     assert (json.loads(cloud.objects[OBJECT]) if OBJECT in cloud.objects else None) == (
         None if epoch is None else {"epoch": epoch}
     )
     cloud.asked.clear()
-    module("epochs").reconcile(run, told)
+    module("epochs").reconcile(run, config)
     assert not [each for each in cloud.asked if each.startswith("PUT /bundles")], "once"

@@ -37,29 +37,29 @@ def asked(programs: Programs) -> Callable[[], list[str]]:
 
 
 @pytest.fixture
-def told() -> dict[str, Any]:
+def config() -> dict[str, Any]:
     """Return the plan's configuration."""
     return content(plan(None), "agent-config")
 
 
 def test_an_etcd_member_is_removed_by_the_name_of_its_node(
-    module: Callable[[str], ModuleType], run: Any, told: dict[str, Any], asked: Callable[[], list[str]]
+    module: Callable[[str], ModuleType], run: Any, config: dict[str, Any], asked: Callable[[], list[str]]
 ) -> None:
-    module("etcd").leave(run, told, "control-plane-1")
+    module("etcd").leave(run, config, "control-plane-1")
     assert asked() == ["member list --write-out json", STATUS, "member remove bf9071f4639c75cc"]
 
 
 def test_an_etcd_member_that_answers_is_the_successors_and_stays(
     module: Callable[[str], ModuleType],
     run: Any,
-    told: dict[str, Any],
+    config: dict[str, Any],
     asked: Callable[[], list[str]],
     programs: Programs,
 ) -> None:
     """From kubeadm 1.33 on a new machine joins etcd before its kubelet requests a certificate."""
     (status,) = (each for each in programs.answers if each.endswith(STATUS))
     programs.answers[status] = (0, "")
-    module("etcd").leave(run, told, "control-plane-1")
+    module("etcd").leave(run, config, "control-plane-1")
     assert asked() == ["member list --write-out json", STATUS]
 
 
@@ -97,22 +97,22 @@ def test_an_etcd_member_is_removed_only_once_so_that_a_slow_successor_stays(
 
 
 def test_a_worker_has_no_etcd_member(
-    module: Callable[[str], ModuleType], run: Any, told: dict[str, Any], asked: Callable[[], list[str]]
+    module: Callable[[str], ModuleType], run: Any, config: dict[str, Any], asked: Callable[[], list[str]]
 ) -> None:
-    module("etcd").leave(run, told, "web-0")
+    module("etcd").leave(run, config, "web-0")
     assert asked() == ["member list --write-out json"]
 
 
 def test_a_node_stays_while_its_etcd_member_cannot_be_removed(
     module: Callable[[str], ModuleType],
     run: Any,
-    told: dict[str, Any],
+    config: dict[str, Any],
     asked: Callable[[], list[str]],
     cluster: Cluster,
     programs: Programs,
 ) -> None:
     def leave(name: str) -> None:
-        module("etcd").leave(run, told, name)
+        module("etcd").leave(run, config, name)
 
     node = cluster.node("control-plane-1", ready=False)
     seen = module("seen").Seen(run, cluster, {}, True, {}, leave)
@@ -157,8 +157,8 @@ def test_kubeadm_brings_etcd_3_6_only_to_members_that_repair_their_list(
         for name, version in zip("ab", versions, strict=False)
     ]
     programs.answers |= {f"{CRICTL} ps": (0, "c0ffee\n"), f"{CRICTL} exec": (code, json.dumps(shown))}
-    told = content(plan(None, kubernetes=PATCHES["1.34"]), "agent-config")
-    assert module("etcd").outdated(run, told).startswith(why)
-    assert bool(module("etcd").outdated(run, told)) == bool(why)
+    config = content(plan(None, kubernetes=PATCHES["1.34"]), "agent-config")
+    assert module("etcd").outdated(run, config).startswith(why)
+    assert bool(module("etcd").outdated(run, config)) == bool(why)
     before = content(plan(None, kubernetes=PATCHES["1.33"]), "agent-config")
     assert module("etcd").outdated(run, before) == ""

@@ -60,9 +60,9 @@ def start(
     (home / "current").symlink_to("bundles/current")
     place = root / agent.CONFIG.lstrip("/")
     place.parent.mkdir(parents=True)
-    told = {**CONFIG, "digest": "first", "token": {**CONFIG["token"], "secret": "join"}}
-    told |= {name: {**CONFIG[name], "secret": "pki"} for name in ("encryption", "service_account")}
-    told |= {"founding": {"store": f"{cloud.url}/snapshots", "log": "founding", "cluster": "sha256:a"}}
+    config = {**CONFIG, "digest": "first", "token": {**CONFIG["token"], "secret": "join"}}
+    config |= {name: {**CONFIG[name], "secret": "pki"} for name in ("encryption", "service_account")}
+    config |= {"founding": {"store": f"{cloud.url}/snapshots", "log": "founding", "cluster": "sha256:a"}}
     keys = root / kubeadm.ENCRYPTION.lstrip("/")
     keys.parent.mkdir(parents=True)
     keys.write_text('{"name": "key1"}')
@@ -72,7 +72,7 @@ def start(
         file = root / name.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    place.write_text(json.dumps(told))
+    place.write_text(json.dumps(config))
     state = root / "var/lib/mullion"
     state.mkdir(parents=True)
     (root / "var/lib/etcd").mkdir(parents=True)

@@ -24,7 +24,7 @@ WHOLE = DATABASE + hashlib.sha256(DATABASE).digest()
 
 
 @pytest.fixture
-def told(root: Path, programs: Programs) -> dict[str, Any]:
+def config(root: Path, programs: Programs) -> dict[str, Any]:
     """Return the plan's configuration; etcd's container writes a complete snapshot."""
     configuration = content(plan(None), "agent-config")
     programs.answers["/usr/local/bin/crictl"] = (0, "c0ffee\n")
@@ -50,11 +50,11 @@ def test_a_snapshot_is_stored_under_its_digest_and_leaves_no_file(
     module: Callable[[str], ModuleType],
     run: Any,
     cloud: FakeCloud,
-    told: dict[str, Any],
+    config: dict[str, Any],
     programs: Programs,
     root: Path,
 ) -> None:
-    key = module("snapshots").make(run, told, "timer", 1795600000.0)
+    key = module("snapshots").make(run, config, "timer", 1795600000.0)
     assert cloud.objects[f"/snapshots/{key}"] == WHOLE
     begin, mac = key.removesuffix(".db").rsplit(".", 1)
     assert begin == f"etcd/20261125T094640Z-timer.{hashlib.sha256(WHOLE).hexdigest()}"
@@ -71,7 +71,7 @@ def test_an_incomplete_snapshot_is_not_stored(
     module: Callable[[str], ModuleType],
     run: Any,
     cloud: FakeCloud,
-    told: dict[str, Any],
+    config: dict[str, Any],
     root: Path,
     programs: Programs,
 ) -> None:
@@ -79,22 +79,22 @@ def test_an_incomplete_snapshot_is_not_stored(
     (line,) = programs.effects
     programs.effects[line] = lambda: file.write_bytes(WHOLE[:-40])
     with pytest.raises(Exception, match="not a complete snapshot"):
-        module("snapshots").make(run, told, "timer", 1795600000.0)
+        module("snapshots").make(run, config, "timer", 1795600000.0)
     assert not [each for each in cloud.objects if each.startswith("/snapshots/etcd/")]
     assert not file.exists()
 
 
 @EACH_CLOUD
 def test_a_snapshot_is_taken_every_hour_and_the_oldest_are_deleted(
-    module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, told: dict[str, Any]
+    module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, config: dict[str, Any]
 ) -> None:
     snapshots = module("snapshots")
     other = "/snapshots/founding/0"
     cloud.objects[other] = b"a record of who founds"
-    told["snapshots"] |= {"keep": 2}
+    config["snapshots"] |= {"keep": 2}
     counts = []
     for hours in (0, 0.5, 1, 2, 24 * 7 + 1.5, 24 * 7 + 4):
-        said = snapshots.reconcile(run, told, snapshots.seconds("20261121T000000Z") + hours * 3600)
+        said = snapshots.reconcile(run, config, snapshots.seconds("20261121T000000Z") + hours * 3600)
         counts.append(said["count"])
         assert f"/snapshots/{said['newest']}" in cloud.objects
     assert counts == [1, 1, 2, 3, 2, 2]

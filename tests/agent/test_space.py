@@ -27,7 +27,7 @@ class Etcd:
     def ask(self, me: str) -> Callable[..., Any]:
         """Return etcdctl on one machine."""
 
-        def etcdctl(run: Any, told: Any, *words: str, check: bool = True) -> Any:
+        def etcdctl(run: Any, config: Any, *words: str, check: bool = True) -> Any:
             line = " ".join(words[1:])
             if line.startswith("endpoint status"):
                 shown = [self.shown(name) for name in self.sizes if name not in self.silent]
@@ -83,9 +83,9 @@ def rounds(
                 agent.clock = lambda: etcd.minutes * 60
                 run.told["machine"]["address"] = name
                 monkeypatch.setattr(module("space"), "etcdctl", etcd.ask(name))
-                told = {"etcd": {"quota": etcd.quota}, "snapshots": {"file": "/var/lib/etcd/new"}}
+                config = {"etcd": {"quota": etcd.quota}, "snapshots": {"file": "/var/lib/etcd/new"}}
                 try:
-                    said[name] = agent.reconcile(run, told)
+                    said[name] = agent.reconcile(run, config)
                 except RuntimeError as error:
                     said[name] = str(error)
         return list(said.values())

@@ -73,22 +73,22 @@ class Agent:
 
     def round(self) -> None:
         """Run each concern that is due once."""
-        self.told = configuration.read(self.root)
-        api = self.tried("api", lambda: from_kubeconfig(self.run.path(self.told["kubeconfig"])))
+        self.config = configuration.read(self.root)
+        api = self.tried("api", lambda: from_kubeconfig(self.run.path(self.config["kubeconfig"])))
         held = self.tried("lease", lambda: self.hold(api)) if api else None
         answers = api if held is not None else None
         if answers:
-            self.tried("founding", lambda: settle(self.run, self.told, answers))
+            self.tried("founding", lambda: settle(self.run, self.config, answers))
         self.paced("key", 900, lambda: self.run.stored.pop(self.run.value("facts.desired_state_secret"), None))
         for name in DOCUMENTS:
             self.paced(name, 20, lambda name=name: self.fetch(name, answers))
         listed = {each["name"]: each for each in self.read.get("members", {}).get("members", [])}
         controllers = {name: each["address"] for name, each in listed.items() if each["pool"] == etcd.CONTROL_PLANE}
-        self.following.told, self.following.controllers = self.told, controllers
+        self.following.config, self.following.controllers = self.config, controllers
         if held and answers:
             current = "members" not in self.said["errors"]
             self.look_after(Seen(self.run, answers, listed or None, current, self.silent, self.leave))
-        self.paced("space", 60, lambda: self.said.update(etcd=self.space.reconcile(self.run, self.told)))
+        self.paced("space", 60, lambda: self.said.update(etcd=self.space.reconcile(self.run, self.config)))
         self.paced("keys", 300, self.following.look_at_keys)
         pointer = None if "pointer" in self.said["errors"] else self.read.get("pointer")
         self.said["waits_for"] = self.tried("following", lambda: self.following.step(answers, pointer)) or ""
@@ -117,14 +117,14 @@ class Agent:
             ("revocations", 10, lambda: revocations.reconcile(seen)),
             ("nodes", 15, lambda: members.reconcile(seen)),
             ("dns", 60, lambda: dns.reconcile(seen)),
-            ("tokens", 300, lambda: tokens.reconcile(self.run, self.told)),
-            ("epoch", 300, lambda: epochs.reconcile(self.run, self.told)),
-            ("snapshot-request", 10, lambda: snapshots.answer(self.run, self.told, seen.api, time.time())),
-            ("secrets", 30, lambda: keys.rewrite(seen.api, self.told, self.following.controllers)),
+            ("tokens", 300, lambda: tokens.reconcile(self.run, self.config)),
+            ("epoch", 300, lambda: epochs.reconcile(self.run, self.config)),
+            ("snapshot-request", 10, lambda: snapshots.answer(self.run, self.config, seen.api, time.time())),
+            ("secrets", 30, lambda: keys.rewrite(seen.api, self.config, self.following.controllers)),
             (
                 "snapshots",
                 300,
-                lambda: self.said.update(snapshots=snapshots.reconcile(self.run, self.told, time.time())),
+                lambda: self.said.update(snapshots=snapshots.reconcile(self.run, self.config, time.time())),
             ),
         )
         for name, every, function in rows:
@@ -132,7 +132,7 @@ class Agent:
 
     def leave(self, name: str) -> None:
         """Remove a machine's member from etcd."""
-        etcd.leave(self.run, self.told, name)
+        etcd.leave(self.run, self.config, name)
 
     def paced(self, name: str, every: float, function: Callable[[], Any]) -> None:
         """Run a concern if it is due."""

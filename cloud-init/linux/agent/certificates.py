@@ -23,9 +23,9 @@ DATES = re.compile(r"notBefore=(.+)\nnotAfter=(.+)")
 
 def due(run: Run, configuration: Configuration) -> bool:
     """Return whether one of this machine's certificates ends soon or cannot be read."""
-    told = configuration["certificates"]
-    found = [dates(run, str(run.path(each))) for each in told["files"]]
-    return any(each is None or soon(*each, SHARE, told["days"]) for each in found)
+    section = configuration["certificates"]
+    found = [dates(run, str(run.path(each))) for each in section["files"]]
+    return any(each is None or soon(*each, SHARE, section["days"]) for each in found)
 
 
 def urgent(run: Run, configuration: Configuration, me: str) -> bool:

@@ -14,9 +14,9 @@ ABSENT = (403, 404)
 """Statuses for a missing object; stores answer 403 to clients that may not list."""
 
 
-def reconcile(run: Run, told: Configuration) -> None:
+def reconcile(run: Run, config: Configuration) -> None:
     """Publish the epoch of the valid founding record if it names a snapshot. Raise Failure store-failed."""
-    record = founding.last(run, told["founding"])
+    record = founding.last(run, config["founding"])
     if not record or record["state"] != "founded" or not record.get("snapshot"):
         return
     url = f"{run.value('facts.bundle_store').rstrip('/')}/{epoch.OBJECT}"

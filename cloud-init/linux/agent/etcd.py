@@ -15,40 +15,40 @@ CONTROL_PLANE = "control-plane"
 """Name of the control plane's pool in the members document."""
 
 
-def etcdctl(run: Run, told: Configuration, *words: str, check: bool = True) -> Ended:
+def etcdctl(run: Run, config: Configuration, *words: str, check: bool = True) -> Ended:
     """Run etcdctl. Raise Failure command-failed if it fails (with `check`) or no etcd runs on this machine."""
-    containers = run.command(*told["etcd"]["find"]).stdout.split()
+    containers = run.command(*config["etcd"]["find"]).stdout.split()
     if not containers:
         raise Failure("command-failed", "no container of etcd runs on this machine")
-    argv = [containers[0] if word == "CONTAINER" else word for word in told["etcd"]["etcdctl"]]
+    argv = [containers[0] if word == "CONTAINER" else word for word in config["etcd"]["etcdctl"]]
     return run.command(*argv, *words, check=check)
 
 
-def leave(run: Run, told: Configuration, name: str) -> None:
+def leave(run: Run, config: Configuration, name: str) -> None:
     """Remove a deleted machine's etcd member: it must not count for quorum, and its successor joins as a new one.
 
     kubeadm names members by Node; a worker has none. A member that answers is the successor's: from 1.33 on kubeadm
     joins it to etcd before its kubelet has a certificate, so while the old Node object still exists.
     """
-    said = etcdctl(run, told, "member", "list", "--write-out", "json").stdout
+    said = etcdctl(run, config, "member", "list", "--write-out", "json").stdout
     listed: list[dict[str, Any]] = json.loads(said)["members"]
     for member in (one for one in listed if one.get("name") == name):
         urls = ",".join(member.get("clientURLs") or ())
-        if urls and not etcdctl(run, told, "endpoint", "status", "--endpoints", urls, check=False).returncode:
+        if urls and not etcdctl(run, config, "endpoint", "status", "--endpoints", urls, check=False).returncode:
             continue
-        etcdctl(run, told, "member", "remove", f"{member['ID']:x}")
+        etcdctl(run, config, "member", "remove", f"{member['ID']:x}")
         say(f"etcd member {member['ID']:x} of {name} is removed: its machine is deleted")
 
 
-def outdated(run: Run, told: Configuration) -> str:
+def outdated(run: Run, config: Configuration) -> str:
     """Return why etcd cannot go on to the planned Kubernetes' version; empty if it can.
 
     Every member must answer and have at least the plan's oldest version.
     """
-    least: str = told["etcd"]["least"]
+    least: str = config["etcd"]["least"]
     if not least:
         return ""
-    ended = etcdctl(run, told, "endpoint", "status", "--cluster", "--write-out", "json", check=False)
+    ended = etcdctl(run, config, "endpoint", "status", "--cluster", "--write-out", "json", check=False)
     if ended.returncode:
         return "a member of etcd does not answer, and all have to before etcd's next minor version"
     old = {each["Endpoint"]: each["Status"]["version"] for each in json.loads(ended.stdout)}

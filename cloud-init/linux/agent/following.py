@@ -33,7 +33,7 @@ class Following:
 
     def __init__(self, run: Run, me: str) -> None:
         self.run, self.me = run, me
-        self.told: Configuration = {}
+        self.config: Configuration = {}
         self.controllers: dict[str, str] = {}
         """Addresses of control-plane members by name."""
         self.renewal: tuple[tuple[bool, bool, bool], float] = ((False, False, False), 0.0)
@@ -70,7 +70,7 @@ class Following:
             self.run.path(TURN).unlink()  # the turn was ended; an interruption kept the file
             turn = None
         changed = self.pointer is not None and self.pointer["sha256"] != current
-        applied = stamp(self.run) in ("", self.told["digest"])
+        applied = stamp(self.run) in ("", self.config["digest"])
         (renewal, urgent, over), rekey = self.expiring(), bool(self.keys_due())
         ended = result.get("bundle") == current and (turn or {}).get("before") != result.get("started")
         failed = ended and result.get("state") == "failed"
@@ -130,14 +130,14 @@ class Following:
     def expiring(self) -> tuple[bool, bool, bool]:
         """Return whether this machine's certificates are due, urgently so, and have ended; checked once an hour."""
         if time.monotonic() >= self.renewal[1]:
-            due, over = certificates.due(self.run, self.told), certificates.ended(self.run, self.told)
-            found = due, certificates.urgent(self.run, self.told, self.me), over
+            due, over = certificates.due(self.run, self.config), certificates.ended(self.run, self.config)
+            found = due, certificates.urgent(self.run, self.config, self.me), over
             self.renewal = (found, time.monotonic() + 3600)
         return self.renewal[0]
 
     def look_at_keys(self) -> None:
         """Read this machine's keys."""
-        self.held = keys.look(self.run, self.told)
+        self.held = keys.look(self.run, self.config)
 
     def keys_due(self) -> dict[str, int]:
         """Return by ring the key to use from the API server's next start; only rings that have to change."""
@@ -165,7 +165,7 @@ class Following:
     def snapshot(self) -> None:
         """Take a snapshot before the change."""
         serial = self.pointer["serial"] if self.pointer else "timer"
-        self.write(snapshot=snapshots.make(self.run, self.told, f"{serial}", time.time()))
+        self.write(snapshot=snapshots.make(self.run, self.config, f"{serial}", time.time()))
 
     def switch(self) -> None:
         """Unpack the pointer's bundle, make it current, and run it.
@@ -187,12 +187,12 @@ class Following:
 
     def renew(self) -> None:
         """Renew the certificates; the executor then runs and finds nothing to set."""
-        certificates.renew(self.run, self.told)
+        certificates.renew(self.run, self.config)
         self.renewal = ((False, False, False), 0.0)
 
     def rekey(self) -> None:
         """Change the API server's keys; the executor then runs and finds nothing to set."""
-        keys.renew(self.run, self.told, self.keys_due())
+        keys.renew(self.run, self.config, self.keys_due())
         self.look_at_keys()
 
     def start(self) -> None:

@@ -52,8 +52,8 @@ class Held(NamedTuple):
 class Ring(NamedTuple):
     """Keys of one purpose."""
 
-    told: str
-    """Name of the step's fields in the agent's configuration."""
+    section: str
+    """Section of the agent's configuration with the step's fields."""
     memory: str
     """Prefix in the agents' memory."""
     held: Callable[[Run, dict[str, Any]], tuple[int, Keys]]
@@ -98,23 +98,23 @@ RINGS = (
 )
 
 
-def look(run: Run, told: Configuration) -> dict[str, Held]:
+def look(run: Run, config: Configuration) -> dict[str, Held]:
     """Return the state of each ring: secret, files, starts of their readers. Raise Failure secret-unavailable."""
-    for secret in {told[ring.told]["secret"] for ring in RINGS}:
+    for secret in {config[ring.section]["secret"] for ring in RINGS}:
         run.stored.pop(secret, None)  # `mullion` may have written a newer key
-    return {ring.told: Held(*ring.held(run, told[ring.told]), _loaded(run, told, ring)) for ring in RINGS}
+    return {ring.section: Held(*ring.held(run, config[ring.section]), _loaded(run, config, ring)) for ring in RINGS}
 
 
-def _loaded(run: Run, told: Configuration, ring: Ring) -> bool:
-    files = [run.path(told[ring.told][place]) for place in ring.places]
-    began = [at for each in ring.readers if (at := pods.started(run, told, each)) is not None]
+def _loaded(run: Run, config: Configuration, ring: Ring) -> bool:
+    files = [run.path(config[ring.section][place]) for place in ring.places]
+    began = [at for each in ring.readers if (at := pods.started(run, config, each)) is not None]
     return not began or all(each.exists() and min(began) > each.stat().st_mtime for each in files)
 
 
 def due(held: dict[str, Held], memory: Memory, others: Iterable[str]) -> dict[str, int]:
     """Return the rings that this machine has to change, with the key to use from the readers' next start."""
     names = list(others)
-    wanted = {ring.told: decide(held[ring.told], known(memory, ring.memory, names).values()) for ring in RINGS}
+    wanted = {ring.section: decide(held[ring.section], known(memory, ring.memory, names).values()) for ring in RINGS}
     return {name: number for name, number in wanted.items() if number is not None}
 
 
@@ -135,7 +135,7 @@ def known(memory: Memory, ring: str, names: Iterable[str]) -> dict[str, Keys]:
 
 def said(held: dict[str, Held], me: str) -> dict[str, str]:
     """Return what this machine publishes: the keys that its running programs have loaded."""
-    there = ((ring.memory, held[ring.told]) for ring in RINGS)
+    there = ((ring.memory, held[ring.section]) for ring in RINGS)
     return {f"{name}.{me}": "{} {}".format(*each.keys) for name, each in there if each.loaded}
 
 
@@ -145,22 +145,22 @@ def parsed(text: str) -> Keys:
     return Keys(int(reads or 0), int(writes or 0))
 
 
-def renew(run: Run, told: Configuration, wanted: dict[str, int]) -> None:
+def renew(run: Run, config: Configuration, wanted: dict[str, int]) -> None:
     """Write the files of these rings with these keys in use, and restart the programs that read them."""
-    changed = [ring for ring in RINGS if ring.told in wanted]
+    changed = [ring for ring in RINGS if ring.section in wanted]
     for ring in changed:
-        for name, text in ring.files(run, told[ring.told], wanted[ring.told]).items():
+        for name, text in ring.files(run, config[ring.section], wanted[ring.section]).items():
             write_whole(run.path(name), text, MODES["private"])
-    pods.stop(run, told, *dict.fromkeys(each for ring in changed for each in ring.readers))
+    pods.stop(run, config, *dict.fromkeys(each for ring in changed for each in ring.readers))
 
 
-def rewrite(api: Api, told: Configuration, controllers: Iterable[str]) -> None:
+def rewrite(api: Api, config: Configuration, controllers: Iterable[str]) -> None:
     """Rewrite every encrypted object, once all machines encrypt with a newer key than at the last rewrite."""
     memory = Memory(api)
     writing = {each.writes for each in known(memory, "key", controllers).values()}
     if len(writing) != 1 or 0 in writing or int(memory.values.get("rewritten") or 1) >= min(writing):
         return
-    for resource in told["encryption"]["resources"]:
+    for resource in config["encryption"]["resources"]:
         for item in listed(api, resource):
             put(api, resource, item)
     keep(api, rewritten=str(writing.pop()))

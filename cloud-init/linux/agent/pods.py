@@ -10,19 +10,19 @@ from agent.configuration import Configuration
 TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z?")
 
 
-def stop(run: Run, told: Configuration, *components: str) -> None:
+def stop(run: Run, config: Configuration, *components: str) -> None:
     """Stop the pods of these components: etcd, kube-apiserver, kube-controller-manager, kube-scheduler."""
     for each in components:
-        for pod in run.command(*told["pods"]["find"][each]).stdout.split():
-            run.command(*told["pods"]["stop"], pod)
+        for pod in run.command(*config["pods"]["find"][each]).stdout.split():
+            run.command(*config["pods"]["stop"], pod)
 
 
-def started(run: Run, told: Configuration, component: str) -> float | None:
+def started(run: Run, config: Configuration, component: str) -> float | None:
     """Return the start of the component's container in seconds since 1970, or None if none runs."""
-    containers = run.command(*told["pods"]["running"], f"^{component}$").stdout.split()
+    containers = run.command(*config["pods"]["running"], f"^{component}$").stdout.split()
     if not containers:
         return None
-    said = run.command(*told["pods"]["started"], containers[0]).stdout.strip()
+    said = run.command(*config["pods"]["started"], containers[0]).stdout.strip()
     found = TIME.match(said)
     if not found:
         raise ValueError(f"{component} began at {said!r}, which is no time")

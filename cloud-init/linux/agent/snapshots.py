@@ -118,13 +118,13 @@ def reconcile(run: Run, configuration: Configuration, now: float) -> dict[str, o
 
     count: of snapshots; newest: key; ignored: count of other objects, which stay in the store.
     """
-    told, (found, others) = configuration["snapshots"], stored(run, now)
-    if due(found, now, told["every_minutes"]):
+    section, (found, others) = configuration["snapshots"], stored(run, now)
+    if due(found, now, section["every_minutes"]):
         make(run, configuration, "timer", now)
         found, others = stored(run, now)
     if others:
         say(f"{len(others)} objects of the snapshot store are ignored, such as {others[0][:200]}: {IGNORED}", "failed")
-    for each in surplus(found, now, told["keep"], told["days"]):
+    for each in surplus(found, now, section["keep"], section["days"]):
         run.ask("store", f"{store(run)}/{each.key}", "DELETE")
         found.remove(each)
     return {"count": len(found), "newest": found[0].key if found else "", "ignored": len(others)}

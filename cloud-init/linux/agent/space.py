@@ -61,9 +61,9 @@ class Member(NamedTuple):
     leader: bool
 
 
-def members(run: Run, told: Configuration) -> tuple[list[Member], int, bool]:
+def members(run: Run, config: Configuration) -> tuple[list[Member], int, bool]:
     """Return the members that answer, the newest revision, and whether all answer, with a leader and no learner."""
-    ended = etcdctl(run, told, ANSWER, "endpoint", "status", "--cluster", "--write-out", "json", check=False)
+    ended = etcdctl(run, config, ANSWER, "endpoint", "status", "--cluster", "--write-out", "json", check=False)
     found, revision, whole = list[Member](), 0, not ended.returncode
     for answer in json.loads(ended.stdout or "[]"):
         status, head = answer["Status"], answer["Status"]["header"]  # JSON without the fields that are 0
@@ -116,15 +116,15 @@ class Space:
         self.answering: tuple[frozenset[int], float, float] = (frozenset(), 0.0, 0.0)
         """Members that answer, seconds for which others have not, and when they were read."""
 
-    def reconcile(self, run: Run, told: Configuration) -> dict[str, Any]:
+    def reconcile(self, run: Run, config: Configuration) -> dict[str, Any]:
         """Act if this machine is next; return values for the status record.
 
         percent: of the quota in use, in steps of 5; 0 without a quota. Empty while etcd does not answer. Raise
         RuntimeError if etcd is nearly full, has another alarm, or cannot be defragmented.
         """
-        quota: int = told["etcd"]["quota"]
+        quota: int = config["etcd"]["quota"]
         try:
-            raised = alarms(run, told)
+            raised = alarms(run, config)
         except Failure:
             return {}  # it starts, or is dead: then this machine's API server is not ready and says so
         if others := sorted(raised - {NOSPACE}):
@@ -133,20 +133,20 @@ class Space:
                 f"etcd has the alarm {names}: see docs/control-plane.md. Its space is left alone till then"
             )
         full = bool(raised)
-        found, revision, whole = members(run, told)
+        found, revision, whole = members(run, config)
         mine = next((each for each in found if each.address == run.told["machine"]["address"]), None)
         if mine and full and mine.leader:
             # the API server's own compaction needs a write; it keeps the newest version of each object
-            etcdctl(run, told, ANSWER, "compaction", "--physical", f"{revision}", check=False)
-            found, _, whole = members(run, told)
+            etcdctl(run, config, ANSWER, "compaction", "--physical", f"{revision}", check=False)
+            found, _, whole = members(run, config)
         silence, hindered = self.silence(found, whole), ""
         member, pause = next_member(found, quota, full=full)
         if mine and member and member.id == mine.id and (whole or (full and silence > SILENT)):
-            hindered = self.hindrance(member, Path(told["snapshots"]["file"]).parent, run)
+            hindered = self.hindrance(member, Path(config["snapshots"]["file"]).parent, run)
             if not hindered and self.since() >= pause:
-                found = self.defragment(run, told, member)
+                found = self.defragment(run, config, member)
         if mine and full and mine.leader and (not quota or largest(found) < quota * DISARMED):
-            etcdctl(run, told, ANSWER, "alarm", "disarm")
+            etcdctl(run, config, ANSWER, "alarm", "disarm")
             full = False
             say("etcd has space again: the alarm NOSPACE is disarmed")
         return {"percent": judged(found, quota, full, hindered)}
@@ -176,12 +176,12 @@ class Space:
             return f"a defragmentation needs {needed >> 20} MiB in {data}, and {free >> 20} MiB are free"
         return ""
 
-    def defragment(self, run: Run, told: Configuration, member: Member) -> list[Member]:
+    def defragment(self, run: Run, config: Configuration, member: Member) -> list[Member]:
         """Defragment this machine's member; return the members. Raise Failure if it does not end well."""
         self.began, self.failed = self.clock(), True
-        etcdctl(run, told, DEFRAGMENT, "defrag")
+        etcdctl(run, config, DEFRAGMENT, "defrag")
         self.failed = False
-        found = members(run, told)[0]
+        found = members(run, config)[0]
         say(f"etcd is defragmented: {member.size >> 20} MiB became {largest(found) >> 20} MiB at most")
         return found
 
@@ -208,7 +208,7 @@ def largest(found: list[Member]) -> int:
     return max((each.size for each in found), default=0)
 
 
-def alarms(run: Run, told: Configuration) -> set[int]:
+def alarms(run: Run, config: Configuration) -> set[int]:
     """Return the numbers of the alarms that members have raised."""
-    said = etcdctl(run, told, ANSWER, "alarm", "list", "--write-out", "json").stdout
+    said = etcdctl(run, config, ANSWER, "alarm", "list", "--write-out", "json").stdout
     return {each["alarm"] for each in json.loads(said).get("alarms") or ()}

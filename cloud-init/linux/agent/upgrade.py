@@ -38,7 +38,7 @@ def stamp(run: Run) -> str:
     return place.read_text().strip() if place.exists() else ""
 
 
-def settle(run: Run, told: configuration.Configuration, api: Api) -> bool:
+def settle(run: Run, config: configuration.Configuration, api: Api) -> bool:
     """Record the configuration with which this machine was created; return False while it is unknown.
 
     The founder was created from its plan; other machines join with the cluster's configuration.
@@ -46,8 +46,8 @@ def settle(run: Run, told: configuration.Configuration, api: Api) -> bool:
     if stamp(run):
         return True
     memory = Memory(api)
-    founder = run.path(told["founder"]).exists()
-    if founder and not memory.values.get("applied") and not memory.write(applied=told["digest"]):
+    founder = run.path(config["founder"]).exists()
+    if founder and not memory.values.get("applied") and not memory.write(applied=config["digest"]):
         return False
     if applied := memory.values.get("applied"):
         write_whole(run.path(configuration.STAMP), applied.encode(), 0o644)
@@ -62,25 +62,25 @@ def level(api: Api) -> bool:
 
 def upgrade(run: Run) -> str:
     """Run the commands; return which list was run."""
-    told = configuration.read(run.root)
+    config = configuration.read(run.root)
     run.try_for(SECONDS)
-    memory = Memory(from_kubeconfig(run.path(told["kubeconfig"])))
-    chosen = commands(told["digest"], stamp(run), memory.values.get("applied", ""))
+    memory = Memory(from_kubeconfig(run.path(config["kubeconfig"])))
+    chosen = commands(config["digest"], stamp(run), memory.values.get("applied", ""))
     if chosen is None:
         return "nothing"
-    if chosen == "apply" and (why := etcd.outdated(run, told)):
+    if chosen == "apply" and (why := etcd.outdated(run, config)):
         raise Failure("command-failed", why)
-    for argv in told["upgrade"][chosen]:
+    for argv in config["upgrade"][chosen]:
         run.command(*argv)
     # kubeadm has restarted the API server, renewed the administrator's certificate, and bound automatic approvals again
-    api = from_kubeconfig(run.path(told["kubeconfig"]))
+    api = from_kubeconfig(run.path(config["kubeconfig"]))
     signing.close(api)
     if level(api):
-        for argv in told["upgrade"]["last"]:
+        for argv in config["upgrade"]["last"]:
             run.command(*argv)
-    if chosen == "apply" and not keep(api, applied=told["digest"]):
+    if chosen == "apply" and not keep(api, applied=config["digest"]):
         raise Failure("command-failed", "other agents changed the shared memory five times in a row")
-    write_whole(run.path(configuration.STAMP), told["digest"].encode(), 0o644)
+    write_whole(run.path(configuration.STAMP), config["digest"].encode(), 0o644)
     return chosen
 
 

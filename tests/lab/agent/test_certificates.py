@@ -48,7 +48,7 @@ def test_certificates_that_end_within_days_are_renewed_without_an_api(
     following = module("following").Following(run, "control-plane-0")
     (run.root / "etc").mkdir(exist_ok=True)
     monkeypatch.setattr(run, "path", lambda name: Path(name) if name.startswith(str(pki)) else run.root / name[1:])
-    following.told = {
+    following.config = {
         "digest": "",
         "certificates": {"files": [f"{pki}/{each}.crt" for each in retries.CERTIFICATES], "days": 90, "renew": renew},
         "pods": {"find": {"etcd": ["echo", str(stopped)]}, "stop": ["touch"]},
