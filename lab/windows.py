@@ -122,7 +122,7 @@ def _tar(members: dict[str, bytes]) -> bytes:
 
 
 def _with_folders(members: dict[str, bytes]) -> Iterator[tuple[str, bytes | None]]:
-    """Give the folders above the files, outermost first, then the files, as publishers' archives list them."""
+    """Yield the folders above the files, outermost first, then the files, as publishers' archives list them."""
     parents = {str(parent) for name in members for parent in Path(name).parents if str(parent) != "."}
     yield from ((f"{parent}/", None) for parent in sorted(parents))
     yield from members.items()

@@ -35,7 +35,7 @@ def first(pem: str) -> bytes:
 
 
 def fields(der: bytes) -> list[bytes]:
-    """Return the fields of a certificate, without the version. Raise ValueError if it is none."""
+    """Return the fields of a certificate, without the version. Raise ValueError if it is not a certificate."""
     try:
         (_, body, _), *_ = elements(der)
         (_, content, _), *_ = elements(body)
@@ -48,12 +48,12 @@ def fields(der: bytes) -> list[bytes]:
 
 
 def key_hash(der: bytes) -> str:
-    """Return sha256:<hex> of a certificate's public key, in kubeadm's format. Raise ValueError if it is none."""
+    """Return sha256:<hex> of a certificate's public key, in kubeadm's format. Raise ValueError if it is not a certificate."""
     return f"sha256:{hashlib.sha256(fields(der)[KEY]).hexdigest()}"
 
 
 def end(der: bytes) -> float:
-    """Return when a certificate ends, in seconds since 1970. Raise ValueError if it is none."""
+    """Return when a certificate ends, in seconds since 1970. Raise ValueError if it is not a certificate."""
     ((_, validity, _),) = elements(fields(der)[VALIDITY])
     (_, (kind, text, _)) = elements(validity)
     return moment(kind, text.decode("ascii"))

@@ -7,8 +7,8 @@ $LookSeconds = 120    # in one look no call of crictl begins later
 # .SYNOPSIS
 # Stop sandboxes that two looks in a row found without an endpoint: HNS lost it, the containers run on without network,
 # and the kubelet restarts them in the same sandbox. In place of a stopped sandbox it makes a new one. host-local's
-# leases name the sandboxes. A lease stays if crictl cannot stop its sandbox or there is no sandbox: $Limits ends the
-# tries.
+# leases name the sandboxes. A lease stays if crictl cannot stop its sandbox or there is no sandbox; $Limits bounds the
+# number of attempts.
 function Stop-LostSandbox {
     [CmdletBinding()]
     param([hashtable] $Run, $Record, $Endpoints)
@@ -26,7 +26,7 @@ function Stop-LostSandbox {
         Write-Event $Run "${why}: the kubelet makes a new one" 0
         Write-Said $Run "${why}: the kubelet makes a new one"
         $words = '--timeout', "${StopSeconds}s", 'stopp', $id
-        # crictl itself can hang, and counts then too
+        # crictl can hang: a stop that times out is an attempt too
         try { [void](Invoke-Program $Crictl $words -TimeoutSeconds ($StopSeconds + 10)) }
         catch { Write-Said $Run "the sandbox is not stopped: $($_.Exception.GetBaseException().Message)" }
         if ($watch.Elapsed.TotalSeconds -gt $LookSeconds) { return }

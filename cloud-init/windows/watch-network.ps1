@@ -168,8 +168,8 @@ function Restart-Network {
 }
 
 # .SYNOPSIS
-# Look for a loss of the network and repair the first one, if its limit lets it. The record says in `pending` if that
-# failed.
+# Look for a loss of the network and repair the first one, if its limit allows it. A failed repair stays in the
+# record as `pending`.
 function Repair-Network {
     [CmdletBinding()]
     param([hashtable] $Run, $Record)

@@ -181,7 +181,7 @@ RULES = (
         "LIN-08",
         Level.NOTE,
         "the pod uses another dnsPolicy than ClusterFirst",
-        "The design of Windows nodes knew ClusterFirst alone; None and Default are less tested.",
+        "The design of Windows nodes considered only ClusterFirst; None and Default are less tested.",
         "remove dnsPolicy, unless the pod must not use the cluster's DNS",
         "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support",
         "{dnsPolicy: ClusterFirst}",

@@ -21,7 +21,7 @@ removed members in the file that 3.6 reads (https://etcd.io/blog/2025/zombie_mem
 
 
 def least(role: Role) -> str:
-    """Return the oldest version that members have to have before the upgrade to this Kubernetes; "" for any."""
+    """Return the oldest version that members must have before the upgrade to this Kubernetes; "" for any."""
     return LEAST if releases.within(role.release.minor, "1.34", "") else ""
 
 

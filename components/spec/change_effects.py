@@ -151,6 +151,6 @@ def general_path(path: str) -> str:
 
 
 def _upwards(path: str) -> Iterator[str]:
-    """Give the path, then each path above it."""
+    """Yield the path, then each path above it."""
     parts = path.split(".")
     yield from (".".join(parts[:length]) for length in range(len(parts), 0, -1))

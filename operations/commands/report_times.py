@@ -66,7 +66,7 @@ def values(prediction: Prediction, known: Known, results: Sequence[Results]) -> 
 
 
 def _measured(known: Known, results: Sequence[Results]) -> Iterator[Bar]:
-    """Give the bars of the state, and of the phases of the last run, one after the other."""
+    """Yield the bars of the state, and of the phases of the last run, one after the other."""
     if known.built and known.built.seconds is not None:
         yield Bar("Resources in the state", MEASURED, 0, known.built.seconds)
     runs = [each for each in results if each.run]

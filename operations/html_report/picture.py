@@ -168,7 +168,7 @@ def _people(planned: ClusterPlan) -> Box:
 
 
 def _balancers(planned: ClusterPlan) -> Iterator[Box]:
-    """Give the public load balancer if there is one, then what the endpoint's name resolves to."""
+    """Yield the public load balancer if there is one, then what the endpoint's name resolves to."""
     endpoint = planned.endpoint
     if endpoint.public:
         yield Box("balancer", "Public load balancer", ("for people",))
@@ -195,7 +195,7 @@ def _edge(planned: ClusterPlan, subnet: Subnet) -> Iterator[str]:
 
 
 def _inside(planned: ClusterPlan, subnet: Subnet) -> Iterator[Box]:
-    """Give the machines of a subnet: one box for each control plane, one for each pool."""
+    """Yield the machines of a subnet: one box for each control plane, one for each pool."""
     if not subnet.name.startswith("machines"):
         return
     for group in planned.machine_groups:

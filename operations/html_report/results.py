@@ -65,7 +65,7 @@ class Results:
 
 
 def read(path: Path) -> Results:
-    """Return the results in a file. Raises Stop if it is none of the three kinds."""
+    """Return the results in a file. Raises Stop if it has none of the three formats."""
     try:
         if path.stat().st_size > LARGEST:
             raise ValueError(f"it has more than {LARGEST:,} bytes")  # noqa: TRY301 - one message for all
@@ -88,7 +88,7 @@ def of_run(text: str, source: str) -> Results:
 
 
 def of_folder(folder: Path, names: Sequence[str]) -> Iterator[Results]:
-    """Give the results in those of the named files that a folder has."""
+    """Yield the results of those of the named files that exist in a folder."""
     for name in names:
         if (folder / name).is_file():
             yield read(folder / name)

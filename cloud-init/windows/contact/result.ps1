@@ -54,7 +54,7 @@ function Write-Contact {
     Set-WholeFile "$Contact\first-contact.zip" $bytes
     foreach ($line in $summary[0], "$Contact\first-contact.zip is the result") { Write-Line $line }
     if (-not $Progress['change']) {
-        return Write-Line 'nothing was changed; on a machine to throw away, -Change also sets steps and makes networks'
+        return Write-Line 'nothing was changed; on a disposable machine, -Change also sets steps and creates networks'
     }
     Write-Line "$($Progress['changes'].Count) steps changed this machine; delete it, or run: first-contact.ps1 -Undo"
 }

@@ -77,7 +77,7 @@ if ($Progress['change'] -and [IO.Directory]::Exists("$env:ProgramFiles\mullion\b
     exit 1
 }
 $run = New-ContactRun $Wanted
-if (-not $Progress['change']) { Write-Line 'asks only; nothing outside C:\first-contact is changed' }
+if (-not $Progress['change']) { Write-Line 'tests only; changes nothing outside C:\first-contact' }
 try { $ended = Invoke-Contact $run $Wanted }
 catch {
     Add-Row 'first contact itself' 'no error' "$($_.Exception.GetBaseException().Message) $($_.ScriptStackTrace)" $false

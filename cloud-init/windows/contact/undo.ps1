@@ -104,7 +104,7 @@ function Get-Undo {
             }
             default { Get-SettingUndo $Step }
         })
-    if ($found) { $found } else { "# $($Step['name']) ($kind): nothing takes it back but a new machine" }
+    if ($found) { $found } else { "# $($Step['name']) ($kind): cannot be undone; only a new machine lacks it" }
 }
 
 # .SYNOPSIS

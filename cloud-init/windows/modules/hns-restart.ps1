@@ -1,7 +1,7 @@
-# Restart of the Host Networking Service (HNS), for states that it does not leave by itself: it hangs
+# Restart of the Host Networking Service (HNS), for faults that only a restart ends: HNS hangs
 # (Azure/aks-engine#4315), keeps the name of a network that it does not list (microsoft/hcsshim#850), keeps a network
 # that it was told to remove, or leaves a virtual switch without a network (flannel-io/flannel#1966). A restart takes
-# the network of every pod away, so there is one in each boot.
+# the network of every pod away, so there is at most one in each boot.
 
 $HnsRestartSeconds = 120    # for the stop of hns and its dependents, and as many for their start
 

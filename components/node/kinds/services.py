@@ -64,7 +64,7 @@ SERVICES: dict[str, Kind] = {
             "service": Field(NAME, "Name of the service."),
             "start": Field(one_of("auto", "disabled"), "auto: it starts at boot and runs; disabled: it is stopped."),
         },
-        compares="Start in its registry key, with auto that it has no triggers, and the service's state.",
+        compares="Start in its registry key; with auto, that it has no triggers; and the service's state.",
         sets="Sets the start type in the service manager, with auto removes triggers (they would stop the time service"
         " after each boot of a machine outside a domain), then starts or stops the service.",
         cuts=(Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET),
