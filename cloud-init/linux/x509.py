@@ -48,7 +48,7 @@ def fields(der: bytes) -> list[bytes]:
 
 
 def key_hash(der: bytes) -> str:
-    """Return sha256:<hex> of a certificate's public key, in kubeadm's format. Raise ValueError if it is not a certificate."""
+    """Return sha256:<hex> of a certificate's public key, in kubeadm's format. Raise ValueError for anything else."""
     return f"sha256:{hashlib.sha256(fields(der)[KEY]).hexdigest()}"
 
 
