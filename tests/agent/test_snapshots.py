@@ -119,14 +119,14 @@ REQUEST = "/api/v1/namespaces/kube-system/configmaps/mullion-snapshot"
 
 
 def test_a_requested_snapshot_is_taken_once_and_its_key_is_the_answer(
-    module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, told: dict[str, Any], cluster: Cluster
+    module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, config: dict[str, Any], cluster: Cluster
 ) -> None:
     snapshots = module("snapshots")
-    snapshots.answer(run, told, cluster, 1795600000.0)
+    snapshots.answer(run, config, cluster, 1795600000.0)
     assert not [key for key in cloud.objects if key.startswith("/snapshots/etcd/")], "nobody requested one"
     cluster.add(REQUEST.rpartition("/")[0], "mullion-snapshot", data={"request": "first"})
     for _ in range(2):
-        snapshots.answer(run, told, cluster, 1795600000.0)
+        snapshots.answer(run, config, cluster, 1795600000.0)
     (stored,) = [key for key in cloud.objects if key.startswith("/snapshots/etcd/")]
     key = stored.removeprefix("/snapshots/")
     assert json.loads(cluster.objects[REQUEST]["data"]["answer"]) == {"request": "first", "key": key}
@@ -139,7 +139,7 @@ def test_the_answer_to_a_request_that_fails_is_the_error(
     module: Callable[[str], ModuleType],
     run: Any,
     cloud: FakeCloud,
-    told: dict[str, Any],
+    config: dict[str, Any],
     cluster: Cluster,
     programs: Programs,
 ) -> None:
@@ -147,17 +147,17 @@ def test_the_answer_to_a_request_that_fails_is_the_error(
     programs.effects[line] = lambda: (run.path("/var/lib/etcd/mullion.snapshot")).write_bytes(WHOLE[:-40])
     cluster.add(REQUEST.rpartition("/")[0], "mullion-snapshot", data={"request": "first"})
     with pytest.raises(Exception, match="not a complete snapshot"):
-        module("snapshots").answer(run, told, cluster, 1795600000.0)
+        module("snapshots").answer(run, config, cluster, 1795600000.0)
     answer = json.loads(cluster.objects[REQUEST]["data"]["answer"])
     assert (answer["request"], "not a complete snapshot" in answer["error"]) == ("first", True)
-    module("snapshots").answer(run, told, cluster, 1795600000.0)
+    module("snapshots").answer(run, config, cluster, 1795600000.0)
     assert not [key for key in cloud.objects if key.startswith("/snapshots/etcd/")], "a request is tried once"
 
 
 def test_a_request_that_came_during_a_snapshot_is_answered_next(
     module: Callable[[str], ModuleType],
     run: Any,
-    told: dict[str, Any],
+    config: dict[str, Any],
     cluster: Cluster,
     programs: Programs,
 ) -> None:
@@ -172,7 +172,7 @@ def test_a_request_that_came_during_a_snapshot_is_answered_next(
 
     programs.effects[line] = during
     snapshots = module("snapshots")
-    snapshots.answer(run, told, cluster, 1795600000.0)
+    snapshots.answer(run, config, cluster, 1795600000.0)
     assert cluster.objects[REQUEST]["data"] == {"request": "second"}
-    snapshots.answer(run, told, cluster, 1795600060.0)
+    snapshots.answer(run, config, cluster, 1795600060.0)
     assert json.loads(cluster.objects[REQUEST]["data"]["answer"])["request"] == "second"

@@ -130,7 +130,7 @@ class Space:
         if others := sorted(raised - {NOSPACE}):
             names = ", ".join(ALARMS.get(each, str(each)) for each in others)
             raise RuntimeError(
-                f"etcd has the alarm {names}: see docs/control-plane.md. No agent compacts or defragments it until the alarm ends"
+                f"etcd has the alarm {names}: see docs/control-plane.md. It is not compacted until the alarm ends"
             )
         full = bool(raised)
         found, revision, whole = members(run, config)
