@@ -32,6 +32,8 @@ def _names() -> dict[str, str]:
 def split(name: str) -> tuple[str, list[str], str]:
     """Return the parts of a type name: `Func[int, string[]][]` is Func, [int, string[]] and []."""
     text = name.strip()
+    if "[" not in text:
+        return text, [], ""
     array = ""
     while found := re.search(r"\[,*\]$", text):
         text, array = text[: found.start()], found.group(0) + array
@@ -48,6 +50,7 @@ def split(name: str) -> tuple[str, list[str], str]:
     return text[:start], [part.strip() for part in parts], array
 
 
+@functools.cache
 def resolve(name: str) -> str | None:
     """Return the full name of a type as PowerShell finds it, with generic arguments and array; None: there is none."""
     plain, arguments, array = split(name)

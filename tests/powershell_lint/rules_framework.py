@@ -85,14 +85,20 @@ def _always(path: str, context: Context) -> list[set[str]]:
 
 def missing_assemblies(script: Script, context: Context) -> Iterator[FOUND]:
     """Find types whose assembly powershell.exe 5.1 does not load at its start and no script has added before."""
+    needed = [
+        (node, name, lacking)
+        for node, name in type_names(script)
+        if (full := resolve(name)) and (lacking := assemblies(full) - LOADED)
+    ]
+    if not needed:
+        return
     everywhere = set[str].intersection(*_always(script.path, context))
     own = [(call, added) for call, added in _loads(script.root) if not call.above("FunctionDefinitionAst")]
-    for node, name in type_names(script):
-        full = resolve(name)
+    for node, name, lacking in needed:
         function = node.above("FunctionDefinitionAst")
         here = set().union(*(added for call, added in _loads(function or script.root) if call.start < node.start))
         later = set().union(*(added for call, added in own if call.start > node.start))
-        for assembly in sorted(assemblies(full) - LOADED) if full else []:
+        for assembly in sorted(lacking):
             if assembly not in here and (assembly not in everywhere or (not function and assembly in later)):
                 yield node.line, f"{name} needs Add-Type -AssemblyName {assembly} before it"
 
