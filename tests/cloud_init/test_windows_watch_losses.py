@@ -25,7 +25,7 @@ __all__ = ["node"]
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 
 
-def test_a_sandbox_without_its_endpoint_is_stopped_at_the_second_look_and_shared_addresses_are_told(
+def test_a_sandbox_without_its_endpoint_is_stopped_at_the_second_look_and_shared_addresses_are_reported(
     node: Machine,
 ) -> None:
     leases(node, {"10.244.3.2": "kube-proxy", "10.244.3.5": "lost", "10.244.3.6": "kept", "10.244.3.7": "kept-too"})

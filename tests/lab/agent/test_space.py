@@ -72,7 +72,7 @@ def test_a_full_etcd_accepts_writes_again_once_every_agent_had_its_rounds(
             run.told["machine"]["address"] = address
             run.try_for(60)
             try:
-                agents[address].reconcile(run, {**told_of(etcdctl, address), "snapshots": {"file": "/snapshot"}})
+                agents[address].reconcile(run, {**config_of(etcdctl, address), "snapshots": {"file": "/snapshot"}})
             except RuntimeError as error:
                 assert "of its quota" in str(error)  # noqa: PT017
 
@@ -80,7 +80,7 @@ def test_a_full_etcd_accepts_writes_again_once_every_agent_had_its_rounds(
     for _ in range(40):  # a member compacts, and another defragments, when their agents come to it
         rounds()
         alarms = call(etcdctl, addresses[0], "alarm", "list").stdout
-        sizes = [each.size for each in module("space").members(run, told_of(etcdctl, addresses[0]))[0]]
+        sizes = [each.size for each in module("space").members(run, config_of(etcdctl, addresses[0]))[0]]
         if not alarms and max(sizes) < QUOTA * module("space").CROWDED:
             break
         threading.Event().wait(0.1)  # etcd commits every 0.1 s; `run` replaces time.sleep
@@ -91,7 +91,7 @@ def test_a_full_etcd_accepts_writes_again_once_every_agent_had_its_rounds(
     assert call(etcdctl, addresses[1], "get", "key0", "--print-value-only").stdout.strip() == VALUE
 
 
-def told_of(etcdctl: Path, address: str) -> dict[str, Any]:
+def config_of(etcdctl: Path, address: str) -> dict[str, Any]:
     """Return the agent's configuration on a member's machine."""
     program = [str(etcdctl), "--endpoints", f"http://{address}:2379"]
     return {"etcd": {"find": ["echo", "etcd"], "etcdctl": program, "quota": QUOTA}}
