@@ -41,7 +41,7 @@ class Object:
 
     @property
     def name(self) -> str:
-        """Return its name; empty if it has none, or one that is no text."""
+        """Return its name; empty if it has none, or if the name is not text."""
         return text(self.data, "metadata.name") or text(self.data, "metadata.generateName")
 
     @property

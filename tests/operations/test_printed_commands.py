@@ -66,7 +66,7 @@ def test_no_message_prints_the_word_stack_in_the_place_of_a_name() -> None:
     ]
 
 
-def test_a_command_has_the_flag_of_the_place(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_printed_command_has_the_flag_of_the_stacks_target(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MULLION_SANDBOX_WORLD", raising=False)
     assert target.command("up", "small") == "mullion up small"
     target.remember("small", Target("sandbox"))

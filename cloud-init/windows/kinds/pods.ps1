@@ -122,7 +122,7 @@ function Test-StaleNetworkStep {
 
 # .SYNOPSIS
 # Return whether the network must be removed: it has another range, or it is a bridge that outlived a boot. HNS keeps it
-# on the adapter of before, although Hyper-V may give the machine a new one (projectcalico/calico#11840). AKS removes
+# on the previous adapter, although Hyper-V may give the machine a new one (projectcalico/calico#11840). AKS removes
 # its bridge at every boot too (Azure/AgentBaker, cleanupnetwork.ps1). A boot loses flannel's network.
 function Test-StaleNetwork {
     [CmdletBinding()]

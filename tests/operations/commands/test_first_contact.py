@@ -154,7 +154,7 @@ def test_too_many_files_end_the_reading(tmp_path: Path) -> None:
         first_contact_archive.read(archive)
 
 
-def test_a_name_that_stands_twice_ends_the_reading(tmp_path: Path) -> None:
+def test_a_duplicate_name_ends_the_reading(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("result.json", json.dumps(RESULT))

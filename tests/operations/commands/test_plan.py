@@ -175,7 +175,7 @@ def command(stdout: int) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.subprocess
-def test_a_reader_that_leaves_early_is_no_fault() -> None:
+def test_a_pipe_that_its_reader_closes_early_is_not_an_error() -> None:
     reads, writes = os.pipe()
     os.close(reads)
     done = command(writes)
@@ -184,7 +184,7 @@ def test_a_reader_that_leaves_early_is_no_fault() -> None:
 
 
 @pytest.mark.subprocess
-def test_a_full_output_is_said_without_a_traceback() -> None:
+def test_a_full_disk_behind_the_output_is_reported_without_a_traceback() -> None:
     with Path("/dev/full").open("wb") as full:
         done = command(full.fileno())
     assert done.returncode == 1
@@ -236,7 +236,7 @@ def test_against_a_state_the_options_behind_a_replacement_are_named(
     }
 
 
-def test_against_says_when_the_option_cannot_be_told(
+def test_against_says_when_the_changed_option_is_unknown(
     clone: Path, planned: Callable[..., dict[str, Any]], mullion: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "state.json").write_text(json.dumps(exported(planned(), stale="web-1")))

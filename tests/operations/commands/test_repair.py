@@ -146,6 +146,6 @@ def test_a_worker_without_an_instance_is_replaced_first(
     assert "run mullion repair small" in " ".join(ended.stdout.split())
 
 
-def test_it_refuses_a_time_that_is_none(mullion: Mullion) -> None:
+def test_it_refuses_a_text_that_is_not_a_duration(mullion: Mullion) -> None:
     ended = mullion("repair", "small", "--after", "soon", "--sandbox")
     assert (ended.exit_code, "--after 'soon' is not a duration" in ended.stderr) == (Exit.USAGE, True)

@@ -76,7 +76,9 @@ def test_it_marks_the_machine_and_says_what_stays(api: Api, run: Callable[[str],
         ("web-9", "has no machine web-9; its workers: linux-0, web-0, web-1"),
     ],
 )
-def test_it_refuses_what_is_no_worker(api: Api, run: Callable[[str], Result], node: str, said: str) -> None:
+def test_it_refuses_a_machine_that_is_not_a_worker(
+    api: Api, run: Callable[[str], Result], node: str, said: str
+) -> None:
     ended = run(node)
     assert (ended.exit_code, said in ended.stderr) == (Exit.USAGE, True), ended.stderr
     assert api.data == {"web-0": json.dumps(ISSUED)}

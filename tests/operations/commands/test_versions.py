@@ -23,7 +23,7 @@ def rows(text: str) -> dict[str, str]:
     return {line.split()[0]: line for line in text.splitlines() if line.strip()}
 
 
-def test_every_minor_stands_with_its_newest_patch_and_its_end(mullion: Mullion) -> None:
+def test_every_minor_is_listed_with_its_newest_patch_and_end_of_support(mullion: Mullion) -> None:
     ended = mullion("versions")
     assert ended.exit_code == 0, ended.output
     found = rows(ended.output)
@@ -36,7 +36,7 @@ def test_every_minor_stands_with_its_newest_patch_and_its_end(mullion: Mullion) 
     assert ended.output.count("https://") == len(versions.SOURCES)
 
 
-def test_a_windows_release_stands_only_where_kubernetes_supports_it(mullion: Mullion) -> None:
+def test_a_windows_release_is_listed_only_where_kubernetes_supports_it(mullion: Mullion) -> None:
     found = rows(mullion("versions").output)
     assert "2025" in found["1.33"]
     assert "2022, 2025" not in found["1.32"]
@@ -53,7 +53,9 @@ def test_an_end_is_near_for_ninety_days_and_over_the_day_after(end: str, said: s
     assert versions.state(end, date(2026, 11, 21)) == said
 
 
-def test_a_stack_is_told_what_of_it_is_over_and_every_hop_to_what_is_not(mullion: Mullion, clone: Path) -> None:
+def test_versions_of_a_stack_names_ended_versions_and_each_upgrade_to_a_supported_one(
+    mullion: Mullion, clone: Path
+) -> None:
     file = clone / "stacks" / "Pulumi.small.yaml"
     assert "Nothing to do." in mullion("versions", "small").output
     file.write_text(file.read_text().replace("1.36.4", "1.33.13"))
@@ -63,12 +65,14 @@ def test_a_stack_is_told_what_of_it_is_over_and_every_hop_to_what_is_not(mullion
     assert "no supported containerd works with Kubernetes 1.33" in found
 
 
-def test_the_same_stack_needs_something_later(mullion: Mullion, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_counts_the_days_to_the_end_of_support(
+    mullion: Mullion, clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(versions, "today", lambda: date(2027, 6, 1))
     assert "ends in 27 days" in mullion("versions", "small").output
 
 
-def test_every_version_that_a_cluster_gets_without_asking_goes_with_it_by_the_table() -> None:
+def test_default_versions_of_a_cluster_fit_together_by_the_table() -> None:
     for minor in releases.supported_minors():
         line = releases.minor(releases.release(minor).containerd.version)
         assert versions.takes(minor, line)
