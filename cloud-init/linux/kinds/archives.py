@@ -77,7 +77,7 @@ def chosen(step: Step, names: list[str]) -> dict[str, str]:
 
 
 def judge(source: Path, name: str, ordinary: bool) -> None:
-    """Raise Failure archive-unsafe for an entry that is neither file nor folder, or whose name leads outside the target."""
+    """Raise Failure archive-unsafe for an entry that is neither file nor folder, or whose name leaves the target."""
     if not ordinary:
         raise Failure("archive-unsafe", f"{source.name}: {name!r} is neither file nor folder")
     if name.startswith("/") or "\\" in name or ".." in name.split("/") or DRIVE.match(name) or "\0" in name:
