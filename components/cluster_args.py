@@ -207,7 +207,7 @@ class ClusterArgs(TypedDict):
     rotation: NotRequired[RotationArgs]
     """Generations of keys, certificates and images: raise a number by one to renew that item."""
     cloud_controller: NotRequired[CloudController]
-    """Cloud controller manager that initialises nodes: none or external."""
+    """Cloud controller manager, which makes load balancers of Services: none, or external (AWS only)."""
     registry_credentials: NotRequired[list[str]]
     """Cloud registries that nodes pull from with their own identity: ecr, acr, gar."""
     access: NotRequired[MachineAccess]

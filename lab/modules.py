@@ -18,8 +18,10 @@ HERE = Path(__file__).parent
 NEWER = {
     # reflect2 1.0.1, used up to Kubernetes 1.22, crashes in programs built by Go 1.18 or newer (modern-go/reflect2#22)
     "github.com/modern-go/reflect2 v1.0.1": "github.com/modern-go/reflect2 v1.0.2",
+    # no proxy has the fork that cloud controllers take in its place
+    "github.com/cel-expr/cel-go v0.31.0": "github.com/google/cel-go v0.29.2",
 }
-"""Dependencies of old versions that do not work with current Go, and their replacements."""
+"""Dependencies that do not work with current Go or cannot be downloaded, and their replacements."""
 
 
 def lay_out(program: Program, folder: Path, go: Path, environment: Mapping[str, str]) -> None:

@@ -89,6 +89,15 @@ KUBELETS = Program("kwok", "linux", "sigs.k8s.io/kwok", "0.8.0", "sigs.k8s.io/kw
 FLANNELD = Program("flanneld", "windows", "github.com/flannel-io/flannel", "0.28.10", "github.com/flannel-io/flannel")
 """flannel's daemon; no Go module proxy has the release that nodes download (releases.FLANNEL, 0.28.9)."""
 
+AWS_CONTROLLER = Program(
+    "aws-cloud-controller-manager",
+    "linux",
+    "k8s.io/cloud-provider-aws",
+    "1.37.1",
+    "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager",
+)
+"""AWS's cloud controller manager; Go module proxies have it from 1.33.4 on. AWS's SDK makes this the longest build."""
+
 IN_NO_CLUSTER = (CNI_CHECK, KUBELETS.name)
 """Programs for tests that no cluster runs."""
 
@@ -157,6 +166,11 @@ def joining_programs(kubernetes: str) -> tuple[Program, ...]:
     real = cluster_programs(kubernetes)
     kubectl = [program for program in real if (program.name, program.os) == ("kubectl", "windows")]
     return (*(program for program in real if program.name in served), *kubectl, STAND_IN, WITHOUT_RUNTIME, WITH_PODS)
+
+
+def controllers(kubernetes: str) -> tuple[Program, ...]:
+    """Return the cloud controllers; one version for API servers of all versions."""
+    return (AWS_CONTROLLER,)
 
 
 def containerd(version: str, os: str, name: str = "containerd") -> Program:

@@ -26,6 +26,15 @@ def machines(run: Run, addresses: dict[str, str]) -> dict[str, str]:
         return run.cloud.machines(run, addresses)
 
 
+def names(run: Run, machine: str) -> frozenset[str]:
+    """Return the further names and addresses of a machine that a cloud controller adds to its Node.
+
+    machine: its id. Raise Failure store-failed if the service fails.
+    """
+    with asking(run):
+        return run.cloud.names(run, machine)
+
+
 @contextmanager
 def asking(run: Run) -> Iterator[None]:
     """Turn errors inside the block into Failure store-failed."""

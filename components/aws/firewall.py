@@ -8,6 +8,7 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
+from components.aws import cloud_controller
 from components.aws.network import UsableNetwork
 from components.topology.firewall import NODES, Group, Rule, SecurityGroup
 from components.wiring.context import ClusterContext
@@ -42,7 +43,13 @@ class Firewall(pulumi.ComponentResource):
                 f"{name}-{group.value}",
                 vpc_id=network.vpc_id,
                 description=description(group),
-                tags=self._tags.on(self, aws.ec2.SecurityGroup, f"{name}-{group.value}"),
+                tags=self._tags.on(
+                    self,
+                    aws.ec2.SecurityGroup,
+                    f"{name}-{group.value}",
+                    # the cloud controller opens node ports in groups with its tag: those of workers
+                    others=cloud_controller.cluster_tag(plan) if group is SecurityGroup.WORKERS else None,
+                ),
                 opts=ResourceOptions(parent=self),
             ).id
             for group in plan.groups

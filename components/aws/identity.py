@@ -8,6 +8,7 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
+from components.aws import cloud_controller
 from components.aws.storage import Storage
 from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.access_rights import CONTROL_PLANE, EVERY, Rights
@@ -29,9 +30,12 @@ _OWN = "${aws:userid}.json"
 _PULL = ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
 
 
-def statements(group: SecurityGroup, arns: Mapping[str, str], *, registries: bool = False) -> list[dict[str, Any]]:
-    """Return the policy statements of a group's machines; with registries: also to pull from ECR.
+def statements(
+    group: SecurityGroup, arns: Mapping[str, str], *, registries: bool = False, controller_of: str = ""
+) -> list[dict[str, Any]]:
+    """Return the policy statements of a group's machines.
 
+    registries: also to pull from ECR. controller_of: name of the cluster, if it has a cloud controller.
     arns: of the stores (bundles, snapshots) and the secrets (join, pki, desired-state).
     """
     rows = _rows(EVERY, arns)
@@ -46,11 +50,13 @@ def statements(group: SecurityGroup, arns: Mapping[str, str], *, registries: boo
             written_secrets,
             (["ec2:DescribeInstances"], ["*"]),  # the action supports no resource-level permissions
         ]
+    partition = arns["bundles"].split(":")[1]
     if registries:
-        partition = arns["bundles"].split(":")[1]
         # a token is for the caller's own account; the registries' own policies let other accounts in
         rows += [(["ecr:GetAuthorizationToken"], ["*"]), (_PULL, [f"arn:{partition}:ecr:*:*:repository/*"])]
-    return [{"Effect": "Allow", "Action": actions, "Resource": resources} for actions, resources in rows]
+    found = [{"Effect": "Allow", "Action": actions, "Resource": resources} for actions, resources in rows]
+    controls = controller_of and group is SecurityGroup.CONTROL_PLANE
+    return [*found, *(cloud_controller.statements(controller_of, partition) if controls else [])]
 
 
 def _rows(rights: Rights, arns: Mapping[str, str]) -> list[tuple[list[str], list[str]]]:
@@ -80,6 +86,7 @@ class Identity(pulumi.ComponentResource):
         name = context.plan.name
         super().__init__("mullion:aws:Identity", name, {"groups": [group.value for group in NODES]}, opts)
         self._registries = "ecr" in context.plan.spec.registry_credentials
+        self._controller_of = name if cloud_controller.is_used(context.plan) else ""
         self._storage, self._tags = storage, context.tags
         profiles = {group: self._profile(f"{name}-{group.value}", group) for group in NODES}
         self.profiles = {group: profile for group, (profile, _) in profiles.items()}
@@ -87,7 +94,7 @@ class Identity(pulumi.ComponentResource):
         self.register_outputs({"profiles": {group.value: profile for group, profile in self.profiles.items()}})
 
     def _policy(self, group: SecurityGroup, arns: Mapping[str, str]) -> str:
-        rights = statements(group, arns, registries=self._registries)
+        rights = statements(group, arns, registries=self._registries, controller_of=self._controller_of)
         return json.dumps({"Version": "2012-10-17", "Statement": rights})
 
     def _profile(self, name: str, group: SecurityGroup) -> tuple[Output[str], Output[str]]:

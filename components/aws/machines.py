@@ -8,6 +8,7 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output
 
+from components.aws import cloud_controller
 from components.spec.models import OperatingSystem
 from components.topology.firewall import Group, SecurityGroup
 from components.wiring.context import ClusterContext
@@ -48,7 +49,8 @@ def cloud_machines(
 
 def _machine(inputs: MachineInputs, request: MachineRequest) -> aws.ec2.Instance:
     group, machine, name = request.group, request.machine, request.name
-    tags = inputs.context.tags.on(request.parent, aws.ec2.Instance, name, request.tags)
+    others = cloud_controller.cluster_tag(inputs.context.plan)
+    tags = inputs.context.tags.on(request.parent, aws.ec2.Instance, name, request.tags, others=others)
     return aws.ec2.Instance(
         name,
         ami=inputs.images[group.os],

@@ -7,6 +7,7 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import InvokeOptions, Output, ResourceOptions
 
+from components.aws import cloud_controller
 from components.topology.addressing import INTERNET
 from components.wiring.context import ClusterContext
 from components.wiring.fixed_layout import fixed_layout
@@ -45,7 +46,7 @@ class Network(UsableNetwork):
         """zone_names: of the region. Raises RunError if these are fewer than planned, or the layout changed."""
         name, plan, tags = context.plan.name, context.plan.network, context.tags
         super().__init__("mullion:aws:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
-        self._cluster, self._tags, self._plan = name, tags, plan
+        self._cluster, self._tags, self._plan, self._whole = name, tags, plan, context.plan
         self.zone_names, nodes = fixed_layout(context.plan, zone_names, self)
         vpc = aws.ec2.Vpc(
             f"{name}-vpc",
@@ -93,7 +94,7 @@ class Network(UsableNetwork):
             vpc_id=self.vpc_id,
             cidr_block=str(subnet.cidr),
             availability_zone=self.zone_names[subnet.zone],
-            tags=self._tags.on(self, aws.ec2.Subnet, full),
+            tags=self._tags.on(self, aws.ec2.Subnet, full, others=cloud_controller.subnet_tags(self._whole, name)),
             opts=ResourceOptions(parent=self),
         ).id
 

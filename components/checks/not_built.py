@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from components.checks.check import Check, Finding, Path, Rule, Subject, error
 from components.spec.models import (
+    Cloud,
     CloudController,
     ClusterSpec,
     MachineAccess,
@@ -17,9 +18,9 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     (
         "cloud-controller",
         "cloud_controller",
-        lambda s: s.cloud_controller is CloudController.EXTERNAL,
-        "an external cloud controller",
-        "write cloud_controller: none",
+        lambda s: s.cloud_controller is CloudController.EXTERNAL and s.cloud is not Cloud.AWS,
+        "a cloud controller on this cloud (AWS has one; those of Azure and GCP are not tried against their APIs)",
+        "write cloud_controller: none, and bring a load balancer (docs/load-balancers.md)",
         "SVC-01",
     ),
     (

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from components import releases
 from components.catalogue import artifacts
 from components.checks.check import Finding, Rule, Subject, at, error, warning
-from components.spec.models import OperatingSystem
+from components.spec.models import Cloud, CloudController, OperatingSystem
 
 NEAR_DAYS = 90
 """Days before the end of an operating system's support in which its use is warned about."""
@@ -102,6 +102,12 @@ def _cgroups(subject: Subject) -> Iterator[Finding]:
     stage = releases.release(subject.minor).cgroup_v2 if supported(subject) else "stable"
     if stage != "stable":
         yield at("kubernetes", minor=subject.minor, stage=stage)
+
+
+def _controller_early(subject: Subject) -> Iterator[Finding]:
+    used = subject.spec.cloud_controller is CloudController.EXTERNAL and subject.spec.cloud is Cloud.AWS
+    if used and supported(subject) and not releases.has_aws_controller(subject.minor):
+        yield at("cloud_controller", minor=subject.minor, first=releases.first_aws_controller())
 
 
 def _credentials_early(subject: Subject) -> Iterator[Finding]:
@@ -210,6 +216,14 @@ CHECKS = (
         _credentials_early,
         "no credential provider works with the kubelet of Kubernetes {minor}",
         "write Kubernetes 1.26 or newer, or remove the list and use imagePullSecrets",
+    ),
+    error(
+        "cloud-controller-early",
+        "cloud_controller cloud kubernetes",
+        _controller_early,
+        "Mullion has no cloud controller for Kubernetes {minor}",
+        "write Kubernetes {first} or newer, or cloud_controller: none",
+        "SVC-01",
     ),
     warning(
         "dsr-on-windows-2019",

@@ -19,7 +19,7 @@ from components.node.layout import ADMIN_KUBECONFIG
 from components.node.plan import Phase, Scope, canonical
 from components.node.role import Role, taint
 from components.node.runtime import WINDOWS_HANDLERS
-from components.spec.models import NetworkMode, Pool, WorkloadRules
+from components.spec.models import CloudController, NetworkMode, Pool, WorkloadRules
 
 Manifest = dict[str, Any]
 
@@ -128,6 +128,20 @@ def metrics_server(role: Role) -> list[Manifest]:
     return manifests
 
 
+def cloud_controller(role: Role) -> list[Manifest]:
+    """Return the cloud controller manager of the minor; empty unless the spec has cloud_controller: external."""
+    if role.spec.cloud_controller is CloudController.NONE:
+        return []
+    manifests, chosen = _manifests("cloud-controller-aws.yaml"), releases.aws_controller(role.spec.kubernetes)
+    (daemons,) = (each for each in manifests if each["kind"] == "DaemonSet")
+    (container,) = daemons["spec"]["template"]["spec"]["containers"]
+    digest = role.spec.artifacts.images.get(chosen.image) or chosen.digest
+    container["image"] = f"{chosen.image}@{digest}" if digest else chosen.image
+    # the names of balancers have it too (kubernetes/cloud-provider, app/core.go)
+    container["args"].append(f"--cluster-name={role.cluster}")
+    return manifests
+
+
 ADDONS: dict[str, Callable[[Role], list[Manifest]]] = {
     "flannel": flannel,
     "flannel-policy": flannel_policy,
@@ -138,6 +152,7 @@ ADDONS: dict[str, Callable[[Role], list[Manifest]]] = {
     "pod-security": pod_security,
     "sign-in": sign_in.bindings,
     "metrics-server": metrics_server,
+    "cloud-controller": cloud_controller,
 }
 
 

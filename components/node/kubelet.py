@@ -10,7 +10,7 @@ from components.node.layout import LAYOUTS, LINUX, WHOLE_KUBELET_CONFIG, WINDOWS
 from components.node.merge import merge
 from components.node.role import Role
 from components.spec.defaults import HARD_EVICTION, windows_cpu_milli
-from components.spec.models import PriorityClass, Reserve
+from components.spec.models import CloudController, PriorityClass, Reserve
 
 _AUTHENTICATION: dict[str, Any] = {"anonymous": {"enabled": False}, "webhook": {"enabled": True}}
 
@@ -124,10 +124,18 @@ def flags(role: Role) -> list[Any]:
         # without it the kubelet may take the address of an HNS adapter after a reboot
         *("--node-ip", ref("node.address")),
         *("--node-labels", ref("registration.labels")),
+        *cloud_provider(role),
         *registries.flags(role),
         *_old_flags(role),
         f"--v={role.kubelet.verbosity}",
     ]
+
+
+def cloud_provider(role: Role) -> list[str]:
+    """Return the flag with which a Node waits for the cloud controller: it registers with the taint
+    node.cloudprovider.kubernetes.io/uninitialized (kubernetes, pkg/kubelet/kubelet_node_status.go).
+    """
+    return [] if role.spec.cloud_controller is CloudController.NONE else ["--cloud-provider=external"]
 
 
 def _old_flags(role: Role) -> Iterator[Any]:

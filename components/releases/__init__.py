@@ -8,6 +8,12 @@ from itertools import pairwise
 from typing import TypeVar
 
 from components.releases import flag_tables, gate_tables
+from components.releases.cloud_controllers import (
+    CloudControllerRelease,
+    aws_controller,
+    first_aws_controller,
+    has_aws_controller,
+)
 from components.releases.documents import CONTAINERD_TABLES, FIELDS, GATES, LACKING, SET_BY_US
 from components.releases.kubernetes import FIGURES_OF, RELEASES, Release
 from components.releases.order import in_order, minor, older, within
@@ -34,6 +40,7 @@ __all__ = [
     "FLANNEL",
     "FLANNEL_CNI",
     "NSSM",
+    "CloudControllerRelease",
     "Containerd",
     "Docker",
     "LinuxRelease",
@@ -41,6 +48,7 @@ __all__ = [
     "Release",
     "UnknownRelease",
     "WindowsRelease",
+    "aws_controller",
     "containerd",
     "containerd_lines",
     "containerd_of",
@@ -52,8 +60,10 @@ __all__ = [
     "ended",
     "extended_support",
     "fields",
+    "first_aws_controller",
     "flags",
     "gates",
+    "has_aws_controller",
     "image",
     "in_order",
     "linux",

@@ -91,7 +91,7 @@ class PriorityClass(str, Enum):
 
 
 class CloudController(str, Enum):
-    """Whether a cloud controller manager initialises nodes."""
+    """Whether a cloud controller manager initialises nodes and makes load balancers of Services."""
 
     NONE = "none"
     EXTERNAL = "external"

@@ -26,7 +26,7 @@ EXAMPLES: dict[str, str] = {
     "ClusterSpec.access": "none",
     "ClusterSpec.acknowledge": "{no-linux-worker: the control plane has room for CoreDNS}",
     "ClusterSpec.cloud": "aws",
-    "ClusterSpec.cloud_controller": "none",
+    "ClusterSpec.cloud_controller": "external",
     "ClusterSpec.csi": "[]",
     "ClusterSpec.encryption_key": "null",
     "ClusterSpec.expires": "8h",

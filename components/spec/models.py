@@ -274,7 +274,7 @@ class ClusterSpec(Model):
     rotation: Rotation = Rotation()
     """Generations of keys, certificates and images: raise a number by one to renew that item."""
     cloud_controller: CloudController = CloudController.NONE
-    """Cloud controller manager that initialises nodes: none or external."""
+    """Cloud controller manager, which makes load balancers of Services: none, or external (AWS only)."""
     registry_credentials: list[str] = []
     """Cloud registries that nodes pull from with their own identity: ecr, acr, gar."""
     access: MachineAccess = MachineAccess.NONE

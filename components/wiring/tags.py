@@ -44,11 +44,12 @@ class Tags:
         *,
         few: bool = False,
         separator: str = ":",
+        others: Mapping[str, str] | None = None,
     ) -> pulumi.Input[Mapping[str, pulumi.Input[str]]]:
         """Return the tags of a resource with this class and logical name; its `parent` is a child of the cluster.
 
         more: additional tags, without the prefix `mullion:`. few: without the user's tags.
-        separator: character between `mullion` and the rest of a key.
+        separator: character between `mullion` and the rest of a key. others: tags whose keys stay as they are.
         """
         rest = {
             **(self.ours if few else self.common),
@@ -57,9 +58,8 @@ class Tags:
         }
 
         def complete(urn: str) -> Mapping[str, pulumi.Input[str]]:
-            return {
-                key.replace(":", separator): value for key, value in {**rest, "mullion:urn": tag_value(urn)}.items()
-            }
+            ours = {**rest, "mullion:urn": tag_value(urn)}
+            return {**{key.replace(":", separator): value for key, value in ours.items()}, **(others or {})}
 
         urn = self._urn(parent, kind, name)
         return complete(urn) if isinstance(urn, str) else urn.apply(complete)

@@ -6,14 +6,15 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
+from pulumi_aws import _utilities
 
 from components.aws.images import newest
 from components.aws.records import RUNNING, STOPPED, Records
-from components.rollout.provider_calls import ProviderError
+from components.rollout.provider_calls import ProviderCalls, ProviderError
 from operations.clouds import cloud_tables
 
-_NOT_FOUND = ("does not exist", "NotFound", "no results", "couldn't find resource")
-"""Parts of getInstance's error messages about an instance that is terminated or never existed."""
+_NOT_FOUND = ("does not exist", "NotFound", "no results", "couldn't find resource", "no matching")
+"""Parts of error messages about an object that is deleted or never existed."""
 
 
 def records(parent: pulumi.Resource, bucket: str) -> Records:
@@ -55,3 +56,57 @@ def text(bucket: str, key: str) -> Output[str]:
 def newest_image(os: str) -> Output[str]:
     """Return the newest image of an operating system."""
     return newest(os)
+
+
+_KINDS = ("elasticloadbalancing:loadbalancer", "elasticloadbalancing:targetgroup", "ec2:security-group")
+"""Kinds of what a cloud controller makes (Resource Groups Tagging API, "ResourceTypeFilters")."""
+
+
+async def made_by_controller(parent: pulumi.Resource, tag: str, network: str) -> list[dict[str, Any]]:
+    """Return type, id, name and properties of what a cloud controller made in a VPC. tag: key of the cluster's tag.
+
+    The search by tags also knows what is deleted already, and other networks: each one is looked up. Raises
+    ProviderError if the account cannot be searched.
+    """
+    calls = ProviderCalls(parent, _utilities.get_version())
+    answer = await calls.invoke(
+        "aws:resourcegroupstaggingapi/getResources:getResources",
+        {"tagFilters": [{"key": tag, "values": ["owned"]}], "resourceTypeFilters": list(_KINDS)},
+    )
+    arns = [str(each["resourceArn"]) for each in answer.get("resourceTagMappingLists") or []]
+    found = [await _made(calls, arn) for arn in arns]
+    return [each for each in found if each["properties"].get("vpcId") == network]
+
+
+async def _made(calls: ProviderCalls, arn: str) -> dict[str, Any]:
+    """Return what an ARN names; without properties if it does not exist any more."""
+    kind, _, name = arn.split(":", 5)[5].partition("/")
+    if kind == "security-group":
+        read = await _looked_up(calls, "aws:ec2/getSecurityGroup:getSecurityGroup", {"id": name})
+        return _found("aws:ec2/securityGroup:SecurityGroup", name, name, read)
+    if kind == "targetgroup":
+        read = await _looked_up(calls, "aws:lb/getTargetGroup:getTargetGroup", {"arn": arn})
+        return _found("aws:lb/targetGroup:TargetGroup", arn, name.partition("/")[0], read)
+    if "/" in name:
+        read = await _looked_up(calls, "aws:lb/getLoadBalancer:getLoadBalancer", {"arn": arn})
+        return _found("aws:lb/loadBalancer:LoadBalancer", arn, name.split("/")[1], read)
+    read = await _looked_up(calls, "aws:elb/getLoadBalancer:getLoadBalancer", {"name": name})
+    # a classic load balancer says its subnets, not its network
+    subnets = read.get("subnets") or []
+    placed = await _looked_up(calls, "aws:ec2/getSubnet:getSubnet", {"id": subnets[0]}) if subnets else {}
+    return _found("aws:elb/loadBalancer:LoadBalancer", name, name, {**read, "vpcId": placed.get("vpcId")})
+
+
+def _found(type_: str, id_: str, name: str, read: Mapping[str, Any]) -> dict[str, Any]:
+    known = {key: read[key] for key in ("vpcId", "subnets", "securityGroups") if read.get(key)}
+    return {"type": type_, "id": id_, "name": name, "properties": {"name": read.get("name") or name, **known}}
+
+
+async def _looked_up(calls: ProviderCalls, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return an object's properties; empty if there is none."""
+    try:
+        return await calls.invoke(token, arguments)
+    except ProviderError as error:
+        if any(text in str(error) for text in _NOT_FOUND):
+            return {}
+        raise

@@ -13,7 +13,7 @@ from typing import Any
 
 from components.releases import in_order
 from components.releases.skew import refusal
-from components.spec.models import ClusterSpec
+from components.spec.models import CloudController, ClusterSpec
 from operations.clouds import cloud_tables
 from operations.commands import spec_changes
 from operations.commands.spec_changes import Change
@@ -147,11 +147,22 @@ def refuse(planned: dict[str, Any], earlier: Earlier) -> None:
     faults = [*_taken(planned, earlier, pools)]
     if earlier.kubernetes and (why := refusal([earlier.kubernetes], planned["kubernetes"])):
         faults.append(f"kubernetes: {why}")
+    if _loses_controller(planned, earlier):
+        faults.append(
+            "cloud_controller: without its controller nothing keeps or removes the load balancers of Services, and"
+            " `down` would not look for them. Write external, or remove the cluster and build it again"
+        )
     if faults:
         raise Stop(
             Exit.USAGE,
             "\n".join([f"`up` cannot make these changes to stack {planned['cluster']}; nothing was changed", *faults]),
         )
+
+
+def _loses_controller(planned: dict[str, Any], earlier: Earlier) -> bool:
+    spec = planned.get("spec") or {}
+    had = earlier.spec is not None and earlier.spec.cloud_controller is CloudController.EXTERNAL
+    return had and spec.get("cloud_controller", CloudController.NONE.value) == CloudController.NONE.value
 
 
 def _taken(planned: dict[str, Any], earlier: Earlier, pools: set[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from operations.commands import report
 from operations.engine import failures, locate, progress, state
 from operations.engine.events import Step, Tally
 from operations.engine.workspace import Run, opened
-from operations.recovery import lookup, recovery, state_check
+from operations.recovery import controller_made, lookup, recovery, state_check
 from operations.stacks import boot_overlay, boot_site, ephemeral, machine_records, stack_files, target
 from operations.stacks.target import Target, cloud_state_file
 
@@ -23,7 +23,8 @@ def destroyed(run: Run, exported: dict[str, Any], *, sandbox: bool) -> str:
     """
     name, before = run.name, exported["deployment"]["resources"]
     took = progress.clock()
-    if state.released(before):
+    made = controller_made.adopt(name, before, sandbox=sandbox)
+    if state.released(before) or made:
         recovery.write(run, exported)
     tally = Tally(total=state.counted(before), removal=True)
     with failures.reported(name, tally), progress.shown(tally, estimate(sandbox, "delete")) as watch:

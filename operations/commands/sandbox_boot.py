@@ -11,7 +11,7 @@ from typing import Any
 from components.naming import CONTROL_PLANE
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout.plain_text import plain
-from components.spec.choices import Gate
+from components.spec.choices import CloudController, Gate
 from components.spec.quantities import duration_seconds
 from lab import cluster as programs
 from lab.linuxnode import machine as linuxnode
@@ -62,6 +62,12 @@ def boot(name: str, timeout: str) -> None:
         servers = set(hosts.hosts())
     except ValueError as error:
         raise Stop(Exit.USAGE, str(error)) from error
+    if plan.spec.cloud_controller is CloudController.EXTERNAL:
+        raise Stop(
+            Exit.USAGE,
+            f"{name} has cloud_controller: external, and the sandbox has no cloud controller that could initialise its"
+            " Nodes; write cloud_controller: none to boot it",
+        )
     began = time.monotonic()
     boot_site.start(name)
     with _cloud_state(name) as cloud_state:

@@ -2,7 +2,7 @@
 
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,9 +17,14 @@ from operations.stacks.target import sandbox_folder
 
 
 @contextmanager
-def passing(name: str, program: Callable[[], None], *, sandbox: bool) -> Iterator[auto.Stack]:
-    """Yield a temporary stack for a program. The caller deletes its resources (`destroy`)."""
-    found, config = locate.find(), stack_files.config(name)
+def passing(
+    name: str, program: Callable[[], None], *, sandbox: bool, settings: Mapping[str, str] | None = None
+) -> Iterator[auto.Stack]:
+    """Yield a temporary stack for a program. The caller deletes its resources (`destroy`).
+
+    settings: of the provider, by full key (aws:region), where the stack file is deleted or lacks them.
+    """
+    found, config = locate.find(), {**(settings or {}), **stack_files.config(name)}
     with tempfile.TemporaryDirectory() as scratch:
         own = {"PULUMI_BACKEND_URL": Path(scratch).as_uri(), "PULUMI_CONFIG_PASSPHRASE": secrets.token_hex(16)}
         if sandbox:

@@ -6,7 +6,17 @@ from typing import Any
 
 from policies.rules.rule import Resource, ResourceRule, document, items, known
 
-WITHOUT_RESOURCES = frozenset({"ec2:DescribeInstances", "ecr:GetAuthorizationToken"})
+WITHOUT_RESOURCES = frozenset(
+    {
+        "ecr:GetAuthorizationToken",
+        *("ec2:DescribeAvailabilityZones", "ec2:DescribeInstances", "ec2:DescribeInstanceTopology"),
+        *("ec2:DescribeRouteTables", "ec2:DescribeSecurityGroups", "ec2:DescribeSubnets"),
+        *("elasticloadbalancing:DescribeListeners", "elasticloadbalancing:DescribeLoadBalancerAttributes"),
+        *("elasticloadbalancing:DescribeLoadBalancerPolicies", "elasticloadbalancing:DescribeLoadBalancers"),
+        *("elasticloadbalancing:DescribeTargetGroupAttributes", "elasticloadbalancing:DescribeTargetGroups"),
+        "elasticloadbalancing:DescribeTargetHealth",
+    }
+)
 """Actions of machines' roles that take only the resource `*` (Service Authorization Reference, "Resource types"
 empty)."""
 MANAGED = frozenset(

@@ -1,6 +1,6 @@
 """The cloud description of AWS for the sandbox."""
 
-from sandbox.aws import boot_obstacles, network_reads
+from sandbox.aws import boot_obstacles, network_reads, tagged_reads
 from sandbox.aws.failures import FAILURES
 from sandbox.aws.functions import FUNCTIONS
 from sandbox.aws.latencies import LATENCIES
@@ -23,5 +23,5 @@ AWS = CLOUD = Cloud(
     tagging=TAGGING,
     failures=FAILURES,
     settle=boot_obstacles.settle,
-    reads={**READS, **network_reads.READS},
+    reads={**READS, **network_reads.READS, **tagged_reads.READS},
 )

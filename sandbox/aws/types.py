@@ -4,6 +4,7 @@ from pathlib import Path
 
 from sandbox.aws import (
     balancers,
+    classic_balancers,
     gateways,
     iam,
     instances,
@@ -24,6 +25,7 @@ TYPES: dict[str, ResourceType] = {
     **gateways.TYPES,
     **security_groups.TYPES,
     **instances.TYPES,
+    **classic_balancers.TYPES,
     **balancers.TYPES,
     **targets.TYPES,
     **route53.TYPES,

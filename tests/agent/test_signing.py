@@ -26,6 +26,7 @@ NOBODYS: dict[str, Any] = BOOTSTRAPPER | {"groups": ["system:bootstrappers", JOI
 RUNS = {"present": NEW, "issued": {"instance": NEW, "certificates": {MARK: 2e9}}}
 HOUR = 3600.0
 OWN = ["web-0", "10.20.1.4"]
+PRIVATE = "ip-10-20-1-4.eu-west-1.compute.internal"
 GIVEN: dict[str, Any] = {"members": MEMBERS, "members_current": True, "silent": {}, "leave": lambda name: None}
 OTHER_NAME = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "web-0")])
 SERVER = {"signer": SERVING, **node_user("web-0")}
@@ -142,6 +143,12 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "names and one more extension": ("deny", spec(pem(names=OWN, extra=USAGE), **SERVER), RUNS, "cannot be parsed"),
     "its own server": ("approve", spec(pem(names=OWN), **SERVER), RUNS, "its own name and address"),
     "its own server by address alone": ("approve", spec(pem(names=["10.20.1.4"]), **SERVER), RUNS, "its own"),
+    "its own server by names of the cloud": (
+        *("approve", spec(pem(names=[*OWN, PRIVATE]), **SERVER), RUNS | {"names": frozenset({PRIVATE})}, "its own"),
+    ),
+    "a server with a name that the cloud gives to another": (
+        *("deny", spec(pem(names=[*OWN, PRIVATE]), **SERVER), RUNS | {"names": frozenset({"ip-10-20-1-5"})}, "ip-10-"),
+    ),
     "a server with a foreign address": (
         *("deny", spec(pem(names=[*OWN, "10.20.1.5"]), **SERVER), RUNS, "for 10.20.1.5"),
     ),
@@ -202,6 +209,25 @@ def test_requests_are_answered_once_and_those_for_other_signers_are_ignored(
     }
     approvals = [each for each in cluster.asked if "/approval" in each]
     assert len(approvals) == 3
+
+
+def test_the_cloud_is_asked_for_a_machines_names_only_if_a_request_has_more_than_the_planned_ones(
+    module: Callable[[str], ModuleType], run: Any, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cloud controller adds the instance's names to the Node, and the kubelet asks for all of them."""
+    asked = list[str]()
+    compute = module("machines").compute
+    monkeypatch.setattr(compute, "names", lambda _, machine: asked.append(machine) or frozenset({PRIVATE}))
+    ask(cluster, "planned", spec(pem(names=OWN), **SERVER))
+    module("signing").reconcile(seen(module, run, cluster))
+    assert (answer(cluster, "planned"), asked) == ("Approved", [])
+    ask(cluster, "more", spec(pem(names=[*OWN, PRIVATE]), **SERVER))
+    ask(cluster, "foreign", spec(pem(names=[*OWN, "kubernetes"]), **SERVER))
+    module("signing").reconcile(seen(module, run, cluster))
+    ask(cluster, "anothers", spec(pem("system:node:web-1", names=["web-1", PRIVATE]), **SERVER))
+    module("signing").reconcile(seen(module, run, cluster))
+    answers = [answer(cluster, each) for each in ("more", "foreign", "anothers")]
+    assert (answers, asked) == (["Approved", "Denied", "Denied"], [INSTANCE])
 
 
 def test_no_request_is_denied_by_a_list_that_may_be_old(

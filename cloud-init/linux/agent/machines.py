@@ -80,6 +80,7 @@ class Machines:
     def __init__(self, run: Run, api: Api, members: dict[str, Any]) -> None:
         self.run, self.api, self.members = run, api, members
         self._present: dict[str, str] | None = None
+        self._names = dict[str, frozenset[str]]()
         self._memory: Memory | None = None
 
     def present(self, name: str) -> str:
@@ -88,6 +89,12 @@ class Machines:
             addresses = {each["name"]: each["address"] for each in self.members.values()}
             self._present = compute.machines(self.run, addresses)
         return self._present.get(name, "")
+
+    def names(self, instance: str) -> frozenset[str]:
+        """Return the further names and addresses that the cloud gives to a machine."""
+        if instance not in self._names:  # a flood of requests of one machine asks the cloud once
+            self._names[instance] = compute.names(self.run, instance)
+        return self._names[instance]
 
     @property
     def memory(self) -> Memory:

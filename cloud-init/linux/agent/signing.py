@@ -59,6 +59,8 @@ class Known(NamedTuple):
     issued: Issued = Issued()
     gone: bool = False
     """Whether the cloud has deleted the machine of the Node of this name."""
+    names: frozenset[str] = frozenset()
+    """DNS names and addresses, besides the planned ones, that the cloud gives to the present machine."""
 
 
 def decide(spec: dict[str, Any], members: dict[str, Any], known: Known, created: float) -> Verdict:
@@ -80,7 +82,7 @@ def decide(spec: dict[str, Any], members: dict[str, Any], known: Known, created:
         return Verdict("deny", f"the usages are {', '.join(sorted(usages))}")
     own = spec.get("username") == NODE + name and NODES in (spec.get("groups") or [])
     if spec["signerName"] == SERVING:
-        return serving(request, members[name], own, foreign(name, spec, known))
+        return serving(request, members[name], own, spec, known)
     if request.names or request.addresses:
         return Verdict("deny", "a client certificate must have no subjectAltName")
     return renewal(name, spec, known, created) if own else joining(name, spec, known)
@@ -148,17 +150,14 @@ def asked_for(subject: tuple[tuple[str, str], ...]) -> str | None:
     return name if name and subject == (("CN", NODE + name), ("O", NODES)) else None
 
 
-def serving(request: Request, member: dict[str, Any], own: bool, wrong: Verdict | None) -> Verdict:
-    """Return the verdict on a serving certificate: only for the member's name and address, only requested by itself.
-
-    wrong: the verdict if the requester is not the member's present machine.
-    """
+def serving(request: Request, member: dict[str, Any], own: bool, spec: dict[str, Any], known: Known) -> Verdict:
+    """Return the verdict on a serving certificate: for the names of the member alone, requested by itself alone."""
     if not own:
         return Verdict("deny", f"only {NODE}{member['name']} may request it")
-    if wrong:
+    if wrong := foreign(member["name"], spec, known):
         return wrong
     asked = {*request.names, *request.addresses}
-    others = asked - {member["name"], member["address"]}
+    others = asked - {member["name"], member["address"], *known.names}
     if others or not asked:
         has = f"{member['name']} and {member['address']}"
         named = ", ".join(sorted(others)[:LISTED]) or "nothing"
@@ -226,11 +225,25 @@ def judge(seen: Seen, request: dict[str, Any], waiting: Counter[str]) -> None:
 
 def known(seen: Seen, name: str, spec: dict[str, Any], node: dict[str, Any] | None) -> Known:
     """Return what is known about the machine of a planned member. Raise Failure if the cloud does not answer."""
-    if name not in (seen.members or {}):
+    if not seen.members or name not in seen.members:
         return Known()
     joins = spec.get("username", "").startswith(BOOTSTRAPPER)
     gone = seen.gone(node) if node and joins else False
-    return Known(seen.machines.present(name), seen.machines.issued(name), gone)
+    present = seen.machines.present(name)
+    # with a cloud controller a kubelet asks for all addresses of its Node, which that controller reads in the cloud
+    names = seen.machines.names(present) if present and further(spec, seen.members[name]) else frozenset[str]()
+    return Known(present, seen.machines.issued(name), gone, names)
+
+
+def further(spec: dict[str, Any], member: dict[str, Any]) -> bool:
+    """Return whether the member itself asks for a serving certificate with more than its name and address."""
+    if spec.get("signerName") != SERVING or spec.get("username") != NODE + member["name"]:
+        return False
+    try:
+        request = parsed(spec["request"])
+    except Malformed:
+        return False
+    return not {*request.names, *request.addresses} <= {member["name"], member["address"]}
 
 
 def moment(text: str | None) -> float:

@@ -43,6 +43,10 @@ class Cloud(Protocol):
         """Return ids of the cluster's machines by planned name; addresses: private address by planned name."""
         ...
 
+    def names(self, run: Run, machine: str) -> frozenset[str]:
+        """Return the names and addresses that a cloud controller adds to the Node of a machine; machine: its id."""
+        ...
+
 
 CLOUDS: dict[str, Cloud] = {"aws": aws, "gcp": gcp, "azure": azure}
 """Module by facts.cloud."""

@@ -64,8 +64,25 @@ def machines(run: Run, addresses: dict[str, str]) -> dict[str, str]:
     return {name: owners[address] for name, address in addresses.items() if address in owners}
 
 
+def names(run: Run, machine: str) -> frozenset[str]:
+    """Return the instance's DNS names and public address, which a cloud controller adds to the Node's addresses.
+
+    Source: cloud-provider-aws, extractIPv4NodeAddresses in pkg/providers/v1/aws.go.
+    """
+    fields = ("privateDnsName", "dnsName", "ipAddress")
+    found = (each.findtext(f"{{*}}{field}") for each in _described(run, "instance-id", machine) for field in fields)
+    return frozenset(filter(None, found))
+
+
 def _instances(run: Run, name: str, value: str) -> Iterator[tuple[str, str, str]]:
     """Yield id, private address (empty once terminated) and state of the instances that pass a filter."""
+    for each in _described(run, name, value):
+        state = each.findtext("{*}instanceState/{*}name") or ""
+        yield each.findtext("{*}instanceId") or "", each.findtext("{*}privateIpAddress") or "", state
+
+
+def _described(run: Run, name: str, value: str) -> Iterator[ElementTree.Element]:
+    """Yield the instances that pass a filter."""
     asked = {"Action": "DescribeInstances", "Version": VERSION}
     asked |= {"Filter.1.Name": name, "Filter.1.Value.1": value}
     page = ""
@@ -75,9 +92,7 @@ def _instances(run: Run, name: str, value: str) -> Iterator[tuple[str, str, str]
         if "</DescribeInstancesResponse>" not in said or "<reservationSet" not in said:
             raise ValueError(f"unexpected answer for {name} {value}: {said[:200]}")
         answer = ElementTree.fromstring(said)  # noqa: S314  the cloud's answer, over TLS
-        for each in answer.iterfind("{*}reservationSet/{*}item/{*}instancesSet/{*}item"):
-            state = each.findtext("{*}instanceState/{*}name") or ""
-            yield each.findtext("{*}instanceId") or "", each.findtext("{*}privateIpAddress") or "", state
+        yield from answer.iterfind("{*}reservationSet/{*}item/{*}instancesSet/{*}item")
         page = answer.findtext("{*}nextToken") or ""
         if not page:
             return

@@ -61,6 +61,11 @@ def machines(run: Run, addresses: dict[str, str]) -> dict[str, str]:
     return {each["name"]: _vm_id(each) for each in _listed(run) if each["name"] in addresses}
 
 
+def names(run: Run, machine: str) -> frozenset[str]:
+    """Return no names: clusters on this cloud have no cloud controller, so kubelets ask for planned ones only."""
+    return frozenset()
+
+
 def _vm_id(machine: dict[str, Any]) -> str:
     return machine["properties"]["vmId"]
 

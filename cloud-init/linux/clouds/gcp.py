@@ -73,6 +73,11 @@ def machines(run: Run, addresses: dict[str, str]) -> dict[str, str]:
     return found
 
 
+def names(run: Run, machine: str) -> frozenset[str]:
+    """Return no names: clusters on this cloud have no cloud controller, so kubelets ask for planned ones only."""
+    return frozenset()
+
+
 def _listed(run: Run, wanted: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield zone (zones/NAME) and instance of the project's instances that pass a filter; empty: all."""
     asked, page = f"{run.value('facts.compute_service')}/aggregated/instances", {"filter": wanted} if wanted else {}

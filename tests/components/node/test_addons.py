@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from components import releases
+from components.catalogue.artifacts import versions
 from components.node.kinds import ref
 from components.node.plan import NodePlan
 from tools.golden.samples import content, init_documents, one, plan, position
@@ -119,6 +120,58 @@ def test_metrics_server_is_optional_and_verifies_kubelets_with_the_clusters_auth
         assert not [each for each in container["args"] if "insecure" in each]
         assert [each for each in container["args"] if each.startswith("--kubelet-certificate-authority=/var/run/")]
         assert one(node_plan, "addon-metrics-server").fields["path"] in one(node_plan, "apply-addons").fields["files"]
+
+
+@pytest.mark.parametrize("minor", [each for each in releases.supported_minors() if releases.has_aws_controller(each)])
+def test_svc_01_the_cloud_controller_is_of_the_clusters_minor_and_runs_on_untouched_control_planes(minor: str) -> None:
+    kubernetes = releases.in_order(each for each in versions("kubernetes-node") if releases.minor(each) == minor)[-1]
+    node_plan = plan(None, kubernetes=kubernetes, cloud_controller="external")
+    (daemons,) = [each for each in _manifests(node_plan, "cloud-controller") if each["kind"] == "DaemonSet"]
+    pod = daemons["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["image"].partition("@")[0].rpartition(":")[2].startswith(f"v{minor}.")
+    assert "--cluster-name=dev" in container["args"]
+    assert "kubernetes.io/os" in pod["nodeSelector"], "CP-04"
+    assert "node.cloudprovider.kubernetes.io/uninitialized" in {each["key"] for each in pod["tolerations"]}
+    assert pod["hostNetwork"], "the metadata service answers to no other pod"
+
+
+def test_the_cloud_controllers_image_takes_the_stacks_digest_before_the_known_one() -> None:
+    def image(**artifacts: Any) -> str:
+        node_plan = plan(None, kubernetes="1.30.14", cloud_controller="external", artifacts=artifacts)
+        (daemons,) = [each for each in _manifests(node_plan, "cloud-controller") if each["kind"] == "DaemonSet"]
+        return str(daemons["spec"]["template"]["spec"]["containers"][0]["image"])
+
+    name, digest = image().split("@")
+    own = f"sha256:{64 * '1'}"
+    assert digest != own
+    assert image(images={name: own}) == f"{name}@{own}"
+
+
+@pytest.mark.parametrize("kubernetes", ["1.24.17", "1.30.14", "1.37.1"])
+@pytest.mark.parametrize("pool", [None, "windows-2022", "ubuntu-24.04"])
+def test_every_kubelet_waits_for_the_cloud_controller_if_there_is_one(pool: str | None, kubernetes: str) -> None:
+    def waits(**options: Any) -> bool:
+        steps = plan(pool, kubernetes=kubernetes, **options).steps
+        return any("--cloud-provider=external" in json.dumps(each.fields) for each in steps)
+
+    assert waits(cloud_controller="external")
+    assert not waits()
+    system = "windows" if pool == "windows-2022" else "linux"
+    assert "cloud-provider" in releases.flags("kubelet", kubernetes, system)
+
+
+@pytest.mark.parametrize("kubernetes", ["1.24.17", "1.37.1"])
+def test_the_cloud_controller_tolerates_every_taint_that_a_new_control_plane_has(kubernetes: str) -> None:
+    """kubeadm 1.24 adds the taint `master`, unless its configuration names the taints."""
+    node_plan = plan(None, kubernetes=kubernetes, cloud_controller="external")
+    registration = init_documents(node_plan)["InitConfiguration"]["nodeRegistration"]
+    assert registration["taints"] == ref("registration.taints")
+    taints = {each["key"] for each in node_plan.registration["taints"]}
+    (daemons,) = [each for each in _manifests(node_plan, "cloud-controller") if each["kind"] == "DaemonSet"]
+    tolerated = {each["key"] for each in daemons["spec"]["template"]["spec"]["tolerations"]}
+    first = {"node.cloudprovider.kubernetes.io/uninitialized", "node.kubernetes.io/not-ready"}
+    assert tolerated == first | taints
 
 
 def test_pod_security_warns_beyond_baseline_and_lets_system_namespaces_be_privileged(

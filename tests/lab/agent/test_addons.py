@@ -18,6 +18,7 @@ pytestmark = pytest.mark.lab
 RICH: dict[str, Any] = {
     "pools": {"web": {"os": "windows-2019"}, "api": {"os": "windows-2022"}, "linux": {"os": "ubuntu-24.04"}},
     "addons": {"metrics_server": True},
+    "cloud_controller": "external",
 }
 POOR: dict[str, Any] = {"pools": {"web": {"os": "windows-2022"}}}
 
@@ -49,7 +50,8 @@ def test_add_ons_are_applied_restored_and_removed_when_they_leave_the_plan(steps
     assert not kind.addons_hold(run, step)
     kind.make_addons(run, step)
     assert kind.addons_hold(run, step)
-    for each in ("runtimeclass/windows-2019", "runtimeclass/windows-2022", "deployment/metrics-server -n kube-system"):
+    system = ("deployment/metrics-server -n kube-system", "daemonset/cloud-controller-manager -n kube-system")
+    for each in ("runtimeclass/windows-2019", "runtimeclass/windows-2022", *system):
         assert served.kubectl("get", *each.split(), "--output", "name"), each
 
     served.kubectl("label", "namespace", "default", "pod-security.kubernetes.io/warn=privileged", "--overwrite")

@@ -82,8 +82,8 @@ def planned(kubernetes: str, **machines: str) -> dict[str, Any]:
     return {"cluster": "small", "kubernetes": kubernetes, "machines": rows, "pools": pools}
 
 
-def state(kubernetes: str = "1.35.8", *, pointer: str = "", **machines: str) -> Earlier:
-    """A state with machines at these addresses."""
+def state(kubernetes: str = "1.35.8", *, pointer: str = "", controller: str = "", **machines: str) -> Earlier:
+    """A state with machines at these addresses. controller: cloud_controller of the spec that was built."""
     resources: list[dict[str, Any]] = [
         {
             "type": MACHINE["type"],
@@ -98,10 +98,19 @@ def state(kubernetes: str = "1.35.8", *, pointer: str = "", **machines: str) -> 
         content = json.dumps({"kubernetes": pointer})
         inputs = {"key": "desired-state.json", "content": content}
         resources.append({"type": "aws:s3/bucketObjectv2:BucketObjectv2", "inputs": inputs})
+    if controller:
+        spec = {"cloud": "aws", "kubernetes": kubernetes, "cloud_controller": controller}
+        resources.append({"type": "mullion:index:MixedCluster", "inputs": spec})
     return plan_against.from_state(resources, "state")
 
 
+def controlled(controller: str) -> dict[str, Any]:
+    """A plan with this cloud_controller."""
+    return {**planned("1.35.8", web_0="10.0.0.1"), "spec": {"cloud_controller": controller}}
+
+
 TAKEN = "has until it is deleted. Write a slot with free addresses"
+KEPT = "its controller nothing keeps or removes the load balancers of Services, and `down` would not look for them"
 FIRST = "or first remove pool web and run `up`"
 CHANGES: dict[str, tuple[dict[str, Any], Earlier, str]] = {
     "nothing": (planned("1.35.8", web_0="10.0.0.1"), state(web_0="10.0.0.1"), ""),
@@ -129,6 +138,17 @@ CHANGES: dict[str, tuple[dict[str, Any], Earlier, str]] = {
         planned("1.35.7", web_0="10.0.0.1"),
         state(web_0="10.0.0.1"),
         "kubernetes: 1.35.7 is older than 1.35.8, which the control plane has; write 1.35.8 or a newer one",
+    ),
+    "a cluster gets a cloud controller": (controlled("external"), state(controller="none", web_0="10.0.0.1"), ""),
+    "a cluster keeps its cloud controller": (
+        controlled("external"),
+        state(controller="external", web_0="10.0.0.1"),
+        "",
+    ),
+    "a cluster loses its cloud controller": (
+        controlled("none"),
+        state(controller="external", web_0="10.0.0.1"),
+        f"cloud_controller: without {KEPT}. Write external, or remove the cluster and build it again",
     ),
     "two minors without pools": (
         planned("1.37.0"),

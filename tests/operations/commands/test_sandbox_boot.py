@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from components.spec.choices import CloudController
 from operations.commands import sandbox_boot
 from operations.console.exits import Exit, Stop
 from sandbox.boot import machine_status
@@ -78,6 +79,22 @@ def test_a_machine_that_is_deleted_while_it_changes_is_reported_as_gone(
     monkeypatch.setattr(sandbox_boot.time, "sleep", lambda seconds: has(cloud_state))
     with pytest.raises(Stop, match="linux-0 no longer exists: it was deleted or replaced meanwhile"):
         sandbox_boot.change("small", "linux-0", on=False)
+
+
+def test_boot_refuses_a_cluster_whose_nodes_wait_for_a_cloud_controller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = SimpleNamespace(spec=SimpleNamespace(cloud_controller=CloudController.EXTERNAL))
+    (tmp_path / "world.db").touch()
+    monkeypatch.setattr(sandbox_boot.stack_files, "load", lambda name: plan)
+    monkeypatch.setattr(sandbox_boot, "plan_cluster", lambda name, spec: plan)
+    monkeypatch.setattr(sandbox_boot.boot_overlay, "is_chosen", lambda name: True)
+    monkeypatch.setattr(sandbox_boot, "cloud_state_file", lambda name: tmp_path / "world.db")
+    monkeypatch.setattr(sandbox_boot, "lacking", str)
+    monkeypatch.setattr(sandbox_boot.hosts, "hosts", dict)
+    with pytest.raises(Stop, match="no cloud controller that could initialise its Nodes") as raised:
+        sandbox_boot.boot("small", "20m")
+    assert raised.value.code is Exit.USAGE
 
 
 def test_boot_refuses_an_invalid_file_of_windows_servers_before_any_machine_boots(

@@ -5,9 +5,15 @@ from tests.components.spec.documents import Case, web
 CASES = (
     Case(
         "not-built-cloud-controller",
-        {"cloud_controller": "external"},
+        {"cloud": "gcp", "cloud_controller": "external"},
         "cloud_controller",
-        {"cloud_controller": "none"},
+        {"cloud": "aws", "cloud_controller": "external"},
+    ),
+    Case(
+        "cloud-controller-early",
+        {"kubernetes": "1.23.17", "cloud_controller": "external"},
+        "cloud_controller",
+        {"kubernetes": "1.24.17", "cloud_controller": "external"},
     ),
     Case(
         "not-built-registry-credentials",
