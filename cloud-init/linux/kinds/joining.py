@@ -19,6 +19,9 @@ from writing import write_whole
 from kinds.files import MODES, bits_of, plain
 
 POLL_SECONDS = 2
+UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"
+"""Taint of a new Node whose kubelet has --cloud-provider=external: no pod is scheduled there until it goes (kubernetes,
+k8s.io/cloud-provider/api/well_known_taints.go)."""
 
 
 def is_valid(path: Path, node: str) -> bool:
@@ -91,7 +94,9 @@ def missing(run: Run, step: Step) -> str:
     if ready is None:
         return f"Node {step['node']}: no condition Ready"
     if ready["status"] == "True":
-        return ""
+        taints = {each["key"] for each in node.get("spec", {}).get("taints") or []}
+        waits = f"the cloud controller has not initialised it (taint {UNINITIALIZED})"
+        return f"Node {step['node']}: {waits}" if UNINITIALIZED in taints else ""
     return f"Node {step['node']}: Ready is {ready['status']}: {ready.get('message', '')}"
 
 

@@ -106,7 +106,15 @@ function Test-NodeObjectStep {
         return $false
     }
     $Run.Seen += "Ready is $($ready[0]['status']): $($ready[0]['message'])"
-    $ready[0]['status'] -eq 'True'
+    if ($ready[0]['status'] -ne 'True') { return $false }
+    # the kubelet sets this taint if it runs with --cloud-provider=external; no pod is scheduled until it goes
+    $uninitialized = 'node.cloudprovider.kubernetes.io/uninitialized'
+    $taints = @($node['spec'] | Where-Object { $_ } | ForEach-Object { $_['taints'] })
+    if (@($taints | Where-Object { $_ -and $_['key'] -eq $uninitialized })) {
+        $Run.Seen = "Node $($Step['node']): the cloud controller has not initialised it (taint $uninitialized)"
+        return $false
+    }
+    $true
 }
 
 # .SYNOPSIS

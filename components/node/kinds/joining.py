@@ -39,7 +39,8 @@ JOINING: dict[str, Kind] = {
             "kubectl": _KUBECTL,
             "state": Field(
                 one_of("registered", "ready"),
-                "registered: the object exists as planned; ready: its condition Ready is True.",
+                "registered: the object exists as planned; ready: its condition Ready is True, and a cloud controller"
+                " has initialised it if there is one.",
             ),
             "provider_id": Field(TEXT, "Expected spec.providerID.", required=False),
             "kubelet": Field(NAME, "Expected status.nodeInfo.kubeletVersion.", required=False),
