@@ -93,6 +93,8 @@ class CloudFacts:
     """Whether NAT gateways and load balancers need public subnets; else they belong to the region."""
     route_limit: int
     """NET-06: default maximum of routes in a network's route table."""
+    single_health_check: bool = False
+    """Whether a load balancer has one health check for all of its ports."""
     probe_ranges: tuple[IPv4Network, ...] = ()
     """Sources of health probes, where load balancers keep a packet's source address and have no firewall rules: there
     the machines' rules allow probes and people. Empty where load balancers have security groups."""
@@ -209,6 +211,7 @@ CLOUDS: dict[str, CloudFacts] = {
         # ("Overview of IAM Conditions"), of which each identity takes two
         workers_share=Share.POOL,
         regional_nat=True,
+        single_health_check=True,  # a backend service takes one ("Backend services overview")
         route_limit=250,  # of a network's quota
         # Load balancing documentation, "Probe IP ranges and firewall rules": internal and external passthrough
         probe_ranges=tuple(map(IPv4Network, ("35.191.0.0/16", "130.211.0.0/22", "209.85.152.0/22", "209.85.204.0/22"))),

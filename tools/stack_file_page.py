@@ -97,7 +97,7 @@ DERIVED = {
     "pools.NAME.kube_proxy.dsr": "`false`, Windows `true`",
     "control_plane.containerd.version": "the newest tested with the Kubernetes minor",
     "pools.NAME.containerd.version": "the newest tested with the Kubernetes minor",
-    "ingress.load_balancers.NAME.health.port": "the first node port",
+    "ingress.load_balancers.NAME.health.port": "each node port",
     "images": "looked up at the first `up`, then kept",
     "encryption_key": "the cloud's own",
 }

@@ -94,7 +94,7 @@ class Ingress(pulumi.ComponentResource):
         web: dict[str, Any] = {"path": planned.health_path, "matcher": "200"} if planned.health_path else {}
         check: Any = {
             "protocol": "HTTP" if web else "TCP",
-            "port": str(planned.health_port),
+            "port": str(planned.probed_port(port)),
             "interval": 10,
             "healthy_threshold": 2,
             "unhealthy_threshold": 2,

@@ -115,6 +115,9 @@ def _warn_of_no_way_out(lookups: Lookups, subnet: str, default: bool | None) -> 
         why = "and no default outbound access"
     elif load_balanced(spec) or spec.api.access is ApiAccess.PUBLIC:
         why = "and Azure gives machines behind a Standard load balancer, as control planes are, no outbound access"
+    elif pools := sorted({pool for each in spec.ingress.load_balancers.values() for pool in each.pools}):
+        why = f"and Azure gives machines behind a Standard load balancer, as pools {', '.join(pools)} of ingress are,"
+        why += " no outbound access"
     else:
         return
     lookups.warn(

@@ -13,7 +13,7 @@ from components.topology.load_balancers import LoadBalancer
 from components.wiring.context import ClusterContext
 
 FRONT, POOL, PROBE = "front", "workers", "health"
-"""Names inside a load balancer: of its frontend, backend pool and probe."""
+"""Names inside a load balancer: of its frontend and backend pool; the first word of a probe's name."""
 
 
 class Ingress(pulumi.ComponentResource):
@@ -60,17 +60,11 @@ class Ingress(pulumi.ComponentResource):
 
     def _balancer(self, planned: LoadBalancer) -> tuple[Output[str], Output[str]]:
         """Register a load balancer; return its address and the id of its backend pool."""
-        full = f"{self._cluster}-ingress-{planned.name}"
+        # another kind is another resource: Azure changes no zones of a frontend, which only internal ones have
+        # (ResourceAvailabilityZonesCannotBeModified: Azure/azure-powershell issue 14326)
+        full = f"{self._cluster}-{'internal-' if planned.internal else ''}ingress-{planned.name}"
         front, address = self._front(full, planned)
         id_ = Output.concat(self._place.id, "/providers/Microsoft.Network/loadBalancers/", full)
-        probe: Any = {
-            "name": PROBE,
-            "protocol": "Http" if planned.health_path else "Tcp",
-            "port": planned.health_port,
-            "interval_in_seconds": 5,
-            "probe_threshold": 2,
-            **({"request_path": planned.health_path} if planned.health_path else {}),
-        }
         frontend: Any = {"name": FRONT, **front}
         balancer = azure.LoadBalancer(
             full,
@@ -78,15 +72,31 @@ class Ingress(pulumi.ComponentResource):
             sku={"name": "Standard"},
             frontend_ip_configurations=[frontend],
             backend_address_pools=[{"name": POOL}],
-            probes=[probe],
-            load_balancing_rules=[_rule(id_, port, node_port) for port, node_port in planned.ports],
+            probes=[_probe(port, planned.health_path) for port in planned.probed_ports],
+            load_balancing_rules=[
+                _rule(id_, port, node_port, planned.probed_port(node_port)) for port, node_port in planned.ports
+            ],
             **self._place.here(self, azure.LoadBalancer, full),
         )
         return address, Output.concat(balancer.id, "/backendAddressPools/", POOL)
 
 
-def _rule(id_: Output[str], port: int, node_port: int) -> Any:
-    """Return the rule of a port. id_: of the load balancer."""
+def _probe(port: int, path: str | None) -> Any:
+    """Return the probe of a machine's port. path: of the HTTP request; None: a TCP connection."""
+    return {
+        "name": f"{PROBE}-{port}",
+        "protocol": "Http" if path else "Tcp",
+        "port": port,
+        "interval_in_seconds": 5,
+        "probe_threshold": 2,
+        # else a load balancer without a healthy machine sends nothing: Azure/azure-cli issue 29136
+        "no_healthy_backends_behavior": "AllProbedUp",
+        **({"request_path": path} if path else {}),
+    }
+
+
+def _rule(id_: Output[str], port: int, node_port: int, probed: int) -> Any:
+    """Return the rule of a port. id_: of the load balancer; probed: port of its probe."""
     return {
         "name": f"tcp-{port}",
         "protocol": "Tcp",
@@ -94,7 +104,7 @@ def _rule(id_: Output[str], port: int, node_port: int) -> Any:
         "backend_port": node_port,
         "frontend_ip_configuration": {"id": Output.concat(id_, "/frontendIPConfigurations/", FRONT)},
         "backend_address_pool": {"id": Output.concat(id_, "/backendAddressPools/", POOL)},
-        "probe": {"id": Output.concat(id_, "/probes/", PROBE)},
+        "probe": {"id": Output.concat(id_, f"/probes/{PROBE}-{probed}")},
         "enable_tcp_reset": True,
         "disable_outbound_snat": True,  # machines have their own egress
     }

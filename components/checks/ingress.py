@@ -119,6 +119,9 @@ def _closed_on_windows(subject: Subject) -> Iterator[Finding]:
         for index, forwarded in enumerate(balancer.ports if windows & {*balancer.pools} else ()):
             if not NODE_PORTS[0] <= forwarded.node_port <= NODE_PORTS[1]:
                 yield of(name, "ports", index, "node_port", value=forwarded.node_port)
+        health = balancer.health.port if windows & {*balancer.pools} else None
+        if health not in (None, KUBE_PROXY_HEALTH) and not NODE_PORTS[0] <= health <= NODE_PORTS[1]:
+            yield of(name, "health", "port", value=health)
 
 
 def _closed(subject: Subject, name: str, balancer: LoadBalancer) -> Iterator[Finding]:

@@ -16,8 +16,8 @@ MOST_PORTS = {Cloud.AWS: 50, Cloud.AZURE: 300, Cloud.GCP: 5}
 Load Balancer limits"), ports of a forwarding rule ("Forwarding rules overview")."""
 
 MOST_TARGETS = 500
-"""Targets of a network load balancer in one zone, each target group counted ("Quotas for your Network Load
-Balancers")."""
+"""Targets of a network load balancer whose zones share them, as Mullion's do, each target group counted ("Quotas for
+your Network Load Balancers", note 3)."""
 
 MOST_RULES = 60
 """Inbound, and outbound, rules of a security group of AWS ("Amazon VPC quotas")."""
@@ -32,9 +32,9 @@ def _ports(subject: Subject, name: str, balancer: LoadBalancer) -> Iterator[Find
 def _targets(subject: Subject, name: str, balancer: LoadBalancer) -> Iterator[Finding]:
     pools = [pool for key, pool in subject.spec.pools.items() if key in balancer.pools]
     groups = len({forwarded.node_port for forwarded in balancer.ports})
-    in_zone = sum(-(-pool.count // subject.spec.network.zones) for pool in pools)
-    if subject.spec.cloud is Cloud.AWS and in_zone * groups > MOST_TARGETS:
-        yield of(name, count=in_zone * groups, most=MOST_TARGETS)
+    count = sum(pool.count for pool in pools) * groups
+    if subject.spec.cloud is Cloud.AWS and count > MOST_TARGETS:
+        yield of(name, count=count, most=MOST_TARGETS)
 
 
 def _rules(subject: Subject) -> Iterator[Finding]:
@@ -77,9 +77,12 @@ def _windows(subject: Subject, name: str, balancer: LoadBalancer) -> Iterator[Fi
 
 def _primary_only(subject: Subject) -> Iterator[Finding]:
     config = subject.spec.control_plane.kube_proxy.config
-    addresses = config.get("nodePortAddresses")
-    narrow = addresses == ["primary"] or (not addresses and config.get("mode") == "nftables")
-    if subject.spec.cloud is Cloud.GCP and subject.spec.ingress.load_balancers and narrow:
+    mode, addresses = config.get("mode"), config.get("nodePortAddresses") or []
+    if subject.spec.cloud is not Cloud.GCP or not subject.spec.ingress.load_balancers:
+        return
+    if mode == "ipvs":  # its virtual servers have addresses of interfaces only, whatever nodePortAddresses says
+        yield at("control_plane", "kube_proxy", "config", "mode", value=mode)
+    elif "0.0.0.0/0" not in addresses and (addresses or mode == "nftables"):
         key = "nodePortAddresses" if addresses else "mode"
         yield at("control_plane", "kube_proxy", "config", key, value=shown(config.get(key)))
 
@@ -96,9 +99,9 @@ CHECKS = (
     ),
     error(
         "load-balancer-targets-many",
-        f"{_READS} pools network.zones",
+        f"{_READS} pools",
         each_balancer(_targets),
-        "{count} targets in a zone (machines times node ports) are more than AWS takes by default, {most}",
+        "{count} targets (machines times node ports) are more than one load balancer of AWS takes by default, {most}",
         "name fewer pools or ports: every machine forwards to pods on all others",
     ),
     error(
@@ -143,8 +146,8 @@ CHECKS = (
         "node-ports-primary-only",
         f"{_READS} control_plane.kube_proxy.config",
         _primary_only,
-        "with {value} kube-proxy answers node ports at a machine's own address only, but packets of a passthrough load"
-        " balancer of GCP carry the load balancer's address (kubernetes pull request 122724)",
-        "add nodePortAddresses: [0.0.0.0/0] to control_plane.kube_proxy.config, or remove this",
+        "with {value} kube-proxy answers node ports at addresses of a machine's interfaces only, but packets of a"
+        " passthrough load balancer of GCP carry the load balancer's address (kubernetes issue 111863)",
+        "write mode: iptables or nftables, and nodePortAddresses: [0.0.0.0/0], in control_plane.kube_proxy.config",
     ),
 )

@@ -81,6 +81,8 @@ class Ingress(pulumi.ComponentResource):
         inside: dict[str, Any] = {"subnetwork": self._network.machine_subnets[0]} if planned.internal else {}
         fixed: dict[str, Any] = {"address": str(planned.addresses[0])} if planned.internal else {}
         network: dict[str, Any] = {"network": self._network.network_id, **inside} if planned.internal else {}
+        if planned.internal:  # else it drops packets that enter the network in another region
+            network["allow_global_access"] = True
         once = ResourceOptions(parent=self, delete_before_replace=True)  # its name is fixed
         address = gcp.compute.Address(
             full,

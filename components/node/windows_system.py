@@ -129,7 +129,8 @@ def firewall(role: Role) -> Phase:
     """Return the phase that opens ports to nodes and NodePorts to all, then turns the firewall on (NET-13).
 
     The cloud's rules limit the sources of NodePorts. It is not part of images, because the ranges belong to one
-    cluster. Rules come first, so that turning the firewall on interrupts no connection.
+    cluster. Rules come first, so that turning the firewall on interrupts no connection. None of them depends on
+    `ingress`, whose changes replace no machine.
     """
     nodes, overlay = [str(role.spec.network.nodes)], role.spec.network.mode is NetworkMode.OVERLAY
     return Phase(
@@ -139,12 +140,24 @@ def firewall(role: Role) -> Phase:
             *([_rule("vxlan", "udp", str(role.spec.network.port), nodes)] if overlay else []),
             # with l2bridge metrics-server connects from its pod address
             _rule("kubelet", "tcp", "10250", nodes if overlay else [*nodes, str(role.spec.network.pods)]),
-            _rule("kube-proxy-health", "tcp", "10256", nodes),
+            _rule("kube-proxy-health", "tcp", "10256", _health_sources(role, nodes)),
             _rule("node-ports-tcp", "tcp", "30000-32767"),
             _rule("node-ports-udp", "udp", "30000-32767"),
             step("firewall-profiles", "firewall"),
         ),
     )
+
+
+def _health_sources(role: Role, nodes: list[str]) -> list[str] | None:
+    """Return who may ask kube-proxy for its health: nodes, and health checks of load balancers; None: everybody.
+
+    Load balancers of AWS ask from their own addresses. In an existing network these are in public subnets of unknown
+    range; there the security groups alone limit the sources.
+    """
+    facts = role.spec.cloud.facts
+    if facts.edge_subnets and role.spec.network.existing:
+        return None
+    return [*nodes, *map(str, facts.probe_ranges)]
 
 
 def _rule(name: str, protocol: str, ports: str, sources: list[str] | None = None) -> Step:

@@ -23,7 +23,7 @@ class HealthCheck(Model):
     """How a load balancer finds out which machines take connections."""
 
     port: Port | None = None
-    """Port of the machines to check: a node port, or 10256 of kube-proxy. Default: the first node port."""
+    """Port to check: a node port or kube-proxy's 10256. Default: each node port; on GCP, or with a path, the first."""
     path: Annotated[str, Field(pattern=r"^/[!-~]{0,255}$")] | None = None
     """Path that must answer an HTTP request with 200. Default: none, a TCP connection is enough."""
 

@@ -124,13 +124,14 @@ def _ingress_rows(spec: ClusterSpec, balancer: LoadBalancer) -> Iterator[_Row]:
     if not probes:
         for port, _ in balancer.ports:
             yield _Row(f"port-{port}", (balancer.group,), clients, "tcp", (port, port), f"clients of {name}")
-        for port in balancer.checked_ports:
+        for port in balancer.open_ports:
             yield _Row(f"port-{port}", workers, (balancer.group,), "tcp", (port, port), f"load balancer {name}")
         return
     for port in balancer.node_ports:
         yield _Row(f"ingress-{name}-{port}", workers, clients, "tcp", (port, port), f"clients of load balancer {name}")
-    checked = (balancer.health_port, balancer.health_port)
-    yield _Row(f"ingress-{name}-probes", workers, probes, "tcp", checked, f"health probes of load balancer {name}")
+    for port in balancer.probed_ports:
+        why = f"health probes of load balancer {name}"
+        yield _Row(f"ingress-{name}-probes-{port}", workers, probes, "tcp", (port, port), why)
 
 
 def _passed_rows(spec: ClusterSpec) -> list[_Row]:
@@ -213,7 +214,7 @@ def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
         )
         for balancer in load_balancers(spec)
         if (group := balancer.group) in groups(spec)
-        for port in balancer.checked_ports
+        for port in balancer.open_ports
     ]
     return (*ingress, *out, *checked, *forwarded)
 

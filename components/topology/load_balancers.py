@@ -38,8 +38,8 @@ class LoadBalancer:
     """Names of its pools, sorted."""
     ports: tuple[tuple[int, int], ...]
     """Pairs of port and node port, sorted by port."""
-    health_port: int
-    """Port of the machines to check."""
+    health_port: int | None
+    """Port of the machines to check, for all node ports; None: each node port is checked itself."""
     health_path: str | None
     """Path of the HTTP request of the check; None: a TCP connection."""
     addresses: tuple[IPv4Address, ...]
@@ -55,15 +55,28 @@ class LoadBalancer:
         """Node ports, each once, sorted."""
         return tuple(sorted({node_port for _, node_port in self.ports}))
 
+    def probed_port(self, node_port: int) -> int:
+        """Return the port whose health check decides about connections to a node port."""
+        return self.health_port or node_port
+
     @property
-    def checked_ports(self) -> tuple[int, ...]:
-        """Node ports and the port of the health check, each once, sorted."""
-        return tuple(sorted({*self.node_ports, self.health_port}))
+    def probed_ports(self) -> tuple[int, ...]:
+        """Ports of the health checks, each once, sorted."""
+        return tuple(sorted({self.probed_port(port) for port in self.node_ports}))
+
+    @property
+    def open_ports(self) -> tuple[int, ...]:
+        """Node ports and ports of the health checks, each once, sorted."""
+        return tuple(sorted({*self.node_ports, *self.probed_ports}))
 
 
-def health_port(options: Options) -> int:
-    """Return the port of the machines that a load balancer checks."""
-    return options.health.port or options.ports[0].node_port
+def _health_port(options: Options, *, single: bool) -> int | None:
+    """Return the one port to check; None: every node port. single: the cloud's load balancers have one health check.
+
+    A path belongs to one port, because another may speak TLS.
+    """
+    first = options.ports[0].node_port if single or options.health.path else None
+    return options.health.port or first
 
 
 def address_offset(name: str) -> int:
@@ -85,7 +98,7 @@ def _planned(spec: ClusterSpec, name: str, network: NetworkPlan | None) -> LoadB
         internal=options.internal,
         pools=tuple(sorted(set(options.pools))),
         ports=tuple(sorted((forwarded.port, forwarded.node_port) for forwarded in options.ports)),
-        health_port=health_port(options),
+        health_port=_health_port(options, single=spec.cloud.facts.single_health_check),
         health_path=options.health.path,
         addresses=addresses if spec.cloud.facts.edge_subnets else addresses[:1],
     )

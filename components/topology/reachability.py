@@ -122,10 +122,11 @@ def ingress_paths(rules: tuple[Rule, ...], spec: ClusterSpec, balancers: Iterabl
                 lacks.append(allows(rules, balancer.group, workers, "tcp", node_port))
             missing = next(filter(None, lacks), None)
             yield Path("allowed ranges", f"node port {node_port} of workers", way, missing)
-        checks = [lets_in(rules, probe, workers, "tcp", balancer.health_port) for probe in probes]
-        if not probes:
-            checks = [allows(rules, balancer.group, workers, "tcp", balancer.health_port)]
-        yield Path(way, f"port {balancer.health_port} of workers", "health check", next(filter(None, checks), None))
+        for port in balancer.probed_ports:
+            checks = [lets_in(rules, probe, workers, "tcp", port) for probe in probes]
+            if not probes:
+                checks = [allows(rules, balancer.group, workers, "tcp", port)]
+            yield Path(way, f"port {port} of workers", "health check", next(filter(None, checks), None))
 
 
 def _pod_ways(

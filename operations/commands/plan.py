@@ -119,7 +119,7 @@ def _load_balancer(balancer: LoadBalancer, ingress: Ingress) -> dict[str, Any]:
         "addresses": [str(address) for address in balancer.addresses],
         "pools": list(balancer.pools),
         "ports": [{"port": port, "node_port": node_port} for port, node_port in balancer.ports],
-        "health": {"port": balancer.health_port, "path": balancer.health_path},
+        "health": {"ports": list(balancer.probed_ports), "path": balancer.health_path},
         "allow": [str(allowed) for allowed in ingress.load_balancers[balancer.name].allow],
     }
 

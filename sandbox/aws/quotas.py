@@ -44,6 +44,10 @@ _ROWS: Mapping[str, Quota] = {
         50, "TooManyLoadBalancers", "The maximum number of load balancers has been reached on account {account}"
     ),
     "target groups per region": Quota(3000, "TooManyTargetGroups", _MOST.format("target groups")),
+    # note 3: with cross-zone balancing, whatever the number of zones
+    "targets per load balancer": Quota(
+        500, "TooManyTargets", "The maximum number of targets has been reached on the load balancer"
+    ),
     "listeners per load balancer": Quota(50, "TooManyListeners", _MOST.format("listeners")),
     # IAM user guide, "IAM and AWS STS quotas"
     "roles per account": Quota(1000, "LimitExceeded", "Cannot exceed quota for RolesPerAccount: {limit}"),

@@ -13,6 +13,7 @@ from sandbox.quotas import beside
 
 TARGETS = "aws:lb/targetGroup:TargetGroup"
 LISTENER = "aws:lb/listener:Listener"
+ATTACHMENT = "aws:lb/targetGroupAttachment:TargetGroupAttachment"
 _PROTOCOLS = ("TCP", "TLS", "UDP", "TCP_UDP", "HTTP", "HTTPS", "GENEVE", "QUIC", "TCP_QUIC")
 _FITTING = {
     "TCP": ("TCP", "TCP_UDP"),
@@ -63,6 +64,24 @@ def _target(request: Request) -> None:
     if group and machine and vpc_of(request, machine.inputs.get("subnetId")) != group.inputs.get("vpcId"):
         vpc = group.inputs.get("vpcId")
         raise Refusal("InvalidTarget", f"The following targets are not in the target group VPC '{vpc}': '{target}'")
+    _most_targets(request)
+
+
+def _most_targets(request: Request) -> None:
+    """Refuse a target or a listener by which its load balancer would have more targets than the quota."""
+    state, inputs = request.cloud_state, request.inputs
+    added = {inputs["targetGroupArn"]} if request.type == ATTACHMENT else set(_forwarded(inputs))
+    users = [one for group in added for one in state.referrers(TARGETS, group, "refuse")]
+    balancers = {one.inputs["loadBalancerArn"] for one in users} | {inputs.get("loadBalancerArn")} - {None}
+    for balancer in balancers:
+        behind = {group for one in state.referrers(BALANCER, balancer) for group in _forwarded(one.inputs)}
+        count = sum(len(state.referrers(TARGETS, group, "vanish")) for group in behind | added)
+        QUOTAS.refuse_over(request, "targets per load balancer", count, int(request.type == ATTACHMENT))
+
+
+def _forwarded(listener: dict[str, Any]) -> list[str]:
+    """Return the target groups of a listener."""
+    return [each["targetGroupArn"] for each in listener.get("defaultActions") or [] if each.get("targetGroupArn")]
 
 
 def _listener(request: Request) -> None:
@@ -87,6 +106,7 @@ def _listener(request: Request) -> None:
                 "The following target groups cannot be associated with more than one load balancer:"
                 f" {action['targetGroupArn']}",
             )
+    _most_targets(request)
 
 
 def _listener_arn(request: Request) -> str:
@@ -140,7 +160,7 @@ TYPES: dict[str, ResourceType] = {
         rules=(_whole, _health_check, QUOTAS.at_most("target groups per region"), tag_rule("ValidationError")),
         in_use=("ResourceInUse", "Target group '{id}' is currently in use by a listener or a rule"),
     ),
-    "aws:lb/targetGroupAttachment:TargetGroupAttachment": ResourceType(
+    ATTACHMENT: ResourceType(
         id="{in_.targetGroupArn}-{hex:26}",
         immutable=("targetGroupArn", "targetId", "port", "availabilityZone", "quicServerId"),
         references=(

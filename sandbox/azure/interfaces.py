@@ -129,6 +129,7 @@ def _balancer(request: Request) -> None:
     ids = {f"{own}/{path}/{each.get('name')}" for path in _PARTS for each in inputs.get(path) or []}
     for configuration in inputs.get("frontendIPConfigurations") or []:
         _check(request, configuration)
+        _same_zones(request, configuration)
         if not _id(configuration, "subnet") and not _id(configuration, "publicIPAddress"):
             raise Refusal(
                 "LoadBalancerFrontendIPConfigMustHaveSubnetOrPublicIP",
@@ -154,6 +155,18 @@ def _balancer(request: Request) -> None:
         seen.add(key)
     _backend_ports(inputs)
     _probes(inputs)
+
+
+def _same_zones(request: Request, frontend: Configuration) -> None:
+    """Refuse other zones for a frontend that exists (Azure/azure-powershell issue 14326)."""
+    known = (request.old.inputs.get("frontendIPConfigurations") or []) if request.old else []
+    before = next((each for each in known if each.get("name") == frontend.get("name")), None)
+    if before is not None and sorted(before.get("zones") or []) != sorted(frontend.get("zones") or []):
+        raise Refusal(
+            "ResourceAvailabilityZonesCannotBeModified",
+            f"Resource {request.format(BALANCER.id)}/frontendIPConfigurations/{frontend.get('name')} has an existing"
+            " availability zone constraint, and the request has another.",
+        )
 
 
 def _backend_ports(inputs: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ import pytest
 from components import releases
 from components.node.kinds import ref
 from components.node.plan import NodePlan
+from tests.existing_networks import EXISTING
 from tools.golden.samples import PATCHES, content, one, plan, position
 
 WINDOWS = ("windows-2019", "windows-2022", "windows-2025")
@@ -63,6 +64,20 @@ def test_net_13_the_firewall_opens_vxlan_and_the_kubelet_to_nodes_only(windows: 
     assert rules["mullion-kubelet"]["ports"] == ["10250"]
     for each in ("mullion-vxlan", "mullion-kubelet", "mullion-kube-proxy-health"):
         assert rules[each]["sources"] == ["10.20.0.0/16"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "sources"),
+    [
+        ({}, ["10.20.0.0/16"]),
+        ({"cloud": "azure"}, ["10.20.0.0/16", "168.63.129.16/32"]),
+        ({"network": {"existing": EXISTING["aws"]}}, None),
+    ],
+    ids=["AWS", "Azure", "existing VPC of AWS"],
+)
+def test_health_checks_of_load_balancers_pass_the_firewall(fields: dict[str, Any], sources: list[str] | None) -> None:
+    step = one(plan("windows-2022", **fields), "firewall-kube-proxy-health")
+    assert step.fields.get("sources") == sources
 
 
 def test_dynamic_ports_do_not_overlap_node_ports(windows: NodePlan) -> None:

@@ -207,6 +207,16 @@ def test_what_may_be_meant_is_a_warning(
     assert [text in each for each in lookups.warnings] == [True]
 
 
+def test_pools_of_ingress_on_azure_have_no_default_way_out(tmp_path: Path) -> None:
+    lookups = asked("azure", tmp_path, changed("Subnet", natGateway=None, defaultOutboundAccess=None))
+    front = {"pools": ["linux"], "ports": [{"port": 80, "node_port": 30080}], "allow": ["0.0.0.0/0"]}
+    changes = {"ingress": {"load_balancers": {"front": front}}, "api": {"access": "private"}}
+    alone = {**lookups.spec.control_plane.model_dump(), "count": 1}
+    lookups.spec = ClusterSpec.model_validate({**lookups.spec.model_dump(), **changes, "control_plane": alone})
+    asyncio.run(LOOKS["azure"](lookups))
+    assert ["pools linux of ingress" in each for each in lookups.warnings] == [True]
+
+
 @pytest.mark.parametrize(
     ("cloud", "drift"),
     [

@@ -55,7 +55,8 @@ def test_a_network_load_balancer_of_aws_forwards_to_instances_and_keeps_the_clie
     assert set(groups) == {"front-30080", "front-30443", "inside-30443"}
     checks = {name: each.inputs["healthCheck"] for name, each in groups.items()}
     assert checks["front-30443"]["protocol"] == "HTTP" and checks["front-30443"]["port"] == "30080"
-    assert checks["inside-30443"]["protocol"] == "TCP" and "path" not in checks["inside-30443"]
+    assert (checks["inside-30443"]["protocol"], checks["inside-30443"]["port"]) == ("TCP", "30443")
+    assert "path" not in checks["inside-30443"]
     for each in groups.values():
         assert (each.inputs["targetType"], each.inputs["preserveClientIp"]) == ("instance", "true")
         assert len(each.inputs["name"]) <= 32
@@ -73,6 +74,7 @@ def test_a_load_balancer_of_azure_has_the_interfaces_of_its_pool_and_a_probe() -
     for name, each in named("azure", "azure-native:network:LoadBalancer").items():
         [probe] = each.inputs["probes"]
         assert (probe["protocol"], probe["port"]) == (("Http", 30080) if name == "front" else ("Tcp", 30443))
+        assert probe["noHealthyBackendsBehavior"] == "AllProbedUp"
         for rule in each.inputs["loadBalancingRules"]:
             assert rule["disableOutboundSnat"] and not rule.get("enableFloatingIP")
     faces = of(recording("azure"), "azure-native:network:NetworkInterface")
@@ -83,7 +85,7 @@ def test_a_load_balancer_of_azure_has_the_interfaces_of_its_pool_and_a_probe() -
         ]
         for name, each in faces.items()
     }
-    behind = ["azure-dev-ingress-front", "azure-dev-ingress-inside"]
+    behind = ["azure-dev-ingress-front", "azure-dev-internal-ingress-inside"]
     assert pools == {"control-plane-0": [], "linux-0": behind, "linux-1": behind, "web-0": []}
 
 
@@ -100,6 +102,42 @@ def test_load_balancers_of_gcp_share_one_instance_group_per_zone_of_a_pool() -> 
         "front": ["30080", "30443"],
         "inside": ["30443"],
     }
+
+
+def test_an_internal_load_balancer_of_gcp_answers_clients_of_other_regions() -> None:
+    rules = named("gcp", "gcp:compute/forwardingRule:ForwardingRule")
+    found = {name: each.inputs.get("allowGlobalAccess") for name, each in rules.items()}
+    assert found == {"front": None, "inside": True}
+
+
+@pytest.mark.parametrize("cloud", ["aws", "azure"])
+def test_each_node_port_has_a_health_check_of_its_own_without_a_port_or_path(cloud: str) -> None:
+    whole = settings(cloud, health={})
+    found = record(f"{cloud}-dev", whole)
+    assert found.errors == []
+    if cloud == "aws":
+        groups = {name: each for name, each in of(found, "aws:lb/targetGroup:TargetGroup").items() if "-front-" in name}
+        checks = {each.inputs["port"]: each.inputs["healthCheck"]["port"] for each in groups.values()}
+        assert {checks[30080], checks[30443]} == {"30080", "30443"}
+        return
+    balancer = of(found, "azure-native:network:LoadBalancer")["azure-dev-ingress-front"]
+    probes = {each["name"]: each["port"] for each in balancer.inputs["probes"]}
+    rules = {
+        each["backendPort"]: each["probe"]["id"].rpartition("/")[2] for each in balancer.inputs["loadBalancingRules"]
+    }
+    assert {port: probes[name] for port, name in rules.items()} == {30080: 30080, 30443: 30443}
+
+
+def test_another_kind_of_load_balancer_on_azure_is_another_resource() -> None:
+    """Azure refuses other zones for the frontend of an existing load balancer."""
+    names = {
+        internal: {
+            each.inputs["loadBalancerName"]
+            for each in of(record("azure-dev", settings("azure", **kind)), "azure-native:network:LoadBalancer").values()
+        }
+        for internal, kind in {False: {}, True: {"internal": True, "allow": ["10.0.0.0/8"], "pools": ["web"]}}.items()
+    }
+    assert names[False] & names[True] == {"azure-dev-internal-ingress-inside"}
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)

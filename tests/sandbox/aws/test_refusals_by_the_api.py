@@ -31,6 +31,7 @@ SCENES: dict[str, tuple[str, dict[str, Any]]] = {
     "nlb": ("LoadBalancer", NLB | {"internal": True}),
     "other nlb": ("LoadBalancer", NLB | {"internal": True}),
     "targets": ("TargetGroup", TARGETS),
+    "listener": ("Listener", LISTENER | FORWARD),
     "zone": ("Zone", {"name": "c.internal"}),
     "record": ("Record", {"zoneId": "$zone", "name": "api", "type": "A", "ttl": 60, "records": ["10.20.0.9"]}),
     "role": ("Role", {"assumeRolePolicy": TRUST}),
@@ -92,6 +93,7 @@ OVER: dict[str, tuple[str, dict[str, Any]]] = {
     "network load balancers per region": ("LoadBalancer", NLB | {"internal": True}),
     "target groups per region": ("TargetGroup", TARGETS),
     "listeners per load balancer": ("Listener", LISTENER | FORWARD),
+    "targets per load balancer": ("TargetGroupAttachment", {"targetGroupArn": "$targets", "targetId": "$machine"}),
     "roles per account": ("Role", {"assumeRolePolicy": TRUST}),
     "instance profiles per account": ("InstanceProfile", {}),
     "buckets per account": ("Bucket", {}),
@@ -106,6 +108,8 @@ def test_a_resource_beyond_the_quota_is_refused(account, scene, name) -> None:
     given = _inputs(short, inputs, scene)
     if short == "NatGateway":
         scene("gateway")
+    if short == "TargetGroupAttachment":
+        scene("listener")
     account.cloud_state.set_setting(f"quota/{name}", "0")
     assert account.refused(lambda: account.create(short, "more", **given)).code == QUOTAS.rows[name].code
     account.cloud_state.set_setting(f"quota/{name}", "4")

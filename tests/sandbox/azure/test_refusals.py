@@ -95,6 +95,15 @@ def test_names_of_stores_and_vaults_are_globally_unique(account: Account, scene:
         assert account.refused(lambda: account.create(short, "again", **given)).code == code  # noqa: B023
 
 
+def test_the_zones_of_a_frontend_do_not_change(account: Account, scene: Scene) -> None:
+    """Azure/azure-powershell issue 14326."""
+    balancer = scene("lb")
+    [frontend] = balancer.inputs["frontendIPConfigurations"]
+    zoned = {**frontend, "zones": ["1", "2", "3"]}
+    refusal = account.refused(lambda: account.update(balancer, frontendIPConfigurations=[zoned]))
+    assert refusal.code == "ResourceAvailabilityZonesCannotBeModified"
+
+
 def test_subnets_do_not_overlap(account: Account, scene: Scene) -> None:
     scene("sub")
     other = IN | {"virtualNetworkName": "net", "subnetName": "b", "addressPrefix": "10.20.0.128/25"}

@@ -98,6 +98,12 @@ CASES = (
         {**front(ports=[{"port": 80, "node_port": 8080}]), **server_flag("8000-32767")},
     ),
     Case(
+        "node-port-closed-on-windows",
+        {**front(pools=["web"], health={"port": 8080}), **server_flag("8000-32767")},
+        f"{AT}.health.port",
+        {**front(pools=["web"], health={"port": 10256}), **server_flag("8000-32767")},
+    ),
+    Case(
         "load-balancer-port-closed",
         front(ports=[{"port": 22, "node_port": 30022}]),
         f"{AT}.ports.0.port",
@@ -124,9 +130,9 @@ CASES = (
     Case("load-balancer-ports-many", front(ports=many(51)), f"{AT}.ports", front(ports=many(50))),
     Case(
         "load-balancer-targets-many",
-        {**front(ports=many(50)), "pools": {"linux": {"count": 31}}},
+        {**front(ports=many(50)), "pools": {"linux": {"count": 11}}},
         AT,
-        {**front(ports=many(50)), "pools": {"linux": {"count": 30}}},
+        {**front(ports=many(50)), "pools": {"linux": {"count": 10}}},
     ),
     Case(
         "ingress-rules-many",
@@ -158,5 +164,17 @@ CASES = (
         {**front(GCP, ports=[SAME]), **kube_proxy(mode="nftables")},
         "control_plane.kube_proxy.config.mode",
         {**front(GCP, ports=[SAME]), **kube_proxy(mode="nftables", nodePortAddresses=["0.0.0.0/0"])},
+    ),
+    Case(
+        "node-ports-primary-only",
+        {**front(GCP, ports=[SAME]), **kube_proxy(mode="ipvs", nodePortAddresses=["0.0.0.0/0"])},
+        "control_plane.kube_proxy.config.mode",
+        {**front(GCP, ports=[SAME]), **kube_proxy(mode="iptables")},
+    ),
+    Case(
+        "node-ports-primary-only",
+        {**front(GCP, ports=[SAME]), **kube_proxy(nodePortAddresses=["10.20.0.0/16"])},
+        "control_plane.kube_proxy.config.nodePortAddresses",
+        {**front(GCP, ports=[SAME]), **kube_proxy(nodePortAddresses=["10.20.0.0/16", "0.0.0.0/0"])},
     ),
 )
