@@ -93,6 +93,8 @@ class CloudFacts:
     """Whether NAT gateways and load balancers need public subnets; else they belong to the region."""
     route_limit: int
     """NET-06: default maximum of routes in a network's route table."""
+    deregistration_seconds: int = 0
+    """Time in which a load balancer may open new connections to a removed target, after the call that removed it."""
     single_health_check: bool = False
     """Whether a load balancer has one health check for all of its ports."""
     probe_ranges: tuple[IPv4Network, ...] = ()
@@ -146,6 +148,7 @@ CLOUDS: dict[str, CloudFacts] = {
         powershell_tags=("<powershell>\n", "</powershell>\n"),
         workers_share=Share.ALL,  # policies name the machine itself, by aws:userid
         edge_subnets=True,
+        deregistration_seconds=120,  # aws/containers-roadmap issue 470
         route_limit=500,  # since June 2025, before 50
         # machines have 9001 (EC2 user guide, "Network MTU"), but HNS gives Windows pods 1450 (Azure/AKS#2873)
         mtu=1500,

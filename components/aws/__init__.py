@@ -40,7 +40,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     access = ServiceAccess(identity.role_ids, storage.secret_names, services)
     launch = launch_data(context, storage, api.public_host, access)
     inputs = MachineInputs(context, network.machine_subnets, firewall.group_ids, identity.profiles, images.ids)
-    instances = machines(
+    registered = machines(
         context,
         cloud_machines(inputs, launch, [*network.routes, *firewall.egress, storage.members, api.record]),
         Records(parent, network.vpc_id, storage.bundle_bucket, identity.role_ids),
@@ -48,8 +48,8 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         child,
     )
     if plan.spec.network.mode is NetworkMode.L2BRIDGE:
-        PodRoutes(context, network, instances, opts=child)
-    ingress = Ingress(context, network, firewall, instances, opts=child) if plan.load_balancers else None
+        PodRoutes(context, network, registered.instances, opts=child)
+    ingress = Ingress(context, network, firewall, registered, opts=child) if plan.load_balancers else None
     return CloudOutputs(api.public_host, storage.bundle_store, storage.snapshot_store, ingress.hosts if ingress else {})
 
 

@@ -10,9 +10,10 @@ from pulumi import Output, ResourceOptions
 from components.aws.api import balancer_name
 from components.aws.firewall import Firewall
 from components.aws.network import UsableNetwork
-from components.plan import Machine
+from components.rollout.traffic import membership_name
 from components.topology.load_balancers import LoadBalancer
 from components.wiring.context import ClusterContext
+from components.wiring.machine_groups import Registered
 
 DEREGISTRATION_SECONDS = 30
 """Time that connections through a removed target may go on."""
@@ -21,8 +22,8 @@ DEREGISTRATION_SECONDS = 30
 class Ingress(pulumi.ComponentResource):
     """A network load balancer for each load balancer of the plan, with a target group for each node port.
 
-    Targets are instances, so machines see the client's address. An attachment is deleted before its instance, so a
-    worker receives no new connections while it is drained.
+    Targets are instances, so machines see the client's address. An attachment is deleted before its instance, once the
+    gate of the pool lets the worker go.
     """
 
     hosts: Mapping[str, Output[str]]
@@ -33,14 +34,14 @@ class Ingress(pulumi.ComponentResource):
         context: ClusterContext,
         network: UsableNetwork,
         firewall: Firewall,
-        instances: Mapping[Machine, aws.ec2.Instance],
+        machines: Registered[aws.ec2.Instance],
         opts: ResourceOptions | None = None,
     ) -> None:
         plan = context.plan
         names = [balancer.name for balancer in plan.load_balancers]
         super().__init__("mullion:aws:Ingress", plan.name, {"load_balancers": names}, opts)
-        self._context, self._network, self._firewall = context, network, firewall
-        self.hosts = {balancer.name: self._balancer(balancer, instances) for balancer in plan.load_balancers}
+        self._context, self._network, self._firewall, self._machines = context, network, firewall, machines
+        self.hosts = {balancer.name: self._balancer(balancer) for balancer in plan.load_balancers}
         self.register_outputs({"hosts": dict(self.hosts)})
 
     def _placement(self, balancer: LoadBalancer) -> dict[str, Any]:
@@ -54,7 +55,7 @@ class Ingress(pulumi.ComponentResource):
         cluster = self._context.plan.name
         return self._context.generated.suffix.apply(lambda suffix: balancer_name(cluster, purpose, suffix))
 
-    def _balancer(self, planned: LoadBalancer, instances: Mapping[Machine, aws.ec2.Instance]) -> Output[str]:
+    def _balancer(self, planned: LoadBalancer) -> Output[str]:
         """Register a load balancer with its listeners and targets; return its DNS name."""
         full, tags = f"{self._context.plan.name}-ingress-{planned.name}", self._context.tags
         balancer = aws.lb.LoadBalancer(
@@ -69,7 +70,7 @@ class Ingress(pulumi.ComponentResource):
             # its name is fixed; and AWS refuses an internet-facing one in a VPC without an internet gateway
             opts=ResourceOptions(parent=self, delete_before_replace=True, depends_on=self._network.gateways),
         )
-        groups = {port: self._targets(planned, port, instances) for port in planned.node_ports}
+        groups = {port: self._targets(planned, port) for port in planned.node_ports}
         for port, node_port in planned.ports:
             aws.lb.Listener(
                 f"{full}-{port}",
@@ -82,9 +83,7 @@ class Ingress(pulumi.ComponentResource):
             )
         return balancer.dns_name
 
-    def _targets(
-        self, planned: LoadBalancer, port: int, instances: Mapping[Machine, aws.ec2.Instance]
-    ) -> aws.lb.TargetGroup:
+    def _targets(self, planned: LoadBalancer, port: int) -> aws.lb.TargetGroup:
         """Register a target group of a node port, and the workers in it.
 
         Its name contains the node port: when the stack file names another one, the new group exists before the
@@ -115,10 +114,10 @@ class Ingress(pulumi.ComponentResource):
         )
         for machine in self._context.plan.targets(planned):
             aws.lb.TargetGroupAttachment(
-                f"{full}-{machine.name}",
+                membership_name(full, machine.name),
                 target_group_arn=targets.arn,
-                target_id=instances[machine].id,
+                target_id=self._machines.instances[machine].id,
                 port=port,
-                opts=ResourceOptions(parent=self, delete_before_replace=True),
+                opts=ResourceOptions(parent=self, delete_before_replace=True, hooks=self._machines.membership_hooks),
             )
         return targets

@@ -141,6 +141,13 @@ def _public_subnets_missing(subject: Subject, existing: ExistingNetwork) -> Iter
         yield _in("public_subnets")
 
 
+def _public_subnets_shared(subject: Subject, existing: ExistingNetwork) -> Iterator[Finding]:
+    machines = {subnet.id for subnet in existing.subnets}
+    for index, id_ in enumerate(existing.public_subnets):
+        if id_ in machines:
+            yield _in("public_subnets", index, value=id_)
+
+
 def _public_subnets_unused(subject: Subject, existing: ExistingNetwork) -> Iterator[Finding]:
     if existing.public_subnets and not _needs_public_subnets(subject):
         yield _in("public_subnets")
@@ -236,6 +243,14 @@ CHECKS = (
         _of(_public_subnets_unused),
         "public_subnets has no effect here: only public load balancers on AWS, of the API or of ingress, use them",
         "remove public_subnets",
+    ),
+    warning(
+        "existing-public-subnets-shared",
+        _READS,
+        _of(_public_subnets_shared),
+        "{value} is one of the machines' subnets: public load balancers take any free address there, and a machine"
+        " made later may need that one",
+        "list another subnet of the zone with a route to an internet gateway",
     ),
     error(
         "existing-private-zone-unused",

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
+from typing import Any
 
 from components.checks.check import Finding, Subject, at, error
 from components.checks.ingress import each_balancer, of
@@ -19,8 +20,12 @@ MOST_TARGETS = 500
 """Targets of a network load balancer whose zones share them, as Mullion's do, each target group counted ("Quotas for
 your Network Load Balancers", note 3)."""
 
-MOST_RULES = 60
-"""Inbound, and outbound, rules of a security group of AWS ("Amazon VPC quotas")."""
+MOST_RULES = {Cloud.AWS: 60, Cloud.AZURE: 1000}
+"""Rules of a security group: inbound, and outbound, on AWS ("Amazon VPC quotas"); all of Azure's network security group
+("Azure networking limits")."""
+
+MOST_GROUPS = 50
+"""Instance groups of a backend service of GCP; Google raises it for nobody ("Load Balancing quotas and limits")."""
 
 
 def _ports(subject: Subject, name: str, balancer: LoadBalancer) -> Iterator[Finding]:
@@ -38,12 +43,29 @@ def _targets(subject: Subject, name: str, balancer: LoadBalancer) -> Iterator[Fi
 
 
 def _rules(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.cloud is not Cloud.AWS or subject.spec.ingress == type(subject.spec.ingress)():
+    cloud = subject.spec.cloud
+    if cloud not in MOST_RULES or subject.spec.ingress == type(subject.spec.ingress)():
         return
-    counts = Counter((rule.group.value, rule.ingress) for rule in rules(subject.spec))
+    counts = Counter((rule.group.value, rule.ingress or cloud is Cloud.AZURE) for rule in rules(subject.spec))
     for (group, _), count in counts.items():
-        if count > MOST_RULES and not group.startswith("api-"):
-            yield at("ingress", group=group, count=count, most=MOST_RULES)
+        if count > MOST_RULES[cloud] and not group.startswith("api-"):
+            yield at("ingress", group=group, count=count, most=MOST_RULES[cloud])
+
+
+def _groups(subject: Subject, name: str, balancer: LoadBalancer) -> Iterator[Finding]:
+    pools = [pool for key, pool in subject.spec.pools.items() if key in balancer.pools]
+    count = sum(min(pool.count, subject.spec.network.zones) for pool in pools)
+    if subject.spec.cloud is Cloud.GCP and count > MOST_GROUPS:
+        yield of(name, "pools", count=count, most=MOST_GROUPS)
+
+
+def _rules_of_interface(subject: Subject) -> Iterator[Finding]:
+    """Azure counts the rules of all load balancers of a network interface."""
+    most, balancers = MOST_PORTS[Cloud.AZURE], subject.spec.ingress.load_balancers
+    for pool in subject.spec.pools if subject.spec.cloud is Cloud.AZURE else ():
+        counts = {name: len(one.ports) for name, one in balancers.items() if pool in one.pools}
+        if sum(counts.values()) > most and max(counts.values()) <= most:
+            yield of(max(counts), "ports", pool=pool, count=sum(counts.values()), most=most)
 
 
 def _one_for_each_interface(subject: Subject) -> Iterator[Finding]:
@@ -77,7 +99,7 @@ def _windows(subject: Subject, name: str, balancer: LoadBalancer) -> Iterator[Fi
 
 def _primary_only(subject: Subject) -> Iterator[Finding]:
     config = subject.spec.control_plane.kube_proxy.config
-    mode, addresses = config.get("mode"), config.get("nodePortAddresses") or []
+    mode, addresses = config.get("mode"), tuple[Any, ...](config.get("nodePortAddresses") or ())
     if subject.spec.cloud is not Cloud.GCP or not subject.spec.ingress.load_balancers:
         return
     if mode == "ipvs":  # its virtual servers have addresses of interfaces only, whatever nodePortAddresses says
@@ -108,8 +130,24 @@ CHECKS = (
         "ingress-rules-many",
         f"{_READS} api control_plane.count network.mode",
         _rules,
-        "the security group {group} would have {count} rules in one direction; AWS takes {most} by default",
+        "the security group {group} would have {count} rules; the cloud takes {most}, on AWS by default and in each"
+        " direction",
         "list fewer ranges or ports",
+    ),
+    error(
+        "load-balancer-groups-many",
+        f"{_READS} pools network.zones",
+        each_balancer(_groups),
+        "{count} instance groups (pools times zones) are more than a backend service of GCP takes, {most}",
+        "name fewer pools: every machine forwards to pods on all others",
+    ),
+    error(
+        "load-balancer-interface-rules",
+        f"{_READS} pools",
+        _rules_of_interface,
+        "machines of pool {pool} would have {count} ports behind all their load balancers; Azure takes {most} for a"
+        " network interface",
+        "remove ports, or put another pool behind one of the load balancers",
     ),
     error(
         "load-balancer-of-same-pool",

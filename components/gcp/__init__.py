@@ -45,7 +45,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     launch = launch_data(context, storage, public_host, access)
     inputs = MachineInputs(context, network, identity.accounts, images.ids)
     first = [*network.routes, *firewall.rules, *identity.granted, storage.members, api_name]
-    instances = machines(
+    registered = machines(
         context,
         cloud_machines(inputs, launch, first),
         Records(
@@ -59,9 +59,9 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         child,
     )
     if addresses:
-        control_plane = {machine: instances[machine] for machine in plan.control_plane.machines}
+        control_plane = {machine: registered.instances[machine] for machine in plan.control_plane.machines}
         Balancers(context, here, network, addresses, control_plane, opts=child)
     if plan.spec.network.mode is NetworkMode.L2BRIDGE:
-        PodRoutes(context, network, instances, opts=child)
-    ingress = Ingress(context, here, network, instances, opts=child) if plan.load_balancers else None
+        PodRoutes(context, network, registered.instances, opts=child)
+    ingress = Ingress(context, here, network, registered, opts=child) if plan.load_balancers else None
     return CloudOutputs(public_host, storage.bundle_store, storage.snapshot_store, ingress.hosts if ingress else {})

@@ -11,16 +11,18 @@ from components.gcp.api import DRAINING_SECONDS
 from components.gcp.network import UsableNetwork
 from components.gcp.place import Place
 from components.plan import Machine
+from components.rollout.traffic import membership_name
 from components.topology.load_balancers import LoadBalancer
 from components.wiring.context import ClusterContext
+from components.wiring.machine_groups import Registered
 
 
 class Ingress(pulumi.ComponentResource):
     """A regional backend service and a forwarding rule for each load balancer of the plan.
 
     Packets keep their addresses and ports. Each pool has one instance group per zone, which all of its load balancers
-    use, because an instance may be in one load-balanced instance group. A membership is deleted before its instance, so
-    a worker receives no new connections while it is drained.
+    use, because an instance may be in one load-balanced instance group. A membership is deleted before its instance,
+    once the gate of the pool lets the worker go; then the worker receives no new connections while it is drained.
     """
 
     hosts: Mapping[str, Output[str]]
@@ -31,17 +33,18 @@ class Ingress(pulumi.ComponentResource):
         context: ClusterContext,
         place: Place,
         network: UsableNetwork,
-        instances: Mapping[Machine, gcp.compute.Instance],
+        machines: Registered[gcp.compute.Instance],
         opts: ResourceOptions | None = None,
     ) -> None:
         plan = context.plan
         names = [balancer.name for balancer in plan.load_balancers]
         super().__init__("mullion:gcp:Ingress", plan.name, {"load_balancers": names}, opts)
         self._context, self._place, self._network = context, place, network
+        self._membership_hooks = machines.membership_hooks
         self._name, self._child = f"{plan.name}-ingress", ResourceOptions(parent=self)
         used = {pool for balancer in plan.load_balancers for pool in balancer.pools}
         groups = {
-            pool.name: self._groups(pool.name, {machine: instances[machine] for machine in pool.machines})
+            pool.name: self._groups(pool.name, {machine: machines.instances[machine] for machine in pool.machines})
             for pool in plan.pools
             if pool.name in used
         }
@@ -66,12 +69,17 @@ class Ingress(pulumi.ComponentResource):
         }
         for machine, instance in instances.items():
             gcp.compute.InstanceGroupMembership(
-                f"{self._name}-{machine.name}",
+                membership_name(f"{self._name}-members", machine.name),
                 instance=instance.self_link,
                 instance_group=groups[machine.zone].name,
                 zone=zone_names[machine.zone],
                 # the successor has the same name, so its link does not change
-                opts=ResourceOptions(parent=self, delete_before_replace=True, replacement_trigger=instance.instance_id),
+                opts=ResourceOptions(
+                    parent=self,
+                    delete_before_replace=True,
+                    replacement_trigger=instance.instance_id,
+                    hooks=self._membership_hooks,
+                ),
             )
         return list(groups.values())
 

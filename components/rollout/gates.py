@@ -23,6 +23,7 @@ from components.rollout.downgrades import refuse_older
 from components.rollout.drain import drain_or_stop
 from components.rollout.failed_runs import FailedRuns
 from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, node_fault, ready_nodes
+from components.rollout.traffic import Traffic
 from components.rollout.workers import Machines, Missing
 from components.spec.choices import Gate
 from components.spec.options import Rollout as Options
@@ -59,6 +60,7 @@ class Rollout:
         self._done: dict[str, list[str]] = defaultdict(list)
         self._silent_until, self._silence, self._warned = 0.0, "", False
         self.hooks = self._bind()
+        self.traffic = Traffic(plan.name, 0 if simulated else self._facts.deregistration_seconds, self._spare)
 
     def _bind(self) -> ResourceHookBinding:
         """Return one pair of hooks for the cluster, not one for each pool.
@@ -75,20 +77,33 @@ class Rollout:
 
     async def _before_delete(self, args: ResourceHookArgs) -> None:
         """Before a worker is deleted, wait for the other workers of its pool, then drain it."""
-        planned = self._registered.get(args.name)
-        if planned is not None and await _is_known(planned):
-            return  # the whole cluster is destroyed: during a replacement the engine has not answered the registration
         name = args.name.removeprefix(f"{self._cluster}-")
-        pool = self._pools.get(_pool_of(name))
-        if pool is not None:
+        if not await self._spare(name):
+            return
+        pool = _pool_of(name)
+        try:
+            await self._drain(name, self._options.get(pool, Options()), self._registered.get(args.name))
+        except RuntimeError as error:
+            self._replacing[pool].discard(name)  # the worker stays
+            raise RuntimeError(f"{error}{self.traffic.consequence(name)}") from error
+        await self.traffic.settle(name)
+
+    async def _spare(self, name: str) -> bool:
+        """Wait until a pool can spare a worker; return False if the worker stays, or the whole cluster is destroyed:
+        during a replacement the engine has not answered the registration.
+        """
+        planned = self._registered.get(f"{self._cluster}-{name}")
+        if planned is not None and await _is_known(planned):
+            return False
+        if (pool := self._pools.get(_pool_of(name))) is None:
+            return True
+        try:
             await self._refuse_older(name, replaced=planned is not None)
             await self._wait_for_others(pool, name, replaced=planned is not None)
-        options = self._options[pool.name] if pool else Options()
-        try:
-            await self._drain(name, options, planned)
         except RuntimeError:
-            self._replacing[pool.name if pool else ""].discard(name)  # the worker stays
+            self._replacing[pool.name].discard(name)  # the worker stays
             raise
+        return True
 
     async def _after_create(self, args: ResourceHookArgs) -> None:
         """After a replaced worker was created, wait until it passes its gate; do not wait for additional workers."""

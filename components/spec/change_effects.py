@@ -111,6 +111,8 @@ NOTES: dict[str, str] = {
     "control_plane.disk_gb": "`mullion replace-control-plane` replaces a machine.",
     "pools.*.count": "Machines are added or removed.",
     "ingress.load_balancers.*.internal": "The load balancer is replaced and gets another address.",
+    "network.existing.public_subnets": "Public load balancers, also the API's, take added subnets; a removed subnet"
+    " replaces them, and their names change.",
     "kubeadm.ignore_preflight": "Only pools of Linux machines are replaced.",
     "network.vni": "Only pools of Windows machines are replaced.",
     "images": "Only pools of that operating system are replaced; control-plane machines made later have the image.",

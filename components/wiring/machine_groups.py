@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import pulumi
-from pulumi import Input, Output, ResourceOptions
+from pulumi import Input, Output, ResourceHookBinding, ResourceOptions
 
 from components.plan import Machine, MachineGroup
 from components.rollout import gates, simulation, workers
@@ -162,14 +162,23 @@ class Records(workers.Machines, Store, Protocol):
     """State of machines from the cloud, and their records from its bundle store."""
 
 
+@dataclass(frozen=True)
+class Registered(Generic[Made]):
+    """The machines of a cluster."""
+
+    instances: dict[Machine, Made]
+    membership_hooks: ResourceHookBinding
+    """Of every membership of a worker in the targets of a load balancer."""
+
+
 def machines(
     context: ClusterContext,
     cloud_machines: CloudMachines[Made],
     records: Records,
     public_host: Output[str],
     opts: ResourceOptions,
-) -> dict[Machine, Made]:
-    """Register all machines of a cluster; return their resources. public_host: of the API, or empty."""
+) -> Registered[Made]:
+    """Register all machines of a cluster. public_host: of the API, or empty."""
     plan, upgrade, simulated = context.plan, context.upgrade, simulation.is_simulated(context.target)
     rollout = gates.Rollout(plan, records, context.access(public_host), simulated=simulated)
     rollout.version = upgrade.version
@@ -178,4 +187,4 @@ def machines(
     upgrade.source = ControlPlaneRecords(records, control_plane.instance_ids, key)
     pools = [Workers(plan.name, pool, cloud_machines, rollout, upgrade, opts=opts) for pool in plan.pools]
     resources = [*control_plane.made, *(machine for pool in pools for machine in pool.made)]
-    return dict(zip(plan.machines, resources, strict=True))
+    return Registered(dict(zip(plan.machines, resources, strict=True)), rollout.traffic.hooks)

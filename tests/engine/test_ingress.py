@@ -28,11 +28,14 @@ def stack(request: pytest.FixtureRequest, new_stack: Callable[[str], Stack]) -> 
     return new_stack(sampling.stack(request.param, "ingress"))
 
 
-def edit(stack: Stack, node_port: int | None = 30080, **linux: object) -> None:
-    """Write the stack file: a public and an internal load balancer in front of the Linux pool; None: none."""
+def edit(stack: Stack, node_port: int | None = 30080, *, swapped: bool = False, **linux: object) -> None:
+    """Write the stack file: a public and an internal load balancer in front of the Linux pool; None: none.
+
+    swapped: the public one becomes internal, and the internal one public.
+    """
     port = {"port": 80 if stack.cloud.name != "gcp" else node_port, "node_port": node_port}
-    front = {"pools": ["linux"], "ports": [port], "allow": ["0.0.0.0/0"]}
-    inside = {**front, "internal": True, "allow": ["10.0.0.0/8"]}
+    front = {"pools": ["linux"], "ports": [port], "allow": ["0.0.0.0/0"], "internal": swapped}
+    inside = {**front, "internal": not swapped, "allow": ["10.0.0.0/8"]}
     ingress = {"load_balancers": {"front": front, "inside": inside}} if node_port else None
     stack.edit(pools={"linux": {"count": 2, **linux}, "web": None}, ingress=ingress)
 
@@ -68,9 +71,10 @@ def test_svc_11_targets_follow_machines_and_leave_before_them(stack: Stack) -> N
         assert [kind for kind in ended if kind in (TARGET[cloud], machine)] == [*each * [TARGET[cloud]], machine] * 2
         assert members(stack) == first, "machines made anew are behind the load balancers again"
 
-    edit(stack, node_port=30081, size=larger)
+    edit(stack, node_port=30081, swapped=True, size=larger)
     changed = stack.up()
-    assert machine not in {key.partition("|")[0] for key in changed.steps}, "another port replaces no machine"
+    assert machine not in {key.partition("|")[0] for key in changed.steps}, "another port or kind replaces no machine"
+    assert not set(changed.outputs["load_balancers"].values()) & set(hosts.values())
     assert stack.up().steps == {}
     edit(stack, node_port=None, size=larger)
     stack.up()

@@ -61,7 +61,7 @@ def test_a_network_load_balancer_of_aws_forwards_to_instances_and_keeps_the_clie
         assert (each.inputs["targetType"], each.inputs["preserveClientIp"]) == ("instance", "true")
         assert len(each.inputs["name"]) <= 32
     attached = named("aws", "aws:lb/targetGroupAttachment:TargetGroupAttachment")
-    assert set(attached) == {f"{group}-linux-{index}" for group in groups for index in (0, 1)}
+    assert set(attached) == {f"{group}.linux-{index}" for group in groups for index in (0, 1)}
     listeners = named("aws", "aws:lb/listener:Listener")
     assert {name: each.inputs["port"] for name, each in listeners.items()} == {
         "front-80": 80,
@@ -96,7 +96,7 @@ def test_load_balancers_of_gcp_share_one_instance_group_per_zone_of_a_pool() -> 
     backends = [[one["group"] for one in each.inputs["backends"]] for each in services.values()]
     assert backends[0] == backends[1] and len(backends[0]) == len(groups) == 1
     members = named("gcp", "gcp:compute/instanceGroupMembership:InstanceGroupMembership")
-    assert set(members) == {"linux-0", "linux-1"}
+    assert set(members) == {"members.linux-0", "members.linux-1"}
     rules = named("gcp", "gcp:compute/forwardingRule:ForwardingRule")
     assert {name: each.inputs["ports"] for name, each in rules.items()} == {
         "front": ["30080", "30443"],

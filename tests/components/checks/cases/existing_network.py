@@ -53,6 +53,12 @@ CASES = (
     Case("existing-subnet-count", existing(subnets=[]), "network.existing.subnets", gcp(existing(_GCP))),
     Case("existing-subnet-twice", subnets(index=1, id=_AWS["subnets"][0]["id"]), f"{_MACHINES[1]}.id", existing()),
     Case(
+        "existing-public-subnets-shared",
+        both(_PUBLIC, existing(public_subnets=[_AWS["subnets"][0]["id"]])),
+        "network.existing.public_subnets.0",
+        both(_PUBLIC, existing(public_subnets=_EDGE)),
+    ),
+    Case(
         "existing-subnet-twice",
         both(_PUBLIC, existing(public_subnets=[*_EDGE, *_EDGE])),
         "network.existing.public_subnets.1",

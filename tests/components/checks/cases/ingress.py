@@ -49,6 +49,13 @@ def kube_proxy(**config: Any) -> Change:
     return {"control_plane": {**GCP["control_plane"], "kube_proxy": {"config": config}}}
 
 
+def pools_of_gcp(count: int) -> Change:
+    """Return a change with a load balancer in front of this many pools."""
+    pools = {f"p{index}": {"os": "ubuntu-24.04", "size": "n2-standard-2", "count": 1} for index in range(count)}
+    changed = front(GCP, ports=[SAME], pools=sorted(pools))
+    return {**changed, "pools": {**changed["pools"], **pools}}
+
+
 AT = "ingress.load_balancers.front"
 CASES = (
     Case(
@@ -139,6 +146,24 @@ CASES = (
         front(ports=many(31), allow=["192.0.0.0/24", "192.0.1.0/24"]),
         "ingress",
         front(ports=many(30), allow=["192.0.0.0/24", "192.0.1.0/24"]),
+    ),
+    Case(
+        "ingress-rules-many",
+        front(AZURE, ports=many(245), allow=[f"192.0.{index}.0/24" for index in range(4)]),
+        "ingress",
+        front(AZURE, ports=many(245), allow=[f"192.0.{index}.0/24" for index in range(3)]),
+    ),
+    Case(
+        "load-balancer-groups-many",
+        pools_of_gcp(51),
+        f"{AT}.pools",
+        pools_of_gcp(50),
+    ),
+    Case(
+        "load-balancer-interface-rules",
+        balancers(AZURE, front=options(ports=many(200)), other=options(ports=many(101), internal=True)),
+        "ingress.load_balancers.other.ports",
+        balancers(AZURE, front=options(ports=many(200)), other=options(ports=many(100), internal=True)),
     ),
     Case(
         "load-balancer-of-same-pool",
