@@ -100,6 +100,10 @@ class CloudFacts:
     probe_ranges: tuple[IPv4Network, ...] = ()
     """Sources of health probes, where load balancers keep a packet's source address and have no firewall rules: there
     the machines' rules allow probes and people. Empty where load balancers have security groups."""
+    sessions: bool = False
+    """Whether `access: session` is built: sessions by the cloud's own service."""
+    session_sources: tuple[IPv4Network, ...] = ()
+    """Sources of sessions, where the cloud's service connects to a machine from outside its network."""
     stores_need_allow: bool = False
     """Whether the stores answer only listed addresses, so that `api.allow` must hold the program's address."""
 
@@ -149,6 +153,7 @@ CLOUDS: dict[str, CloudFacts] = {
         workers_share=Share.ALL,  # policies name the machine itself, by aws:userid
         edge_subnets=True,
         deregistration_seconds=120,  # aws/containers-roadmap issue 470
+        sessions=True,
         route_limit=500,  # since June 2025, before 50
         # machines have 9001 (EC2 user guide, "Network MTU"), but HNS gives Windows pods 1450 (Azure/AKS#2873)
         mtu=1500,
@@ -218,6 +223,9 @@ CLOUDS: dict[str, CloudFacts] = {
         route_limit=250,  # of a network's quota
         # Load balancing documentation, "Probe IP ranges and firewall rules": internal and external passthrough
         probe_ranges=tuple(map(IPv4Network, ("35.191.0.0/16", "130.211.0.0/22", "209.85.152.0/22", "209.85.204.0/22"))),
+        sessions=True,
+        # IAP, "Using IAP for TCP forwarding": all addresses that it connects from
+        session_sources=(IPv4Network("35.235.240.0/20"),),
         mtu=1500,  # set on the cluster's network; GCP's default of 1460 is below what images and peers expect
         time_server=GCP_METADATA,
         # the metadata server is the network's name server too, which CoreDNS asks; only HTTP and HTTPS are closed

@@ -211,7 +211,7 @@ class ClusterArgs(TypedDict):
     registry_credentials: NotRequired[list[str]]
     """Cloud registries that nodes pull from with their own identity: ecr, acr, gar."""
     access: NotRequired[MachineAccess]
-    """Access to a machine's shell: none, or session (Session Manager, Bastion, IAP)."""
+    """Access to a private API and to shells from outside: none, or session (AWS Session Manager, GCP IAP)."""
     proxy: NotRequired[ProxyArgs]
     """The web proxy that machines must use."""
     trusted_cas: NotRequired[list[str]]

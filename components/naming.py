@@ -20,6 +20,11 @@ def machine_name(group: str, index: int) -> str:
     return f"{group}-{index}"
 
 
+def pool_of(machine: str) -> str:
+    """Return the group in a machine's name."""
+    return machine.rpartition("-")[0]
+
+
 def zone_name(cluster: str) -> str:
     """Return the private DNS zone of a cluster."""
     return f"{cluster}.{ZONE_SUFFIX}"

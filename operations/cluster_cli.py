@@ -138,6 +138,30 @@ def kubeconfig(
     kubeconfigs.kubeconfig(stack, output, oidc=oidc)
 
 
+@command(CLUSTERS, "mullion connect aws-dev", "mullion connect aws-dev web-0")
+def connect(
+    stack: StackName,
+    machine: Annotated[
+        str | None, typer.Argument(metavar="[NODE]", help="Machine to open a shell on, as `mullion plan` shows it.")
+    ] = None,
+) -> None:
+    """Open a tunnel to a private API until Ctrl-C, or a shell on a machine. Needs access: session; no port is open."""
+    from operations.commands import connect as connecting
+
+    connecting.connect(stack, machine)
+
+
+@command(CLUSTERS, "mullion kubectl aws-dev -- get nodes")
+def kubectl(
+    stack: StackName,
+    words: Annotated[list[str], typer.Argument(metavar="-- ARGUMENTS", help="Arguments of kubectl.")],
+) -> None:
+    """Run kubectl as the cluster's administrator, through a tunnel if the API needs one. Ends with kubectl's code."""
+    from operations.commands import connect as connecting
+
+    raise typer.Exit(connecting.kubectl(stack, words))
+
+
 @command(CLUSTERS, "mullion outputs aws-dev", "mullion outputs aws-dev --json")
 def outputs(stack: StackName, as_json: AsJson = False) -> None:
     """Show the endpoint, stores and machines of a built stack. Secrets are not shown."""

@@ -10,6 +10,7 @@ from pulumi import Output, ResourceOptions
 
 from components.aws import cloud_controller
 from components.aws.storage import Storage
+from components.spec.choices import MachineAccess
 from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.access_rights import CONTROL_PLANE, EVERY, Rights
 from components.wiring.context import ClusterContext
@@ -27,15 +28,27 @@ ASSUME = json.dumps(
 _OWN = "${aws:userid}.json"
 """Matches one machine's own object: aws:userid of a machine is <role id>:<instance id>."""
 
+SESSIONS = [
+    "ssm:UpdateInstanceInformation",
+    *(f"ssmmessages:{action}{kind}Channel" for action in ("Create", "Open") for kind in ("Control", "Data")),
+]
+"""Actions of the machine's SSM Agent (Systems Manager user guide, "Create a custom IAM role for Session Manager")."""
+
 _PULL = ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
 
 
 def statements(
-    group: SecurityGroup, arns: Mapping[str, str], *, registries: bool = False, controller_of: str = ""
+    group: SecurityGroup,
+    arns: Mapping[str, str],
+    *,
+    registries: bool = False,
+    sessions: bool = False,
+    controller_of: str = "",
 ) -> list[dict[str, Any]]:
     """Return the policy statements of a group's machines.
 
-    registries: also to pull from ECR. controller_of: name of the cluster, if it has a cloud controller.
+    registries: also to pull from ECR. sessions: also to offer sessions of Session Manager. controller_of: name of the
+    cluster, if it has a cloud controller.
     arns: of the stores (bundles, snapshots) and the secrets (join, pki, desired-state).
     """
     rows = _rows(EVERY, arns)
@@ -54,6 +67,8 @@ def statements(
     if registries:
         # a token is for the caller's own account; the registries' own policies let other accounts in
         rows += [(["ecr:GetAuthorizationToken"], ["*"]), (_PULL, [f"arn:{partition}:ecr:*:*:repository/*"])]
+    if sessions:
+        rows += [(SESSIONS, ["*"])]  # the actions support no resource-level permissions
     found = [{"Effect": "Allow", "Action": actions, "Resource": resources} for actions, resources in rows]
     controls = controller_of and group is SecurityGroup.CONTROL_PLANE
     return [*found, *(cloud_controller.statements(controller_of, partition) if controls else [])]
@@ -87,6 +102,7 @@ class Identity(pulumi.ComponentResource):
         super().__init__("mullion:aws:Identity", name, {"groups": [group.value for group in NODES]}, opts)
         self._registries = "ecr" in context.plan.spec.registry_credentials
         self._controller_of = name if cloud_controller.is_used(context.plan) else ""
+        self._sessions = context.plan.spec.access is MachineAccess.SESSION
         self._storage, self._tags = storage, context.tags
         profiles = {group: self._profile(f"{name}-{group.value}", group) for group in NODES}
         self.profiles = {group: profile for group, (profile, _) in profiles.items()}
@@ -94,7 +110,13 @@ class Identity(pulumi.ComponentResource):
         self.register_outputs({"profiles": {group.value: profile for group, profile in self.profiles.items()}})
 
     def _policy(self, group: SecurityGroup, arns: Mapping[str, str]) -> str:
-        rights = statements(group, arns, registries=self._registries, controller_of=self._controller_of)
+        rights = statements(
+            group,
+            arns,
+            registries=self._registries,
+            sessions=self._sessions,
+            controller_of=self._controller_of,
+        )
         return json.dumps({"Version": "2012-10-17", "Statement": rights})
 
     def _profile(self, name: str, group: SecurityGroup) -> tuple[Output[str], Output[str]]:

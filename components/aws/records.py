@@ -9,7 +9,9 @@ import pulumi
 from pulumi import Output, ResourceHookArgs
 from pulumi_aws import _utilities
 
+from components.plan import ClusterPlan, Machine
 from components.rollout.provider_calls import LARGEST_RECORD, ProviderCalls, ProviderError, moment, status_record
+from components.rollout.session_commands import MachinePlace
 
 RUNNING, STOPPED = ["pending", "running"], ["stopping", "stopped"]
 
@@ -53,6 +55,14 @@ class Records:
         """Return when an instance was launched, UTC."""
         answer = await self.calls.invoke("aws:ec2/getInstance:getInstance", {"instanceId": instance})
         return moment(answer["launchTime"])
+
+    async def place(self, plan: ClusterPlan, machine: Machine) -> MachinePlace | None:
+        """Return where `aws ssm` finds a planned machine; None if it does not run."""
+        ids = await self.instances(running=True)
+        region = await self.calls.invoke("aws:index/getRegion:getRegion", {})
+        profile = pulumi.Config("aws").get("profile") or ""
+        found = ids.get(str(machine.address))
+        return MachinePlace(plan.spec.cloud.value, found, region["region"], profile=profile) if found else None
 
     async def record(self, identity: str, instance: str) -> dict[str, Any]:
         """Return an instance's status record; `state: absent`, with the reason, if none can be read.

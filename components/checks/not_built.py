@@ -34,8 +34,8 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     (
         "session-access",
         "access",
-        lambda s: s.access is MachineAccess.SESSION,
-        "access to a shell on machines",
+        lambda s: s.access is MachineAccess.SESSION and not s.cloud.facts.sessions,
+        "sessions by Azure Bastion",
         "write access: none",
         "",
     ),

@@ -1,12 +1,14 @@
 """State of the workers' Compute Engine instances, and status records of machines in the bundle store."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from pulumi import Output, ResourceHookArgs
 from pulumi_gcp import _utilities
 
-from components.plan import Machine
+from components.plan import ClusterPlan, Machine
 from components.rollout.provider_calls import MachineState, ProviderCalls, RecordsByMachine
+from components.rollout.session_commands import MachinePlace
 
 STOPPED = frozenset({"STOPPING", "STOPPED", "SUSPENDING", "SUSPENDED", "TERMINATED"})
 """States of an instance that exists and does not run (Compute Engine API, Instance.status)."""
@@ -28,14 +30,25 @@ class Records(RecordsByMachine):
 
     async def find(self, machine: Machine) -> MachineState | None:
         """Return the state of a planned machine's instance; None if there is no instance."""
-        zones = (await self.zone_names.future() if self.zone_names else None) or []
-        arguments = {"name": f"{self.cluster}-{machine.name}", "zone": zones[machine.zone]}
-        instance = await self.calls.find("gcp:compute/getInstance:getInstance", arguments)
+        instance = await self._instance(machine)
         if not instance:
             return None
         return MachineState(
             str(instance["instanceId"]), instance["creationTimestamp"], instance["currentStatus"] not in STOPPED
         )
+
+    async def place(self, plan: ClusterPlan, machine: Machine) -> MachinePlace | None:
+        """Return where `gcloud` finds a planned machine; None if it does not run."""
+        found = await self._instance(machine)
+        if not found or found["currentStatus"] in STOPPED:
+            return None
+        return MachinePlace(plan.spec.cloud.value, found["name"], found["project"], found["zone"])
+
+    async def _instance(self, machine: Machine) -> dict[str, Any]:
+        """Return a planned machine's instance as the provider shows it; empty if there is none."""
+        zones = (await self.zone_names.future() if self.zone_names else None) or []
+        arguments = {"name": f"{self.cluster}-{machine.name}", "zone": zones[machine.zone]}
+        return await self.calls.find("gcp:compute/getInstance:getInstance", arguments)
 
     async def instance(self, args: ResourceHookArgs) -> str:
         """Return the instance's number; the resource's id is the name, which its successor has too."""

@@ -7,6 +7,7 @@ minutes: without a kubelet no evicted pod ends, and no budget counts its pods as
 
 import asyncio
 import time
+from collections.abc import Container
 from datetime import datetime, timezone
 from typing import Any
 from urllib.parse import quote
@@ -73,6 +74,17 @@ async def drain_or_stop(api: KubernetesApi, node: str, seconds: float, *, patien
             f"{error}. {node} was cordoned and not deleted; the machines after it were not changed. Make eviction "
             "possible (see the PodDisruptionBudgets), or allow more time (rollout.drain), then run this again"
         ) from error
+
+
+def undrainable(name: str, pool: str, pools: Container[str], error: Unreachable) -> str:
+    """Return why a worker that cannot be drained stays, and what to do. pools: names of the planned pools."""
+    path = f"pools.{pool}.rollout.require_drain: false"
+    way = f"set {path}" if pool in pools else f"put pool {pool} back with count: 0 and {path}"
+    return (
+        f"{name} cannot be drained, because the Kubernetes API does not answer here ({error}). {name} and the "
+        "machines after it were not changed. Run this from a network that reaches the API (api.access), or with "
+        f"access: session, or, to delete workers with their pods running, {way}"
+    )
 
 
 async def _cordoned(api: KubernetesApi, node: str, seconds: float) -> bool:

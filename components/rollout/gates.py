@@ -16,15 +16,18 @@ from typing import Any
 import pulumi
 from pulumi import Output, ResourceHook, ResourceHookArgs, ResourceHookBinding
 
+from components.naming import pool_of
 from components.node.role import POOL_LABEL
 from components.plan import ClusterPlan, Machine, MachineGroup
 from components.rollout import simulation
+from components.rollout.api_tunnel import ApiTunnel
 from components.rollout.downgrades import refuse_older
-from components.rollout.drain import drain_or_stop
+from components.rollout.drain import drain_or_stop, undrainable
 from components.rollout.failed_runs import FailedRuns
 from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, node_fault, ready_nodes
 from components.rollout.traffic import Traffic
 from components.rollout.workers import Machines, Missing
+from components.sdk.registration import is_known
 from components.spec.choices import Gate
 from components.spec.options import Rollout as Options
 from components.spec.quantities import duration_seconds
@@ -47,8 +50,20 @@ class Rollout:
     version: Output[str]
     """Kubernetes version of the pools in this run. Set before any resource of a pool is registered."""
 
-    def __init__(self, plan: ClusterPlan, machines: Machines, access: Output[Access], *, simulated: bool) -> None:
-        """simulated: do not wait, because machines of an unbooted sandbox are ready when their creation returns."""
+    def __init__(
+        self,
+        plan: ClusterPlan,
+        machines: Machines,
+        access: Output[Access],
+        *,
+        simulated: bool,
+        tunnel: ApiTunnel | None = None,
+    ) -> None:
+        """simulated: do not wait, because machines of an unbooted sandbox are ready when their creation returns.
+
+        tunnel: the way to a private API; None if it is not reached by tunnel.
+        """
+        self._tunnel = tunnel
         self._cluster, self._machines, self._access, self._simulated = plan.name, machines, access, simulated
         self._facts, self._pools = plan.spec.cloud.facts, {pool.name: pool for pool in plan.pools}
         self._options = {name: pool.rollout for name, pool in plan.spec.pools.items()}
@@ -80,7 +95,7 @@ class Rollout:
         name = args.name.removeprefix(f"{self._cluster}-")
         if not await self._spare(name):
             return
-        pool = _pool_of(name)
+        pool = pool_of(name)
         try:
             await self._drain(name, self._options.get(pool, Options()), self._registered.get(args.name))
         except RuntimeError as error:
@@ -93,9 +108,9 @@ class Rollout:
         during a replacement the engine has not answered the registration.
         """
         planned = self._registered.get(f"{self._cluster}-{name}")
-        if planned is not None and await _is_known(planned):
+        if planned is not None and await is_known(planned):
             return False
-        if (pool := self._pools.get(_pool_of(name))) is None:
+        if (pool := self._pools.get(pool_of(name))) is None:
             return True
         try:
             await self._refuse_older(name, replaced=planned is not None)
@@ -108,7 +123,7 @@ class Rollout:
     async def _after_create(self, args: ResourceHookArgs) -> None:
         """After a replaced worker was created, wait until it passes its gate; do not wait for additional workers."""
         name = args.name.removeprefix(f"{self._cluster}-")
-        pool = self._pools[_pool_of(name)]
+        pool = self._pools[pool_of(name)]
         if name not in self._replacing[pool.name]:
             return
         self._done[pool.name].append(name)
@@ -227,14 +242,20 @@ class Rollout:
         )
 
     async def _api(self) -> KubernetesApi | None:
-        """Return the cluster's API, or None within API_RETRY_SECONDS of a call without an answer."""
-        return KubernetesApi(await self._access_now()) if time.monotonic() >= self._silent_until else None
+        """Return the cluster's API; None without a tunnel to it, or within API_RETRY_SECONDS of an unanswered call."""
+        if time.monotonic() < self._silent_until:
+            return None
+        try:
+            return KubernetesApi(await self._access_now())
+        except Unreachable as error:
+            self._pause_calls(error)
+            return None
 
     async def _access_now(self) -> Access:
         access = await self._access.future()
         if access is None:
             raise RuntimeError("the cluster's certificate authority is not known")
-        return access
+        return await self._tunnel.reached(access) if self._tunnel else access
 
     async def _nodes(self, pool: MachineGroup) -> dict[str, bool] | None:
         """Whether each Node of a pool is Ready, by name; None if the API does not answer."""
@@ -262,7 +283,7 @@ class Rollout:
         except Unreachable as error:
             self._pause_calls(error)
             if required:
-                raise RuntimeError(self._unreachable(name, error)) from error
+                raise RuntimeError(undrainable(name, pool_of(name), self._pools, error)) from error
         if result:
             pulumi.log.info(f"{name}: {result}", resource)
         elif not self._warned:
@@ -272,28 +293,8 @@ class Rollout:
                 f"Kubernetes API does not answer here ({self._silence})"
             )
 
-    def _unreachable(self, name: str, error: Unreachable) -> str:
-        """Return why a worker that cannot be drained stays, and what to do."""
-        pool = _pool_of(name)
-        path = f"pools.{pool}.rollout.require_drain: false"
-        way = f"set {path}" if pool in self._pools else f"put pool {pool} back with count: 0 and {path}"
-        return (
-            f"{name} cannot be drained, because the Kubernetes API does not answer here ({error}). {name} and the "
-            "machines after it were not changed. Run this from a network that reaches the API (api.access), or, to "
-            f"delete workers with their pods running, {way}"
-        )
-
     def _pause_calls(self, error: Exception) -> None:
         """Make no call of the API for API_RETRY_SECONDS."""
+        if self._tunnel:
+            self._tunnel.drop()
         self._silent_until, self._silence = time.monotonic() + API_RETRY_SECONDS, str(error)
-
-
-async def _is_known(resource: pulumi.Resource) -> bool:
-    """Return whether the engine has answered the registration of a resource."""
-    answer = asyncio.ensure_future(resource.urn.future())
-    return bool((await asyncio.wait({answer}, timeout=0.1))[0])
-
-
-def _pool_of(machine: str) -> str:
-    """Return the pool in a machine's name (components/naming.py)."""
-    return machine.rpartition("-")[0]

@@ -22,8 +22,9 @@ from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import get_monitor
 
 from components.naming import CONTROL_PLANE
-from components.plan import Machine
+from components.plan import ClusterPlan, Machine
 from components.rollout.plain_text import plain_record
+from components.rollout.session_commands import MachinePlace
 from components.rollout.signed_documents import POINTER, Forged, verified
 from components.rollout.upgrade import Desired
 from components.sdk.registration import run_in_thread
@@ -157,6 +158,13 @@ class RecordsByMachine(ABC):
     @abstractmethod
     async def text(self, key: str) -> str:
         """Return the text of an object in the bundle store. Raises ProviderError if there is none."""
+
+    async def place(self, plan: ClusterPlan, machine: Machine) -> MachinePlace | None:
+        """Return where the cloud's session command finds a planned machine; None if it does not run.
+
+        Also None in a cloud without sessions (CloudFacts.sessions).
+        """
+        return None
 
     async def instances(self, *, running: bool) -> dict[str, str]:
         """Return ids of the workers' machines by private address: those running, or those stopped."""

@@ -24,6 +24,12 @@ async def run_in_thread(call: Callable[..., _Result], *arguments: Any) -> _Resul
     return await asyncio.get_running_loop().run_in_executor(_threads, call, *arguments)
 
 
+async def is_known(resource: pulumi.Resource) -> bool:
+    """Return whether the engine has answered the registration of a resource."""
+    answer = asyncio.ensure_future(resource.urn.future())
+    return bool((await asyncio.wait({answer}, timeout=0.1))[0])
+
+
 def urn_dependency(resource: pulumi.Resource) -> pulumi.Output[pulumi.Resource]:
     """Return a `depends_on` entry with only the resource's URN; it resolves once the resource is registered."""
 

@@ -89,7 +89,7 @@ EFFECTS: dict[str, Effect] = {
     "rotation.images": Effect.REPLACED,
     "cloud_controller": Effect.REPLACED,
     "registry_credentials": Effect.REPLACED,
-    "access": Effect.NOT_AVAILABLE,
+    "access": Effect.IN_PLACE,
     "proxy": Effect.REPLACED,
     "trusted_cas": Effect.REPLACED,
     "artifacts.file": Effect.REPLACED,

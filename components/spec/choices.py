@@ -98,7 +98,7 @@ class CloudController(str, Enum):
 
 
 class MachineAccess(str, Enum):
-    """Access of people to a machine's shell. Ports 22 and 3389 are never open."""
+    """Access from outside the network by sessions of the cloud. No port is open to the internet."""
 
     NONE = "none"
     SESSION = "session"

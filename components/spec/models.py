@@ -278,7 +278,7 @@ class ClusterSpec(Model):
     registry_credentials: list[str] = []
     """Cloud registries that nodes pull from with their own identity: ecr, acr, gar."""
     access: MachineAccess = MachineAccess.NONE
-    """Access to a machine's shell: none, or session (Session Manager, Bastion, IAP)."""
+    """Access to a private API and to shells from outside: none, or session (AWS Session Manager, GCP IAP)."""
     proxy: Proxy | None = None
     """The web proxy that machines must use."""
     trusted_cas: list[str] = []

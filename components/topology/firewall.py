@@ -9,12 +9,13 @@ from enum import Enum
 from ipaddress import IPv4Network
 
 from components import naming
-from components.spec.models import ApiAccess, ClusterSpec, NetworkMode
+from components.spec.models import ApiAccess, ClusterSpec, MachineAccess, NetworkMode
 from components.topology.addressing import ANYWHERE
 from components.topology.load_balancers import LoadBalancer, LoadBalancerGroup, load_balancers
 
 API_PORT = 6443
 KUBELET_PORT = 10250
+SSH_PORT = 22
 ETCD_PORTS = (2379, 2380)
 NODE_PORTS = (30000, 32767)
 
@@ -104,6 +105,7 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
             else []
         ),
         *(_passed_rows(spec) if spec.cloud.facts.probe_ranges else []),
+        *_session_rows(spec),
         *(row for balancer in load_balancers(spec) for row in _ingress_rows(spec, balancer)),
         *(
             _Row(f"node-port-{port}", workers, tuple(spec.ingress.node_ports.allow), "tcp", (port, port), "node port")
@@ -132,6 +134,15 @@ def _ingress_rows(spec: ClusterSpec, balancer: LoadBalancer) -> Iterator[_Row]:
     for port in balancer.probed_ports:
         why = f"health probes of load balancer {name}"
         yield _Row(f"ingress-{name}-probes-{port}", workers, probes, "tcp", (port, port), why)
+
+
+def _session_rows(spec: ClusterSpec) -> Iterator[_Row]:
+    """Yield the rows for sessions that the cloud's service carries to the API, and to SSH of Linux machines."""
+    sources = spec.cloud.facts.session_sources
+    if spec.access is MachineAccess.SESSION and sources:
+        behind, api = (SecurityGroup.CONTROL_PLANE,), (API_PORT, API_PORT)
+        yield _Row("session-api", behind, sources, "tcp", api, "sessions to the API, by the cloud's service")
+        yield _Row("session-ssh", NODES, sources, "tcp", (SSH_PORT, SSH_PORT), "sessions, by the cloud's service")
 
 
 def _passed_rows(spec: ClusterSpec) -> list[_Row]:

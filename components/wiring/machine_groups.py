@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import pulumi
 from pulumi import Input, Output, ResourceHookBinding, ResourceOptions
 
-from components.plan import Machine, MachineGroup
+from components.plan import ClusterPlan, Machine, MachineGroup
 from components.rollout import gates, simulation, workers
+from components.rollout.api_tunnel import ApiTunnel, uses_tunnel
 from components.rollout.provider_calls import ControlPlaneRecords, Store
+from components.rollout.session_commands import MachinePlace
 from components.rollout.upgrade import Upgrade
 from components.sdk.registration import urn_dependency
 from components.wiring.context import ClusterContext
@@ -161,6 +164,10 @@ class Workers(Machines[Made]):
 class Records(workers.Machines, Store, Protocol):
     """State of machines from the cloud, and their records from its bundle store."""
 
+    async def place(self, plan: ClusterPlan, machine: Machine) -> MachinePlace | None:
+        """Return where the cloud's session command finds a planned machine; None if it does not run."""
+        ...
+
 
 @dataclass(frozen=True)
 class Registered(Generic[Made]):
@@ -180,7 +187,10 @@ def machines(
 ) -> Registered[Made]:
     """Register all machines of a cluster. public_host: of the API, or empty."""
     plan, upgrade, simulated = context.plan, context.upgrade, simulation.is_simulated(context.target)
-    rollout = gates.Rollout(plan, records, context.access(public_host), simulated=simulated)
+    by_tunnel = uses_tunnel(plan.spec) and not simulated
+    tunnel = ApiTunnel(plan, partial(records.place, plan), simulation.sessions()) if by_tunnel else None
+    access = context.access(public_host)
+    rollout = gates.Rollout(plan, records, access, simulated=simulated, tunnel=tunnel)
     rollout.version = upgrade.version
     control_plane = ControlPlane(plan.name, plan.control_plane, cloud_machines, protect=plan.spec.protect, opts=opts)
     key = context.generated.desired_state_key

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from components.rollout.kubernetes_api import Refused, Unreachable
-from operations.commands import logs, wait
+from operations.commands import logs, reached_api
 from operations.commands.run_report import RunReport, explained
 from operations.console import faults
 from operations.console.exits import Exit, Stop
@@ -143,7 +143,7 @@ class RunFolder:
         if not kubeconfig.exists():
             return "the cluster has no kubeconfig yet"
         try:
-            events = wait.api(kubeconfig.read_text("utf-8")).ask("GET", "/api/v1/events")
+            events = reached_api.client(kubeconfig.read_text("utf-8")).ask("GET", "/api/v1/events")
         except (Unreachable, Refused) as error:
             return f"the API failed: {error}"
         target.write(self.path / EVENTS, faults.redacted(json.dumps(events, indent=1)) + "\n")

@@ -2,6 +2,8 @@
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,9 +15,9 @@ from components.rollout.kubernetes_api import KubernetesApi, Refused, Unreachabl
 from components.spec.choices import Gate, NetworkMode
 from components.spec.quantities import duration_seconds
 from operations.commands import kubeconfig as kubeconfigs
-from operations.commands import reboot_all, report, wait
+from operations.commands import reached_api, reboot_all
 from operations.console.exits import Exit, Stop
-from operations.stacks import boot_site, stack_files
+from operations.stacks import boot_site, stack_files, target
 from operations.stacks.target import cloud_state_file
 from operations.verification import upstream
 from operations.verification.cluster import Cluster
@@ -49,27 +51,13 @@ def run(
     """
     seconds = _seconds(timeout, outside)
     plan = plan_cluster(name, stack_files.load(name).spec)
-    text = kubeconfig.read_text("utf-8") if kubeconfig else kubeconfigs.administrator(name)
-    began, server = time.monotonic(), _server(text)
-    if not as_json_text:
-        print(f"mullion: verifying {name} at {server}", file=sys.stderr, flush=True)
     request = _request(name, plan, tuple(outside), seconds)
     request = replace(request, image=image or request.image, checks=checks)
-    api = wait.api(text)
-    try:
-        rows = _rows(name, api, request, reboot=reboot)
-        if suite:
-            own = report.kubeconfig(name, text)
-            rows = [row for row in rows if row.check != upstream.CHECK]
-            rows.append(upstream.run(suite, own, Cluster(api, "").nodes(), own.with_name("e2e")))
-    except Unresolved as error:
-        raise Stop(
-            Exit.FAILED,
-            f"{urlsplit(f'//{server}').hostname} has no address on this host ({error}). The name of a private API "
-            "resolves in the cluster's network only: run this there, or set api.allow",
-        ) from error
-    except (Unreachable, Refused) as error:
-        raise Stop(Exit.FAILED, f"the API of {name} at {server} failed: {error}") from error
+    began = time.monotonic()
+    with _kubeconfig(name, kubeconfig) as text:
+        if not as_json_text:
+            print(f"mullion: verifying {name} at {_server(text)}", file=sys.stderr, flush=True)
+        rows = _all_rows(name, text, request, suite, reboot=reboot)
     if junit:
         junit.write_text(as_junit(name, rows), "utf-8")
     print(as_json(rows) if as_json_text else shown(rows), flush=True)
@@ -77,6 +65,37 @@ def run(
         raise Stop(Exit.FAILED, f"{len(failing)} of {len(rows)} rows failed")
     if not as_json_text:
         print(f"\n{name} works: {len(rows)} rows in {time.monotonic() - began:.0f} s")
+
+
+@contextmanager
+def _kubeconfig(name: str, own: Path | None) -> Iterator[str]:
+    """Yield the user's own kubeconfig, or the stack's with a server that answers here."""
+    if own:
+        yield own.read_text("utf-8")
+        return
+    with reached_api.reached(name, kubeconfigs.administrator(name)) as text:
+        yield text
+
+
+def _all_rows(name: str, text: str, request: VerifyRequest, suite: Suite | None, *, reboot: bool) -> list[Row]:
+    """Return the rows of a run, with those of Kubernetes' own tests. Raises Stop if the API does not answer."""
+    api, server = reached_api.client(text), _server(text)
+    try:
+        rows = _rows(name, api, request, reboot=reboot)
+        if suite:
+            own = target.folder(name) / "kubeconfig-e2e"
+            target.write(own, text)
+            rows = [row for row in rows if row.check != upstream.CHECK]
+            rows.append(upstream.run(suite, own, Cluster(api, "").nodes(), own.with_name("e2e")))
+    except Unresolved as error:
+        raise Stop(
+            Exit.FAILED,
+            f"{urlsplit(f'//{server}').hostname} has no address on this host ({error}). The name of a private API "
+            "resolves in the cluster's network only: run this there, or set access: session or api.allow",
+        ) from error
+    except (Unreachable, Refused) as error:
+        raise Stop(Exit.FAILED, f"the API of {name} at {server} failed: {error}") from error
+    return rows
 
 
 def _seconds(timeout: str, outside: list[str]) -> float:

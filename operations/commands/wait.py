@@ -4,14 +4,10 @@ The stack's own provider reads status records and instances; Nodes are read wher
 """
 
 import asyncio
-import base64
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit
-
-import yaml
 
 from components.plan import ClusterPlan, MachineGroup, plan_cluster
 from components.rollout.gates import PASSING_STATES
@@ -21,6 +17,7 @@ from components.spec.choices import Gate
 from components.spec.quantities import duration_seconds
 from operations.clouds import cloud_tables
 from operations.commands import kubeconfig
+from operations.commands.reached_api import ReachedApi
 from operations.console.exits import Exit, Stop
 from operations.console.heartbeat import Heartbeat
 from operations.console.table import table
@@ -113,7 +110,7 @@ def watch(name: str, seconds: float, *, control_plane: bool = False, only: Colle
         for machine in expected_machines(plan, resources)
         if (machine.control_plane or not control_plane) and (not only or machine.name in only)
     ]
-    cluster = None if sandbox and not boot_site.api(name) else api(text)
+    cluster = ReachedApi(plan, text, resources) if text and (not sandbox or boot_site.api(name)) else None
     up = target.command("up", name, "--refresh")
     reports: list[MachineReport] = []
 
@@ -143,7 +140,11 @@ def watch(name: str, seconds: float, *, control_plane: bool = False, only: Colle
         pulumi.export("ready", pulumi.Output.from_input(until_ready(look, seconds, reports, _say)))
 
     with passing(name, program, sandbox=sandbox) as run:
-        run.up(show_secrets=False, color="never")
+        try:
+            run.up(show_secrets=False, color="never")
+        finally:
+            if cluster:
+                cluster.close()
     return reports
 
 
@@ -272,28 +273,15 @@ def _say(report: MachineReport) -> None:
     print(line.rstrip(), flush=True)
 
 
-def api(text: str) -> Any:
-    """Return a client of the cluster's API for a kubeconfig that Mullion wrote; None if the text is empty."""
-    from components.machine.pki import KeyPair
-    from components.rollout.kubernetes_api import Access, KubernetesApi
-
-    if not text:
-        return None
-    document = yaml.safe_load(text)
-    cluster, user = document["clusters"][0]["cluster"], document["users"][0]["user"]
-
-    def pem(name: str, where: dict[str, str]) -> str:
-        return base64.b64decode(where[name]).decode()
-
-    pair: KeyPair = {"certificate": pem("client-certificate-data", user), "key": pem("client-key-data", user)}
-    authority, host = pem("certificate-authority-data", cluster), urlsplit(cluster["server"]).hostname or ""
-    return KubernetesApi(Access(cluster["server"], cluster.get("tls-server-name") or host, authority, pair))
-
-
-async def _nodes(api: Any) -> Nodes:
+async def _nodes(api: ReachedApi | None) -> Nodes:
     from components.rollout.kubernetes_api import Refused, Unreachable, ready_nodes
 
+    if api is None:
+        return None
     try:
-        return None if api is None else await ready_nodes(api)
-    except (Refused, Unreachable):
+        return await ready_nodes(await api.client())
+    except Refused:
+        return None
+    except Unreachable:
+        api.close()
         return None

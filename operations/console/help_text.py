@@ -16,6 +16,7 @@ OF_OTHER_TOOLS = {
     **dict.fromkeys(("refresh", "detect"), "drift"),
     **dict.fromkeys(("get-kubeconfig", "get-credentials"), "kubeconfig"),
     **dict.fromkeys(("init", "generate"), "new"),
+    **dict.fromkeys(("ssh", "shell", "tunnel"), "connect"),
     **dict.fromkeys(("validate", "check"), "plan"),
     **dict.fromkeys(("test", "conformance"), "verify"),
     "output": "outputs",

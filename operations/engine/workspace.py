@@ -16,7 +16,7 @@ import yaml
 from pulumi import automation as auto
 from pulumi.automation._stack import StackInitMode
 
-from components.rollout.simulation import BOOTED
+from components.rollout.simulation import BOOTED, SESSIONS
 from components.stack_files.stack import CLUSTER, TARGET
 from operations.clouds import cloud_tables
 from operations.console.exits import Exit, Stop
@@ -191,7 +191,12 @@ def sandbox_config(name: str) -> dict[str, Any]:
 
     config = stack_files.config(name)
     kept = (CLUSTER, *cloud_tables.KEYS)
-    here = {TARGET: target.SANDBOX, BOOTED: boot_site.api(name), **_subscription(config)}
+    here = {
+        TARGET: target.SANDBOX,
+        BOOTED: boot_site.api(name),
+        SESSIONS: json.dumps(sessions) if (sessions := boot_site.sessions(name)) else "",
+        **_subscription(config),
+    }
     return {key: config[key] for key in kept if key in config} | {key: each for key, each in here.items() if each}
 
 

@@ -34,6 +34,11 @@ def api(name: str) -> str:
         cloud_state.close()
 
 
+def sessions(name: str) -> list[str]:
+    """Return the words before a cloud's session command that reach the stack's booted machines; empty if not booted."""
+    return [sys.executable, "-m", "sandbox.boot.session", str(sandbox_folder(name))] if api(name) else []
+
+
 def not_booted(name: str) -> str:
     """Return a message: the sandbox is not booted, and how to boot it."""
     return f"the sandbox of {name} is not booted: make demo STACK={name}, or mullion sandbox boot {name}"

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
+from components.clouds import CLOUDS
 from components.naming import CONTROL_PLANE
 from policies.rules.rule import UNKNOWN, Resource, ResourceRule, StackRule, items, known
 
-_NO_PORT = "write `access: session`, which opens no port"
+_NO_PORT = "write `access: session`, which opens no port to the internet"
 _INSIDE = "only the cluster's own machines need it"
 ADMIN_PORTS = {
     22: ("SSH", _NO_PORT),
@@ -41,6 +42,10 @@ PRIVATE = tuple(
     for block in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "fc00::/7")
 )
 """Ranges without public addresses: RFC 1918, 6598, 1122, 4193."""
+
+
+SESSION_SOURCES = frozenset(str(each) for each in CLOUDS["gcp"].session_sources)
+"""Addresses from which only Google's IAP connects, after it has asked IAM ("Using IAP for TCP forwarding")."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,7 @@ def _of_gcp(resource: Resource) -> Iterator[Opening]:
     named = [properties.get(each) for each in ("sourceServiceAccounts", "sourceTags")]
     # a rule without a source applies to all (VPC, "Firewall rules": sources)
     sources = _list(properties.get("sourceRanges")) or ([] if any(named) else ["0.0.0.0/0"])
+    sources = [source for source in sources if source not in SESSION_SOURCES]
     for allowed in items(properties, "allows"):
         yield Opening(
             sources, str(allowed.get("protocol")).lower(), _spans(allowed.get("ports")), properties.get("description")

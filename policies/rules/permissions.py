@@ -6,7 +6,14 @@ from typing import Any
 
 from policies.rules.rule import Resource, ResourceRule, document, items, known
 
-WITHOUT_RESOURCES = frozenset(
+SESSIONS = frozenset(
+    {
+        "ssm:UpdateInstanceInformation",
+        *(f"ssmmessages:{action}{kind}Channel" for action in ("Create", "Open") for kind in ("Control", "Data")),
+    }
+)
+"""Actions of SSM Agent, which AWS's own policy allows on * (AmazonSSMManagedInstanceCore)."""
+WITHOUT_RESOURCES = SESSIONS | frozenset(
     {
         "ecr:GetAuthorizationToken",
         *("ec2:DescribeAvailabilityZones", "ec2:DescribeInstances", "ec2:DescribeInstanceTopology"),

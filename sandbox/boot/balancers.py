@@ -27,13 +27,16 @@ class Forwarder:
     targets: list[tuple[str, int]]
     healthy: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
     listener: socket.socket | None = None
-    """Socket to listen on instead of the address; connections to targets then come from the network's gateway."""
+    """Socket to listen on instead of the address; connections to targets then come from `source`."""
+    source: str = ""
+    """With a listener: source address of connections; empty: the network's gateway."""
     _turn: "count[int]" = field(default_factory=count)
 
     @property
     def calls_from(self) -> tuple[str, int] | None:
         """Return the source address of connections, which the targets' security groups allow; None: the gateway's."""
-        return (self.address, 0) if self.listener is None else None
+        source = self.address if self.listener is None else self.source
+        return (source, 0) if source else None
 
     def choose(self) -> list[tuple[str, int]]:
         """Return the targets to try in order; each call begins with the next one."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from policies.rules import RULES, leaks, machines
+from policies.rules import RULES, exposure, leaks, machines
 from policies.rules.rule import INSTANCE, UNKNOWN, Resource, StackRule
 
 from .cases import CASES as OF_AWS
@@ -112,3 +112,16 @@ def test_the_page_lists_every_rule() -> None:
     page = (ROOT / "docs" / "policies.md").read_text("utf-8")
     for rule in RULES:
         assert f"| `{rule.name}` | {rule.says} |" in page
+
+
+def test_ports_for_administration_open_to_googles_proxy_alone_are_accepted() -> None:
+    rule = next(each for each in exposure.RULES if each.name == "admin-ports-closed")
+    allows = [{"protocol": "tcp", "ports": ["22"]}]
+
+    def opened(*sources: str) -> list[str]:
+        properties = {"direction": "INGRESS", "allows": allows, "sourceRanges": list(sources)}
+        firewall = Resource(f"urn:pulumi:s::p::{exposure.FIREWALL}::ssh", exposure.FIREWALL, properties)
+        return [wrong for _, wrong in rule.violations([firewall])]
+
+    assert opened("35.235.240.0/20") == []
+    assert "0.0.0.0/0 can reach port 22" in opened("35.235.240.0/20", "0.0.0.0/0")[0]

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from components.aws.identity import statements
-from components.topology.firewall import NODES
+from components.topology.firewall import NODES, SecurityGroup
+from sandbox.boot.session import AGENT
 from sandbox.values import Secret
 from tests.components.aws.samples import STACKS, instances
 from tests.components.recorded_wiring import plan, recording
@@ -148,3 +149,13 @@ def test_protect_covers_control_plane_vpc_and_stores_but_no_worker_or_bundle() -
     kinds = {each.type for each in recording("aws-prod").resources.values() if each.protect}
     assert "aws:s3/bucketObjectv2:BucketObjectv2" not in kinds, "a bundle is replaced at every change"
     assert not [each for each in recording("aws-dev").resources.values() if each.protect]
+
+
+@pytest.mark.parametrize("group", NODES)
+def test_a_session_needs_the_rights_of_ssm_agent_and_no_others(group: SecurityGroup) -> None:
+    stores = ("bundles", "snapshots", "join", "pki", "desired-state")
+    arns: dict[str, str] = dict.fromkeys(stores, "arn:aws:s3:::x")
+    more = statements(group, arns, sessions=True)[len(statements(group, arns)) :]
+    actions = {action for row in more for action in row["Action"]}
+    assert {row["Resource"][0] for row in more} == {"*"}
+    assert actions == set(AGENT), "the sandbox's list, from AWS's user guide"

@@ -133,3 +133,19 @@ def test_a_private_subnet_with_an_internet_route_does_not_reach_the_internet() -
     hidden = replace(plan, subnets=tuple(replace(each, public=False) for each in plan.subnets))
     missing = [each.missing for each in ways(cluster, hidden, firewall.rules(cluster)) if each.missing]
     assert missing and all("no public addresses" in each for each in missing)
+
+
+def sessions(cloud: str, access: str) -> set[tuple[str, int, str]]:
+    """Return group, port and source of the rules that no cluster without sessions has."""
+    extra = set(firewall.rules(spec(cloud=cloud, access=access))) - set(firewall.rules(spec(cloud=cloud)))
+    return {(rule.group.value, rule.ports[0], str(rule.peer)) for rule in extra}
+
+
+def test_sessions_open_ports_to_the_service_of_the_cloud_alone() -> None:
+    iap = "35.235.240.0/20"
+    assert sessions("gcp", "session") == {
+        ("control-plane", 6443, iap),
+        ("control-plane", 22, iap),
+        ("workers", 22, iap),
+    }
+    assert sessions("aws", "session") == sessions("gcp", "none") == set()

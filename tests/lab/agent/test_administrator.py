@@ -7,7 +7,7 @@ import pytest
 
 from components.rollout.drain import Undrained, drain
 from components.rollout.kubernetes_api import PATCH, KubernetesApi, Refused, ready_nodes
-from operations.commands import wait
+from operations.commands import reached_api
 from operations.verification import streams
 from tests.awaited import until
 from tests.lab.agent.served import Served
@@ -21,7 +21,7 @@ PODS = "/api/v1/namespaces/default/pods"
 @pytest.fixture
 def api(served: Served) -> KubernetesApi:
     """Return the API client of gates and commands, with kubeadm's kubeconfig."""
-    client = wait.api(served.administrator.read_text())
+    client = reached_api.client(served.administrator.read_text())
     until(lambda: client.ask("GET", "/api/v1/namespaces/default/serviceaccounts")["items"], "the default account")
     return client
 

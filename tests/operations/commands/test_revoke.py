@@ -10,7 +10,7 @@ import pytest
 from typer.testing import Result
 
 from components.rollout.kubernetes_api import Refused, Unreachable
-from operations.commands import revoke, wait
+from operations.commands import reached_api, revoke
 from operations.console.exits import Exit
 from tests.operations.commands.test_kubeconfig import stored
 
@@ -45,7 +45,7 @@ class Api:
 def api(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Api:
     """Return the API of the stack `small`; a kubeconfig for it is beside the stacks."""
     made = Api()
-    monkeypatch.setattr(wait, "api", lambda text: made)
+    monkeypatch.setattr(reached_api, "client", lambda text: made)
     monkeypatch.setattr(revoke, "GONE_SECONDS", 0.2)
     monkeypatch.setattr(revoke, "PAUSE", 0.01)
     (clone / "kubeconfig").write_text(stored(30))

@@ -14,7 +14,7 @@ import pytest
 from pulumi import automation as auto
 from typer.testing import Result
 
-from operations.commands import run_artifacts, up_and_down, wait
+from operations.commands import reached_api, run_artifacts, up_and_down, wait
 from operations.engine import engine_log
 from operations.engine.locate import Engine, Origin
 from operations.engine.process import EngineCommand
@@ -84,7 +84,7 @@ def test_an_interrupted_run_has_its_reports_before_the_removal_begins(
 
     monkeypatch.setattr(up_and_down, "down", down)
     monkeypatch.setattr(boot_site, "api", lambda name: "https://127.0.0.1:6443")
-    monkeypatch.setattr(wait, "api", lambda text: Silent())
+    monkeypatch.setattr(reached_api, "client", lambda text: Silent())
     monkeypatch.setattr(run_artifacts, "QUICK_SECONDS", 0.1)
     code = f"import os,time; os.kill({os.getpid()}, {int(signal.SIGINT)}); time.sleep(600)"
     assert mullion_run("--verify", "none", command=(*PYTHON, code)).exit_code == 130

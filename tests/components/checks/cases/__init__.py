@@ -12,6 +12,7 @@ from tests.components.checks.cases import (
     refused,
     runtimes,
     scheduling,
+    sessions,
     versions,
 )
 
@@ -28,4 +29,5 @@ CASES = (
     *egress.CASES,
     *open_access.CASES,
     *refused.CASES,
+    *sessions.CASES,
 )

@@ -21,7 +21,6 @@ CASES = (
         "registry_credentials",
         {"registry_credentials": ["ecr"]},
     ),
-    Case("not-built-session-access", {"access": "session"}, "access", {"access": "none"}),
     Case("not-built-encryption-key", {"encryption_key": "key"}, "encryption_key", {"encryption_key": None}),
     Case("not-built-csi", {"csi": ["ebs"]}, "csi", {"csi": []}),
     Case("not-built-gmsa", {"gmsa": True}, "gmsa", {"gmsa": False}),

@@ -1,0 +1,88 @@
+"""The stand-in of the clouds' session commands: it takes Mullion's words, and refuses what the services refuse."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.rollout import session_commands
+from components.rollout.session_commands import MachinePlace
+from sandbox.aws.network import INSTANCE
+from sandbox.boot import machine_status, session, supervision
+from sandbox.boot.machine_status import DesiredPower, MachineStatus
+from sandbox.boot.session import AGENT
+from sandbox.cloud_state import CloudState
+from sandbox.records import Record
+
+PLACE = MachinePlace("aws", "i-1", "eu-west-1")
+
+
+class Forwarded(Exception):
+    """The stand-in would forward, with these arguments."""
+
+
+def run(folder: Path, place: MachinePlace = PLACE, *, state: str = "on", connected: bool = True) -> None:
+    """Give the stand-in Mullion's words for a tunnel to a machine i-1 with this state."""
+    cloud_state = CloudState(supervision.cloud_state_file(folder))
+    outputs = {"privateIp": "10.20.0.1", "availabilityZone": "eu-west-1a"}
+    with cloud_state.transaction():
+        cloud_state.put(Record(1, INSTANCE, "i-1", "linux-0", "urn::linux-0", "eu-west-1", {}, outputs, ""))
+    status = MachineStatus("i-1", "10.20.0.1", state, "", DesiredPower(connected=connected))
+    machine_status.record_start(cloud_state, net="net", api="", gateway="")
+    machine_status.write_statuses(cloud_state, {"linux-0": status})
+    cloud_state.close()
+    session.main(folder, session_commands.forward(place, 6443, 40001))
+
+
+@pytest.fixture
+def actions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give the machine a role that allows these actions; return them."""
+    allowed = list(AGENT)
+
+    def documents(*_: Any) -> list[str]:
+        statement = {"Effect": "Allow", "Action": allowed, "Resource": "*"}
+        return [json.dumps({"Version": "2012-10-17", "Statement": [statement]})]
+
+    def forward(*arguments: Any) -> None:
+        raise Forwarded(arguments)
+
+    role = Record(2, "", "role", "role", "", "", {}, {"arn": "arn:aws:iam::1:role/r"}, "")
+    monkeypatch.setattr(session, "role_of", lambda *_: role)
+    monkeypatch.setattr(session, "may_assume", lambda role: True)
+    monkeypatch.setattr(session, "policy_documents", documents)
+    monkeypatch.setattr(session, "_forward", forward)
+    return allowed
+
+
+def test_a_tunnel_on_aws_leads_from_the_machine_itself_to_its_port(actions: list[str], tmp_path: Path) -> None:
+    with pytest.raises(Forwarded) as forwarded:
+        run(tmp_path)
+    assert forwarded.value.args[0] == ("net-i-1", 40001, ("127.0.0.1", 6443))
+
+
+@pytest.mark.parametrize("missing", AGENT)
+def test_a_role_that_lacks_one_right_of_the_agent_is_not_connected(
+    actions: list[str], tmp_path: Path, missing: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    actions.remove(missing)
+    with pytest.raises(SystemExit) as ended:
+        run(tmp_path)
+    assert ended.value.code == 254
+    assert "(TargetNotConnected)" in capsys.readouterr().err
+
+
+WRONG: dict[str, dict[str, Any]] = {
+    "off": {"state": "off"},
+    "without cable": {"connected": False},
+    "unknown": {"place": MachinePlace("aws", "i-2", "eu-west-1")},
+    "in another region": {"place": MachinePlace("aws", "i-1", "us-east-1")},
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_a_machine_that_the_service_does_not_see_is_not_connected(
+    actions: list[str], tmp_path: Path, wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(SystemExit):
+        run(tmp_path, **wrong)
