@@ -1,24 +1,41 @@
-# What the network watch (watch-network.ps1) looks for. Each function returns the loss as text and its subject, or
+# What the network watch (watch-network.ps1) looks for. Each function returns the loss as text and its subjects, or
 # nothing.
 
 $RouteLooks = 5    # looks between two questions to the API for the other nodes' pod ranges
 $BalancerLooks = 10    # looks between two questions to the API for the Service kubernetes
 $QuestionSeconds = 60    # for one question to the API
+$AgainSeconds = 10    # after which a missing network is asked for again
 
 # .SYNOPSIS
-# HNS runs in another process than before, or the network is gone. A restart of HNS loses pods' endpoints
-# (projectcalico/calico#5164), and it loses (Azure/AgentBaker#2085) or restores (kubernetes/kubernetes#139519) load
-# balancers and networks.
+# HNS runs in another process than when kube-proxy was started, or the network is missing twice. A restart of HNS loses
+# pods' endpoints (projectcalico/calico#5164), and it loses (Azure/AgentBaker#2085) or restores
+# (kubernetes/kubernetes#139519) load balancers and networks. An address that is Tentative or an adapter that is down for
+# a moment is no loss.
 function Get-NetworkLoss {
     [CmdletBinding()]
     param([hashtable] $Run, $Step, $Record)
-    $before, $now = $Record['process'], (Get-HnsProcess)
+    $before, $now = (Update-Memory)['hns_process'], (Get-HnsProcess)
     # WMI that does not answer says nothing about HNS
     if ($null -ne $now) {
         if ($before -and $before -ne $now) { return "HNS was restarted (process $before, now '$now')" }
-        $Record['process'] = $now
+        if (-not $before) { [void](Update-Memory @{ hns_process = $now }) }
     }
+    if (Test-PodNetwork $Run $Step) { return }
+    Start-Sleep -Seconds $AgainSeconds
     if (-not (Test-PodNetwork $Run $Step)) { "the network $($Step['network']) is gone or incomplete" }
+}
+
+# .SYNOPSIS
+# Services of the pod network are stopped at two looks although the kubelet runs. A stop of the kubelet or the container
+# runtime stops them too, a start of the kubelet starts neither, and Windows itself restarts only services that fail.
+# Without the kubelet they stay stopped: the Node is not Ready, and someone stopped the kubelet on purpose.
+function Get-ServiceLoss {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step, $Record)
+    $stopped = @('kube-proxy', $Step['service'] | Where-Object { $_ -and (Get-ServiceState $_) -eq 'Stopped' })
+    if ((Get-ServiceState 'kubelet') -ne 'Running') { $stopped = @() }
+    $lost = @(Get-Confirmed $Record 'services' $stopped)
+    if ($lost) { "$($lost -join ' and ') stopped although the kubelet runs" }
 }
 
 # .SYNOPSIS
@@ -55,16 +72,18 @@ function Get-UnroutedRange {
 }
 
 # .SYNOPSIS
-# Routes of flannel's network to other nodes' pods are missing or old at two questions. Their subject is the ranges.
+# Routes of flannel's network to other nodes' pods are missing or old at two questions. The subjects are the ranges.
 function Get-RouteLoss {
     [CmdletBinding()]
     param([hashtable] $Run, $Step, $Record)
     if ($Step['kind'] -ne 'overlay-network' -or $Record['looks'] % $RouteLooks) { return }
     $found = Get-UnroutedRange $Run $Step
     if ($null -eq $found) { return }
-    $ranges = @(Get-Confirmed $Record 'routes' @($found | Sort-Object)) -join ', '
+    $ranges = @(Get-Confirmed $Record 'routes' @($found | Sort-Object))
     Clear-Repair $Record 'routes' $ranges
-    if ($ranges) { "the network $($Step['network']) has no route to pods of $ranges, or an old one", $ranges }
+    if (-not $ranges) { return }
+    "the network $($Step['network']) has no route to pods of $($ranges -join ', '), or an old one"
+    $ranges
 }
 
 # .SYNOPSIS

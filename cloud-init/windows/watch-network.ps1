@@ -1,10 +1,9 @@
 # Watches the pod network between boots: the Host Networking Service (HNS) loses networks, load balancers and endpoints,
 # and neither flanneld nor kube-proxy notices. The task that handles requests (collect-logs.ps1) looks every 2 minutes.
 #
-# A look asks $Causes in order, and repairs the first loss. Then it looks at endpoints (watch-endpoints.ps1). It keeps
-# one record of this boot in state.json:
+# A look asks $Causes in order, and repairs the first loss whose limit allows it. Then it looks at endpoints
+# (watch-endpoints.ps1). It keeps one record of this boot in state.json:
 #   looks      number of looks
-#   process    process of HNS that the services of the network were started for
 #   suspects   cause -> what its last question found: only what two questions in a row find is lost
 #   repairs    cause and subject -> up-times of the repairs made, and whether $Limits has the next one wait
 #   pending    why the executor must run, which repairs the node or reports the error. A repair sets it before it stops
@@ -16,16 +15,17 @@
 
 $NetworkKinds = 'overlay-network', 'hns-network'
 
-# Cause -> what looks for it (returns the loss as text and its subject), and what repairs it.
+# Cause -> what looks for it (returns the loss as text and its subjects), and what repairs it.
 $Causes = [ordered] @{
     network   = 'Get-NetworkLoss', 'Restart-Network'
+    services  = 'Get-ServiceLoss', 'Restart-KubeProxy'
     routes    = 'Get-RouteLoss', 'Restart-Network'
     balancers = 'Get-BalancerLoss', 'Restart-KubeProxy'
 }
 
 # Cause -> number of repairs of one subject within seconds; $null: within the boot, or until the subject is well again.
 $Limits = @{
-    network = 3, 3600; executor = 3, 3600
+    network = 3, 3600; services = 3, 3600; executor = 3, 3600
     # the services were started anew for this; more starts only cut connections
     routes = 3, $null; balancers = 3, $null; sandbox = 3, $null
 }
@@ -79,7 +79,7 @@ function Get-WatchRecord {
     $record = (Update-Memory)['watch']
     if ($record -and $record['boot'] -eq (Get-BootId)) { return $record }
     [ordered] @{
-        boot = Get-BootId; looks = 0; process = ''; suspects = [ordered] @{}; repairs = [ordered] @{}
+        boot = Get-BootId; looks = 0; suspects = [ordered] @{}; repairs = [ordered] @{}
         pending = ''; shared = ''
     }
 }
@@ -115,7 +115,7 @@ function Test-RepairDue {
     $due = $made.Count -lt $most
     if ($due) { $made += Get-UpSecond }
     elseif (-not $known['waits']) {
-        $said = "${Why}: $most repairs ($Cause) "
+        $said = "${Why}: $most repairs ($name) "
         $said += if ($seconds) { "within $seconds s did not help, the next one waits" } else {
             'did not help, no more follow'
         }
@@ -138,7 +138,7 @@ function Clear-Repair {
 }
 
 # .SYNOPSIS
-# Restart kube-proxy, which creates all load balancers again.
+# Restart kube-proxy, which creates all load balancers again. Windows starts flanneld with it if that is stopped.
 function Restart-KubeProxy {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -168,24 +168,29 @@ function Restart-Network {
 }
 
 # .SYNOPSIS
-# Look for a loss of the network and repair the first one, if its limit allows it. A failed repair stays in the
-# record as `pending`.
+# Look for losses of the network and repair the first one whose limit allows it. A failed repair stays in the record
+# as `pending`.
 function Repair-Network {
     [CmdletBinding()]
     param([hashtable] $Run, $Record)
     # first: without this route no request reaches the cloud's services, and no run of the executor ends
     $route = Get-PlannedStep $Run 'metadata-route'
-    if ($route -and -not (Test-MetadataRouteStep $Run $route)) { Set-MetadataRouteStep $Run $route }
+    if ($route -and -not (Test-MetadataRouteStep $Run $route)) { Repair-MetadataRoute $Run }
     $step = Get-PlannedStep $Run $NetworkKinds
     foreach ($cause in $Causes.Keys) {
         $finds, $repairs = $Causes[$cause]
-        $why, $subject = & $finds $Run $step $Record
+        $why, $subjects = & $finds $Run $step $Record
         if (-not $why) { continue }
-        if (-not (Test-RepairDue $Run $Record $cause $subject $why)) { return }
+        $due = @(@($subjects) | Where-Object { Test-RepairDue $Run $Record $cause $_ $why })
+        if (-not $due.Count) {
+            # without a network the other causes say nothing
+            if ($cause -eq 'network') { return }
+            continue
+        }
         $why = "${why}: services of the pod network are started anew"
         Write-Event $Run $why 0
         Write-Said $Run $why
-        $Record['pending'], $Record['process'] = $why, "$(Get-HnsProcess)"
+        $Record['pending'] = $why
         [void](Update-Memory @{ watch = $Record })
         & $repairs $Run $step
         $Record['pending'] = ''
@@ -199,6 +204,9 @@ function Invoke-Look {
     [CmdletBinding()]
     param([hashtable] $Run)
     $record = Get-WatchRecord
+    $known = $record['repairs']['executor']
+    # the executor has to wait: the loss may be over before
+    if ($known -and $known['waits']) { $record['pending'] = '' }
     foreach ($part in 'Repair-Network', 'Watch-Endpoint') {
         if ($record['pending']) { break }
         try { [void](& $part $Run $record) }

@@ -16,6 +16,8 @@ from components.spec.models import Network, NetworkMode, Runtime
 
 L2BRIDGE = "cbr0"
 """Name of the HNS network on every node with l2bridge (FLN-04)."""
+L2BRIDGE_ENDPOINT = "cbr0_ep"
+"""Name of the host's endpoint in it."""
 
 
 def name(network: Network) -> str:

@@ -104,7 +104,7 @@ def _bridge(role: Role, services: list[str]) -> tuple[Step, ...]:
         _stale(role, "stale-network", services, subnet=subnet),
         # HNS takes the adapter with whatever address it has
         wait("node-address", address=ref("machine.address")),
-        step("hns-network", "hns-network", network=cni.L2BRIDGE, subnet=subnet, endpoint=f"{cni.L2BRIDGE}_ep"),
+        step("hns-network", "hns-network", network=cni.L2BRIDGE, subnet=subnet, endpoint=cni.L2BRIDGE_ENDPOINT),
         _metadata_route(role),
     )
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from components import releases
 from components.node import cni
 from components.node.kinds import Step, ref, step
 from components.node.layout import WINDOWS, WINDOWS_NODE_KUBECONFIG
@@ -27,16 +28,22 @@ def configuration(role: Role) -> dict[str, Any]:
         ours |= {
             "clientConnection": {"kubeconfig": WINDOWS_NODE_KUBECONFIG},
             "hostnameOverride": ref("machine.name"),
-            "winkernel": {"networkName": cni.name(role.spec.network), **_source_vip(role), "enableDSR": dsr},
+            "winkernel": {"networkName": cni.name(role.spec.network), **_endpoint(role), "enableDSR": dsr},
         }
         if dsr and role.release.dsr_gates:
             ours["featureGates"] = dict.fromkeys(role.release.dsr_gates, True)
     return merge(ours, role.kube_proxy.config)
 
 
-def _source_vip(role: Role) -> dict[str, Any]:
-    overlay = role.spec.network.mode is NetworkMode.OVERLAY
-    return {"sourceVip": ref("node.source_vip")} if overlay else {}
+def _endpoint(role: Role) -> dict[str, Any]:
+    """Return the host's address (overlay) or endpoint (l2bridge) in kube-proxy's load balancers.
+
+    With forwardHealthCheckVip kube-proxy balances health checks to the endpoint, and drops the error if none has the
+    name, which is cbr0 by default (pkg/proxy/winkernel/proxier.go). Minors before 1.24 know neither field.
+    """
+    if role.spec.network.mode is NetworkMode.OVERLAY:
+        return {"sourceVip": ref("node.source_vip")}
+    return {"rootHnsEndpointName": cni.L2BRIDGE_ENDPOINT} if releases.within(role.release.minor, "1.24", "") else {}
 
 
 _PRIORITIES: dict[PriorityClass, int] = {

@@ -123,3 +123,8 @@ def test_the_starts_of_flanneld_divide_the_time_of_the_step_although_its_looks_a
     assert why == "no network, after 3 starts of flanneld"
     assert [line for line in said if line != "look"] == ["no network: flanneld is started anew"] * 2
     assert said.count("look") <= 4, "3 looks last 1.2 s"
+
+
+def test_a_process_of_hns_that_has_just_ended_says_nothing(machine: Machine) -> None:
+    wmi = "function Get-CimInstance { [pscustomobject] @{ ProcessId = 2147483000 } }"
+    assert ran(machine, f"{wmi}; [Console]::Out.WriteLine($null -eq (Get-HnsProcess))") == ["True"]

@@ -13,6 +13,7 @@ from tests.cloud_init.watched_node import (
     BOOT,
     HNS_DIES,
     HNS_RESTARTS,
+    KUBE_PROXY,
     LOADED,
     LOOK,
     MADE,
@@ -30,6 +31,7 @@ from tests.cloud_init.watched_node import (
     starts,
 )
 from tests.cloud_init.windows import until
+from tests.conformance.windows_programs import SERVICE
 
 __all__ = ["node"]
 
@@ -69,6 +71,10 @@ def test_the_executor_is_started_when_hns_hangs_and_when_the_machine_has_lost_it
     looks(node, *["$null = 0"] * 3)
     assert starts(node) == 3, "the fourth start within an hour waits"
     assert log(node).count("3 repairs (executor) within 3600 s did not help, the next one waits") == 1
+    assert memory(node)["watch"]["pending"]
+    (books(node) / "away.json").unlink()
+    looks(node, "$null = 0")
+    assert memory(node)["watch"]["pending"] == "", "the route came back, although the executor has to wait"
 
 
 def test_a_repair_that_is_ended_halfway_is_left_to_the_executor(node: Machine) -> None:
@@ -88,21 +94,53 @@ def test_a_repair_that_is_ended_halfway_is_left_to_the_executor(node: Machine) -
 
 def test_wmi_that_does_not_answer_is_no_restart_of_hns(node: Machine) -> None:
     looks(node, MADE)
-    process = memory(node)["watch"]["process"]
-    (books(node) / "wmi.json").write_text(json.dumps({"error": "Provider load failure"}))
+    process = memory(node)["hns_process"]
+    broken = {"error": "Provider load failure", "cmdlets": ["Get-CimInstance"]}
+    (books(node) / "wmi.json").write_text(json.dumps(broken))
     first, last = looks(node, "$null = 0")
     assert first == last
-    assert memory(node)["watch"]["process"] == process
+    assert memory(node)["hns_process"] == process
     assert "pod network" not in log(node)
-    known = memory(node)
-    known["watch"] |= {"boot": 2, "process": "9 2026-01-01T00:00:00"}
-    node.path(rf"{STATE}\state.json").write_text(json.dumps(known))
-    looks(node, "$null = 0")
     (books(node) / "wmi.json").unlink()
-    looks(node, "$null = 0")
-    assert "HNS was restarted" not in log(node), "the process of an earlier boot is none of this boot"
     looks(node, HNS_DIES)
     assert "HNS was restarted" in log(node), "a service that is stopped is a loss"
+
+
+def test_hns_is_compared_with_the_process_that_kube_proxy_was_started_for(node: Machine) -> None:
+    looks(node, f"{MADE}; {KUBE_PROXY}; {HNS_RESTARTS}")
+    assert log(node).count("HNS was restarted") == 1, "a restart before the first look"
+    looks(node, f"{HNS_RESTARTS}; {KUBE_PROXY}")
+    assert log(node).count("HNS was restarted") == 1, "kube-proxy was started for this process"
+
+
+def test_services_of_the_network_that_are_stopped_start_at_the_second_look_if_the_kubelet_runs(node: Machine) -> None:
+    node.path(r"C:\k\kubelet.exe").write_bytes(node.path(SERVICE).read_bytes())
+    kubelet = r"sc.exe create kubelet binPath= C:\k\kubelet.exe start= demand | Out-Null"
+    stops = "foreach ($name in 'kube-proxy', 'flanneld') { Stop-PlannedService (New-TimedRun @{} 20) $name }"
+    rounds = looks(node, f"{MADE}; {kubelet}; {stops}", "$null = 0", "sc.exe start kubelet | Out-Null", "$null = 0")
+    first, waits, last = rounds[0], rounds[-3], rounds[-1]
+    assert not first["flanneld"] and not first["kube-proxy"]
+    assert all(each == first for each in rounds[:4]), "the kubelet does not run"
+    assert waits == first, "one look is not enough"
+    assert last["hns"] == first["hns"]
+    assert last["flanneld"] and last["kube-proxy"]
+    assert "kube-proxy and flanneld stopped although the kubelet runs" in log(node)
+
+
+def test_a_loss_that_is_over_at_the_second_question_restarts_nothing(node: Machine) -> None:
+    (books(node) / "adapters.json").write_text(json.dumps({"names": ["Ethernet"]}))
+    back = r"function Start-Sleep { [IO.File]::Delete('C:\fakes\adapters.json') }"
+    first, last = looks(node, f"{MADE}; {back}")
+    assert first == last
+    assert "is gone or incomplete" not in log(node)
+
+
+def test_a_metadata_route_that_windows_refuses_does_not_end_the_look(node: Machine) -> None:
+    network(node, exists=False)
+    threading.Thread(target=lambda: flanneld_makes_the_network(node), daemon=True).start()
+    looks(node, f"{MADE}; function New-NetRoute {{ throw 'Instance MSFT_NetRoute already exists' }}")
+    assert "routes to the cloud's services: Instance MSFT_NetRoute already exists" in log(node)
+    assert "the pod network works again" in log(node)
 
 
 def test_a_lost_network_restarts_flanneld_first_and_then_kube_proxy_once_the_network_is_back(node: Machine) -> None:

@@ -1,14 +1,20 @@
 """The network watch finds lost routes, load balancers and endpoints of a node whose plan is done."""
 
+import json
+
 import pytest
 
 from sandbox.boot.windows.winpwsh import Machine
 from tests.cloud_init.watched_node import (
+    BOOT,
     CRICTL,
     CRICTL_CALLS,
     KUBECTL,
+    LOADED,
     MADE,
     SERVICES,
+    STATE,
+    books,
     endpoints,
     leases,
     log,
@@ -48,7 +54,7 @@ def test_sandboxes_that_crictl_cannot_stop_are_given_up_and_do_not_hold_a_look_u
     assert len(stopped(node)) == 1, "the second one is left to the next look"
     looks(node, "$LookSeconds = 0", *["$null = 0"] * 6)
     assert sorted(stopped(node)) == 3 * ["--timeout 60s stopp one"] + 3 * ["--timeout 60s stopp two"]
-    assert log(node).count("of sandbox one: 3 repairs (sandbox) did not help, no more follow") == 1
+    assert log(node).count("of sandbox one: 3 repairs (sandbox one) did not help, no more follow") == 1
 
 
 def test_load_balancers_that_hns_lost_make_kube_proxy_start_anew_at_the_second_question(node: Machine) -> None:
@@ -71,6 +77,42 @@ def test_load_balancers_that_hns_lost_make_kube_proxy_start_anew_at_the_second_q
         hns.objects["LoadBalancer"] = {kept["ID"]: kept}
     looks(node, "$BalancerLooks = 1")
     assert memory(node)["watch"]["repairs"] == {}, "it is well again"
+
+
+def test_load_balancers_are_asked_for_although_routes_were_given_up(node: Machine) -> None:
+    said = '@if "%4"=="service" (echo 10.96.0.1) else echo linux-1 10.244.2.0/24 {"VtepMAC":"0e:2a:00:00:00:02"}\r\n'
+    node.path(KUBECTL).write_text(said)
+    known = memory(node) | {"watch": {"boot": 3, "looks": 0, "pending": "", "shared": ""}}
+    repairs = {"routes 10.244.2.0/24": {"made": [1, 1, 1], "waits": True}}
+    known["watch"] |= {"repairs": repairs, "suspects": {"routes": ["10.244.2.0/24"], "balancers": ["10.96.0.1"]}}
+    node.path(rf"{STATE}\state.json").write_text(json.dumps(known))
+    before, after = looks(node, MADE)
+    assert "HNS has no load balancer of 10.96.0.1" in log(node)
+    assert {name for name in SERVICES if before[name] != after[name]} == {"kube-proxy"}
+
+
+def test_wmi_that_fails_and_forwarding_that_is_off_delete_no_endpoint_of_the_host(node: Machine) -> None:
+    network(node, exists=False)
+    hns = node.hns
+    assert hns
+    step = "@{ kind = 'hns-network'; network = 'cbr0'; subnet = '10.244.3.0/24'; endpoint = 'cbr0_ep' }"
+    run = "New-TimedRun (New-Run @{ machine = @{}; facts = @{} } $false) 20"
+    begin = f"{LOADED}; {BOOT}; $run = {run}; $step = {step}"
+    state = "[Console]::Out.WriteLine([string] (Test-HnsNetworkStep $run $step))"
+    code, said = node.pwsh(f"{begin}; Set-HnsNetworkStep $run $step; {state}; $global:LASTEXITCODE = 0")
+    assert (code, said.split()) == (0, ["True"]), said
+    (made,) = hns.all("Endpoint")
+    broken = {"error": "Provider load failure", "cmdlets": ["Get-NetIPAddress", "Get-NetAdapter", "Get-NetIPInterface"]}
+    for cmdlet in broken["cmdlets"]:
+        (books(node) / "wmi.json").write_text(json.dumps({**broken, "cmdlets": [cmdlet]}))
+        asked = f"try {{ {state} }} catch {{ [Console]::Out.WriteLine($_.Exception.Message) }}"
+        code, said = node.pwsh(f"{begin}; {asked}; $global:LASTEXITCODE = 0")
+        assert said.strip() == "Provider load failure", cmdlet
+    (books(node) / "wmi.json").unlink()
+    (books(node) / "forwarding.json").write_text("{}")
+    code, said = node.pwsh(f"{begin}; {state}; Set-HnsNetworkStep $run $step; {state}; $global:LASTEXITCODE = 0")
+    assert (code, said.split()) == (0, ["False", "True"]), said
+    assert [each["ID"] for each in hns.all("Endpoint")] == [made["ID"]]
 
 
 def test_lost_and_old_routes_to_pods_restart_flanneld_and_kube_proxy_at_the_second_question(node: Machine) -> None:
@@ -97,8 +139,13 @@ def test_lost_and_old_routes_to_pods_restart_flanneld_and_kube_proxy_at_the_seco
     assert f"the network flannel.4096 has no route to pods of {lost}, or an old one: " in log(node)
     rounds = looks(node, "$RouteLooks = 1", *["$null = 0"] * 2)
     assert rounds[0] != rounds[1] != rounds[3] == rounds[5], "the third repair is the last one"
-    assert f"of {lost}, or an old one: 3 repairs (routes) did not help, no more follow" in log(node)
+    for given_up in lost.split(", "):
+        said_once = f"of {lost}, or an old one: 3 repairs (routes {given_up}) did not help, no more follow"
+        assert log(node).count(said_once) == 1
     node.path(KUBECTL).write_text(said.replace("@echo linux-3", "@rem "))
     *_, last = looks(node, "$RouteLooks = 1")
-    assert last != rounds[5], "other ranges are another loss"
+    assert last == rounds[5], "the others stay given up once one range is well"
+    node.path(KUBECTL).write_text(said.replace(backend % "", backend % "00:15:5d:aa:bb:dd"))
+    rounds = looks(node, "$RouteLooks = 1", "$null = 0")
+    assert rounds[1] == last != rounds[3], "another range is another loss"
     assert "network" not in memory(node)["watch"]["repairs"], "other repairs have their own number"

@@ -59,6 +59,8 @@ STARTED = "; ".join(
     for each in SERVICES
 )
 HNS_DIES = "sc.exe stop hns | Out-Null; while (Get-Process hns -EA Ignore) { Start-Sleep -Milliseconds 50 }"
+KUBE_PROXY = rf"Restart-KubeProxy (New-Run (Read-Json '{MULLION}\machine.json') $false)"
+"""Starts kube-proxy as the executor and the watch do."""
 HNS_RESTARTS = f"{HNS_DIES}; sc.exe start hns | Out-Null"
 
 
@@ -146,6 +148,7 @@ def node(machine: Machine, cloud: FakeCloud) -> Machine:
     machine.path(CRICTL).write_text(f"@echo %* >> {CRICTL_CALLS}\r\n")
     change(machine, "watch-endpoints", r"C:\k\crictl.exe", CRICTL)
     change(machine, r"modules\hns-requests", "$HnsSeconds = 120", "$HnsSeconds = 5")
+    change(machine, "watch-losses", "$AgainSeconds = 10", "$AgainSeconds = 0")
     return machine
 
 

@@ -186,7 +186,7 @@ VALUES = [
     ),
     Mutation(
         "kinds/network.ps1",
-        '$found = @(Get-NetRoute -DestinationPrefix "$address/32" -ErrorAction Ignore)',
+        '$found = @(Find-NetObject { Get-NetRoute -DestinationPrefix "$address/32" -ErrorAction Stop })',
         '$found = Get-NetRoute -DestinationPrefix "$address/32"',
         "$found.Count: one object",
         at="        $right = $found.Count",

@@ -35,7 +35,7 @@ function Get-OverlayProblem {
     param([hashtable] $Run, $Step)
     $name = $Step['network']
     $network = Get-HnsObject 'networks' $name
-    $adapters = @(Get-NetAdapter | ForEach-Object { $_.Name })
+    $adapters = @(Find-NetObject { Get-NetAdapter -ErrorAction Stop } | ForEach-Object { $_.Name })
     if (-not ($adapters -like 'vEthernet (*')) {
         return 'adapter-missing', "no virtual network: there is no adapter vEthernet, only $($adapters -join ', ')"
     }

@@ -39,10 +39,21 @@ function Get-EndpointInterface {
     [CmdletBinding()]
     param($Step)
     $address = Get-RangeAddress $Step['subnet'] 2
-    foreach ($found in @(Get-NetIPAddress -IPAddress $address -AddressState Preferred -ErrorAction Ignore)) {
-        $adapter = Get-NetAdapter -InterfaceIndex $found.InterfaceIndex -ErrorAction Ignore
+    $holders = @(Find-NetObject { Get-NetIPAddress -IPAddress $address -AddressState Preferred -ErrorAction Stop })
+    foreach ($found in $holders) {
+        $adapter = Find-NetObject { Get-NetAdapter -InterfaceIndex $found.InterfaceIndex -ErrorAction Stop }
         if ($adapter -and "$(@($adapter)[0].Status)" -eq 'Up') { return $found.InterfaceIndex }
     }
+}
+
+# .SYNOPSIS
+# Return the interface of the planned endpoint; nothing if HNS or the host has no such endpoint.
+function Get-PlannedInterface {
+    [CmdletBinding()]
+    param($Network, $Step)
+    $endpoint = Get-HnsObject 'endpoints' $Step['endpoint']
+    if (-not $endpoint -or $endpoint.VirtualNetwork -ne $Network.ID) { return }
+    if ($endpoint.IPAddress -eq (Get-RangeAddress $Step['subnet'] 2)) { Get-EndpointInterface $Step }
 }
 
 # .SYNOPSIS
@@ -50,10 +61,7 @@ function Get-EndpointInterface {
 function Test-HnsEndpoint {
     [CmdletBinding()]
     param([hashtable] $Run, $Network, $Step)
-    $endpoint = Get-HnsObject 'endpoints' $Step['endpoint']
-    if (-not $endpoint -or $endpoint.VirtualNetwork -ne $Network.ID) { return $false }
-    if ($endpoint.IPAddress -ne (Get-RangeAddress $Step['subnet'] 2)) { return $false }
-    $interface = Get-EndpointInterface $Step
+    $interface = Get-PlannedInterface $Network $Step
     if (-not $interface) { return $false }
     foreach ($index in $interface, (Get-DefaultRoute $Run).InterfaceIndex) {
         if (-not (Test-Forwarding $index)) { return $false }
@@ -66,7 +74,7 @@ function Test-HnsEndpoint {
 function Test-Forwarding {
     [CmdletBinding()]
     param([uint32] $Index)
-    $found = Get-NetIPInterface -InterfaceIndex $Index -AddressFamily IPv4 -ErrorAction Ignore
+    $found = Find-NetObject { Get-NetIPInterface -InterfaceIndex $Index -AddressFamily IPv4 -ErrorAction Stop }
     [bool] ($found -and "$(@($found)[0].Forwarding)" -eq 'Enabled')
 }
 
@@ -97,7 +105,8 @@ function Test-PodRoute {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
     $index = (Get-DefaultRoute $Run).InterfaceIndex
-    $routes = @(Get-NetRoute -DestinationPrefix $Step['subnet'] -InterfaceIndex $index -ErrorAction Ignore)
+    $own = @{ DestinationPrefix = $Step['subnet']; InterfaceIndex = $index }
+    $routes = @(Find-NetObject { Get-NetRoute @own -ErrorAction Stop })
     [bool] ($routes | Where-Object { $_.NextHop -eq '0.0.0.0' })
 }
 
@@ -183,7 +192,7 @@ function Get-AddressProblem {
 }
 
 # .SYNOPSIS
-# Create the host's endpoint, attach it, and enable forwarding on both adapters.
+# Create the host's endpoint and attach it; wait until its interface is up.
 function New-PlannedEndpoint {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -197,13 +206,12 @@ function New-PlannedEndpoint {
     }
     $made = Send-HnsRequest 'POST' 'endpoints' -Body $endpoint
     Join-HostEndpoint $made.ID
-    while (-not ($interface = Get-EndpointInterface $Step)) {
+    while (-not (Get-EndpointInterface $Step)) {
         if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
             throw (New-Failure 'network-missing' "no adapter of $($Step['endpoint']) is up with $address")
         }
         Start-Sleep -Milliseconds 500
     }
-    foreach ($index in $interface, (Get-DefaultRoute $Run).InterfaceIndex) { Enable-Forwarding $Run $index }
 }
 
 # .SYNOPSIS
@@ -226,7 +234,8 @@ function Join-HostEndpoint {
 }
 
 # .SYNOPSIS
-# Replace the network if it differs, then the endpoint, unless only the route to the pod range is missing.
+# Replace the network if it differs, then the endpoint if it does: pods send through it. Enable forwarding on both
+# adapters, and set the route to the pod range.
 function Set-HnsNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -236,6 +245,9 @@ function Set-HnsNetworkStep {
         New-PlannedNetwork $Run $Step
         $network = Get-HnsObject 'networks' $Step['network']
     }
-    if (-not (Test-HnsEndpoint $Run $network $Step)) { New-PlannedEndpoint $Run $Step }
+    if (-not (Get-PlannedInterface $network $Step)) { New-PlannedEndpoint $Run $Step }
+    foreach ($index in (Get-EndpointInterface $Step), (Get-DefaultRoute $Run).InterfaceIndex) {
+        Enable-Forwarding $Run $index
+    }
     Set-PodRoute $Run $Step
 }

@@ -1,6 +1,16 @@
 # The machine's address, the host's firewall, dynamic ports, and the metadata route.
 
 # .SYNOPSIS
+# Return what a query of NetTCPIP or NetAdapter finds; nothing if no object matches. Throw its other errors: WMI that
+# fails says nothing about the network. The query needs -ErrorAction Stop, because functions of modules do not see
+# $ErrorActionPreference of a script.
+function Find-NetObject {
+    [CmdletBinding()]
+    param([scriptblock] $Query)
+    try { & $Query } catch { if ($_.FullyQualifiedErrorId -notlike 'CmdletizationQuery_NotFound*') { throw } }
+}
+
+# .SYNOPSIS
 # Return whether the address is in this machine's pod range, which HNS endpoints have. With overlay the machine part
 # of machine.json has no range, and the host has no endpoint.
 function Test-PodAddress {
@@ -17,7 +27,7 @@ function Get-OwnAddress {
     [CmdletBinding()]
     param([hashtable] $Run)
     $index = (Get-DefaultRoute $Run).InterfaceIndex
-    $all = @(Get-NetIPAddress -InterfaceIndex $index -AddressFamily IPv4 -ErrorAction Ignore)
+    $all = @(Find-NetObject { Get-NetIPAddress -InterfaceIndex $index -AddressFamily IPv4 -ErrorAction Stop })
     $usable = @($all | Where-Object {
             "$($_.AddressState)" -eq 'Preferred' -and $_.IPAddress -notlike '169.254.*' -and
             -not (Test-PodAddress $Run $_.IPAddress)
@@ -96,7 +106,7 @@ function Set-FirewallRuleStep {
 function Get-DefaultRoute {
     [CmdletBinding()]
     param([hashtable] $Run)
-    $routes = @(Get-NetRoute -DestinationPrefix '0.0.0.0/0' -ErrorAction Ignore |
+    $routes = @(Find-NetObject { Get-NetRoute -DestinationPrefix '0.0.0.0/0' -ErrorAction Stop } |
             Where-Object { -not (Test-PodAddress $Run $_.NextHop) } |
             Sort-Object { $_.RouteMetric + $_.InterfaceMetric })
     if (-not $routes) { throw (New-Failure 'network-missing' 'the machine has no default route') }
@@ -109,7 +119,7 @@ function Get-Unrouted {
     [CmdletBinding()]
     param($Step, $Route)
     foreach ($address in $Step['addresses']) {
-        $found = @(Get-NetRoute -DestinationPrefix "$address/32" -ErrorAction Ignore)
+        $found = @(Find-NetObject { Get-NetRoute -DestinationPrefix "$address/32" -ErrorAction Stop })
         $right = $found.Count -eq 1 -and $found[0].InterfaceIndex -eq $Route.InterfaceIndex
         if (-not $right -or $found[0].NextHop -ne $Route.NextHop) { $address }
     }
@@ -143,7 +153,7 @@ function Set-CloudRoute {
     $route = Get-DefaultRoute $Run
     foreach ($address in @(Get-Unrouted $Step $route)) {
         $prefix = "$address/32"
-        Get-NetRoute -DestinationPrefix $prefix -ErrorAction Ignore | Remove-NetRoute -Confirm:$false
+        Find-NetObject { Get-NetRoute -DestinationPrefix $prefix -ErrorAction Stop } | Remove-NetRoute -Confirm:$false
         $new = @{ DestinationPrefix = $prefix; InterfaceIndex = $route.InterfaceIndex; NextHop = $route.NextHop }
         [void](New-NetRoute @new -PolicyStore ActiveStore)
         Write-Said $Run "the route to $address through interface $($route.InterfaceIndex) is set"

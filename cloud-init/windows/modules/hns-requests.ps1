@@ -70,7 +70,7 @@ function Invoke-HnsCall {
 
 # .SYNOPSIS
 # Return process id and start time of HNS, because Windows reuses process ids. Empty if HNS is stopped; nothing if WMI
-# does not answer, which says nothing about HNS.
+# does not answer or the process has just ended, which says nothing about HNS.
 function Get-HnsProcess {
     [CmdletBinding()]
     param()
@@ -79,7 +79,7 @@ function Get-HnsProcess {
     if (-not $service) { return }
     if (-not $service.ProcessId) { return $(if ((Get-ServiceState 'hns') -eq 'Stopped') { '' }) }
     $process = Get-Process -Id $service.ProcessId -ErrorAction Ignore
-    if ($process) { '{0} {1:s}' -f $process.Id, $process.StartTime.ToUniversalTime() } else { "$($service.ProcessId)" }
+    if ($process) { '{0} {1:s}' -f $process.Id, $process.StartTime.ToUniversalTime() }
 }
 
 # .SYNOPSIS

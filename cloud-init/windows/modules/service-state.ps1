@@ -54,9 +54,11 @@ function Stop-PlannedService {
 
 # .SYNOPSIS
 # Start a service and wait until it runs. Something else may have started it: a trigger, nssm, or a dependent service.
+# Keep the process of HNS that kube-proxy is started for: it does not notice that HNS is restarted, the watch does.
 function Start-PlannedService {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Name)
+    if ($Name -eq 'kube-proxy') { [void](Update-Memory @{ hns_process = "$(Get-HnsProcess)" }) }
     $service = [ServiceProcess.ServiceController]::new($Name)
     try { $service.Start() }
     catch {

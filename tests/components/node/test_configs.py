@@ -198,7 +198,9 @@ def test_fln_04_all_files_of_a_mode_have_the_same_network_name() -> None:
         assert configs.DOCUMENTS[f"cni-windows-{mode}-containerd"]("1.36.4")["name"] == name
     assert configs.DOCUMENTS["kube-proxy-windows"]("1.36.4")["winkernel"]["networkName"] == "flannel.4096"
     bridged = configs.DOCUMENTS["kube-proxy-windows-l2bridge"]("1.36.4")["winkernel"]
-    assert bridged == {"networkName": "cbr0", "enableDSR": True}, "SRV-10: no source VIP"
+    endpoint = {"rootHnsEndpointName": "cbr0_ep"}
+    assert bridged == {"networkName": "cbr0", **endpoint, "enableDSR": True}, "SRV-10: no source VIP"
+    assert endpoint.keys().isdisjoint(configs.DOCUMENTS["kube-proxy-windows-l2bridge"]("1.23.17")["winkernel"])
 
 
 @pytest.mark.parametrize(("version", "line"), [("1.7.25", 2), ("2.1.4", 3), ("2.2.7", 3)])

@@ -156,7 +156,8 @@ def test_net_05_with_l2bridge_windows_has_the_planned_range_and_no_flanneld() ->
     pods = {"subnet": ref("machine.pod_cidr"), "rangeStart": ref("machine.pod_start")}
     assert plugin["ipam"]["ranges"] == [[pods]], "the host's endpoint has the address before it"
     assert bridge["subnet"] == one(node_plan, "stale-network").fields["subnet"] == ref("machine.pod_cidr")
-    assert content(node_plan, "kube-proxy-config")["winkernel"] == {"networkName": "cbr0", "enableDSR": True}, "SRV-10"
+    proxied = {"networkName": "cbr0", "rootHnsEndpointName": bridge["endpoint"], "enableDSR": True}
+    assert content(node_plan, "kube-proxy-config")["winkernel"] == proxied, "SRV-10"
     assert one(node_plan, "kube-proxy").fields["depends"] == ["kubelet"]
     routes = [each["value"]["Settings"] for each in plugin["policies"] if each["value"]["Type"] == "SDNRoute"]
     assert [each["DestinationPrefix"] for each in routes] == ["10.96.0.0/12", ref("node.address_range")]

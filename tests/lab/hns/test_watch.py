@@ -160,7 +160,7 @@ def test_the_plans_steps_make_services_of_the_real_programs(
     node.machine.script("-Look")
     assert "pod network" not in log(node), "nothing was lost"
     suspects = json.loads(node.machine.windows.path(rf"{STATE}\state.json").read_text())["watch"]["suspects"]
-    assert suspects == {"routes": [], "balancers": [], "sandbox": []}, "all questions were answered"
+    assert suspects == {"services": [], "routes": [], "balancers": [], "sandbox": []}, "all questions were answered"
 
 
 def test_the_watch_restarts_flanneld_and_kube_proxy_after_a_restart_of_hns(
@@ -186,6 +186,18 @@ def test_the_watch_lets_flanneld_make_a_lost_network_again(
     assert policies(after, "RemoteSubnetRoute") == policies(before, "RemoteSubnetRoute")
     assert f"the network {OVERLAY} is gone or incomplete" in log(node)
     works(node, plans["defaults"], "third")
+
+
+def test_the_watch_starts_services_that_were_stopped_with_the_kubelet(
+    node: clusters.Cluster, plans: Mapping[str, Rendered]
+) -> None:
+    waits = "ping.exe -n 3 127.0.0.1 >NUL"
+    stops = [words for name in ("kube-proxy", "flanneld", "kubelet") for words in (f"sc.exe stop {name}", waits)]
+    _commands(node.machine, *stops, "sc.exe start kubelet")
+    node.machine.script("-Look")
+    node.machine.script("-Look")
+    assert "kube-proxy and flanneld stopped although the kubelet runs" in log(node)
+    works(node, plans["defaults"], "fourth")
 
 
 def test_the_watch_sets_a_lost_route_again_and_restarts_nothing(node: clusters.Cluster) -> None:

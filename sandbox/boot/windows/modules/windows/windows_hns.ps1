@@ -6,6 +6,16 @@ $Hns = "$env:SystemRoot\hns.json"
 $NoHns = @{ cards = @{}; adapters = @(); made = 0 }
 $HnsCache = @{ text = ''; state = $NoHns }
 
+# Ids of errors: a query of NetTCPIP or NetAdapter finds nothing; WBEM_E_PROVIDER_LOAD_FAILURE (wbemcli.h).
+$NotFoundId = 'CmdletizationQuery_NotFound'
+$WmiErrorId = 'HRESULT 0x80041013'
+
+# Return the error of WMI, if the state "wmi" has it for the cmdlet: {error: text, cmdlets: [name]}.
+function Get-WmiError([string] $Name) {
+    $kept = Get-Kept 'wmi'
+    if ($Name -in @($kept.cmdlets)) { $kept.error }
+}
+
 # Return what the host sees of HNS. cards: address of each adapter of the machine, by name; adapters: those that HNS
 # created; made: number of networks created so far.
 function Get-HnsState {
@@ -47,6 +57,8 @@ function Get-AdapterName {
 function Get-NetAdapter {
     [CmdletBinding()]
     param([string] $Name, [uint32[]] $InterfaceIndex)
+    $broken = Get-WmiError 'Get-NetAdapter'
+    if ($broken) { return Write-Error $broken -ErrorId $WmiErrorId }
     $names = @(Get-AdapterName | Where-Object { -not $Name -or $_ -like $Name })
     # a virtual switch, if there is one, has taken over the machine's own interface
     if ($InterfaceIndex -and $InterfaceIndex[0] -ge $FirstEndpoint) {
@@ -66,6 +78,8 @@ function Get-NetIPAddress {
         [string] $IPAddress, [uint32] $InterfaceIndex, [ValidateSet('IPv4', 'IPv6')] [string] $AddressFamily,
         [ValidateSet('Invalid', 'Tentative', 'Duplicate', 'Deprecated', 'Preferred')] [string] $AddressState
     )
+    $broken = Get-WmiError 'Get-NetIPAddress'
+    if ($broken) { return Write-Error $broken -ErrorId $WmiErrorId }
     $own = Get-Kept 'addresses'
     if (-not $own.Count) { $own = @{ (Get-SourceAddress) = 'Preferred' } }
     $all = @(foreach ($address in $own.Keys) { @{ IPAddress = $address; AddressState = $own[$address]; InterfaceIndex = 7 } })
@@ -81,7 +95,7 @@ function Get-NetIPAddress {
             (-not $InterfaceIndex -or $_.InterfaceIndex -eq $InterfaceIndex) -and
             (-not $AddressState -or $_.AddressState -eq $AddressState)
         })
-    if (-not $found) { return Write-Error 'No matching MSFT_NetIPAddress objects found' }
+    if (-not $found) { return Write-Error 'No matching MSFT_NetIPAddress objects found' -ErrorId $NotFoundId }
     $found | ForEach-Object { [pscustomobject] $_ }
 }
 
@@ -104,8 +118,12 @@ function Get-InterfaceKey([uint32] $InterfaceIndex) {
 function Get-NetIPInterface {
     [CmdletBinding()]
     param([uint32] $InterfaceIndex, [ValidateSet('IPv4', 'IPv6')] [string] $AddressFamily)
+    $broken = Get-WmiError 'Get-NetIPInterface'
+    if ($broken) { return Write-Error $broken -ErrorId $WmiErrorId }
     $key = Get-InterfaceKey $InterfaceIndex
-    if (-not $key) { return Write-Error "No MSFT_NetIPInterface objects found with '$InterfaceIndex'" }
+    if (-not $key) {
+        return Write-Error "No MSFT_NetIPInterface objects found with '$InterfaceIndex'" -ErrorId $NotFoundId
+    }
     $kept = (Get-Kept 'forwarding')[$key]
     [pscustomobject] @{ Forwarding = if ($kept) { $kept } else { 'Disabled' }; NlMtu = 9001 }
 }
@@ -142,8 +160,7 @@ function Test-Away {
     $true
 }
 
-# Return services of Windows by the name of their program. State "wmi": the error of a broken WMI. The time limit is
-# mandatory here, because without it a real query waits for ever if WMI hangs.
+# Return services of Windows by the name of their program. The time limit is mandatory here, because without it a real query waits for ever if WMI hangs.
 function Get-CimInstance {
     [CmdletBinding()]
     param(
@@ -151,8 +168,8 @@ function Get-CimInstance {
         [Parameter(Mandatory)] [ValidateRange(1, 600)] [uint32] $OperationTimeoutSec
     )
     if ($ClassName -ne 'Win32_Service' -or $Filter -notmatch "^Name='([\w-]+)'$") { throw 'Invalid class or query' }
-    $broken = (Get-Kept 'wmi').error
-    if ($broken) { return Write-Error $broken }
+    $broken = Get-WmiError 'Get-CimInstance'
+    if ($broken) { return Write-Error $broken -ErrorId $WmiErrorId }
     $process = Get-Process -Name $Matches[1] -ErrorAction Ignore | Select-Object -First 1
     [pscustomobject] @{ Name = $Matches[1]; ProcessId = if ($process) { $process.Id } else { 0 } }
 }

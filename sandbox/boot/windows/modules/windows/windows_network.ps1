@@ -60,18 +60,23 @@ function New-NetFirewallRule {
 function Get-NetRoute {
     [CmdletBinding()]
     param([string] $DestinationPrefix, [uint32] $InterfaceIndex)
-    if (Test-Away) { return Write-Error "No MSFT_NetRoute objects found with '$DestinationPrefix'" }
+    $broken = Get-WmiError 'Get-NetRoute'
+    if ($broken) { return Write-Error $broken -ErrorId $WmiErrorId }
+    $none = @{ Message = "No MSFT_NetRoute objects found with '$DestinationPrefix'"; ErrorId = $NotFoundId }
+    if (Test-Away) { return Write-Error @none }
     $default = @{ DestinationPrefix = '0.0.0.0/0'; InterfaceIndex = 7; NextHop = '10.20.0.1' }
     if ($DestinationPrefix -like '*/32') { Remove-LostRoute $DestinationPrefix }
     $kept = Get-Kept 'routes'
     $routes = @(Get-EndpointRoute) + @($kept.Values) + @(if (-not $kept.ContainsKey('0.0.0.0/0')) { $default })
-    foreach ($route in $routes) {
-        if (-not $route -or ($InterfaceIndex -and $route.InterfaceIndex -ne $InterfaceIndex)) { continue }
-        if ($route.DestinationPrefix -eq $DestinationPrefix) {
-            $shown = @{ RouteMetric = 0; InterfaceMetric = 15 }
-            foreach ($name in $route.Keys) { $shown[$name] = $route[$name] }
-            [pscustomobject] $shown
-        }
+    $found = @($routes | Where-Object {
+            $_ -and $_.DestinationPrefix -eq $DestinationPrefix -and
+            (-not $InterfaceIndex -or $_.InterfaceIndex -eq $InterfaceIndex)
+        })
+    if (-not $found) { return Write-Error @none }
+    foreach ($route in $found) {
+        $shown = @{ RouteMetric = 0; InterfaceMetric = 15 }
+        foreach ($name in $route.Keys) { $shown[$name] = $route[$name] }
+        [pscustomobject] $shown
     }
 }
 
