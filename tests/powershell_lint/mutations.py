@@ -80,7 +80,7 @@ COMMANDS = [
         "modules/json.ps1", "ConvertFrom-Json $Text", "ConvertFrom-Json $Text -AsHashtable", "no parameter -AsHashtable"
     ),
     Mutation("image/bake.ps1", "Unregister-ScheduledTask", "ls C:\\; Unregister-ScheduledTask", "ls is no command"),
-    Mutation("kinds/flannel.ps1", "Get-NetAdapter | ForEach-Object", "Get-NetAdapter | %", "alias %"),
+    Mutation("kinds/flannel.ps1", "Stop } | ForEach-Object", "Stop } | %", "alias %"),
     Mutation("modules/steps.ps1", "Start-Sleep -Seconds $wait", "Get-Date", "Get-Date is forbidden"),
     Mutation(
         "collect-logs.ps1", "-TimeoutSeconds $Seconds", "-Limit $Seconds", "Invoke-Program has no parameter -Limit"
