@@ -18,7 +18,7 @@ $NetworkKinds = 'overlay-network', 'hns-network'
 # Cause -> what looks for it (returns the loss as text and its subjects), and what repairs it.
 $Causes = [ordered] @{
     network   = 'Get-NetworkLoss', 'Restart-Network'
-    services  = 'Get-ServiceLoss', 'Restart-KubeProxy'
+    services  = 'Get-ServiceLoss', 'Start-StoppedService'
     routes    = 'Get-RouteLoss', 'Restart-Network'
     balancers = 'Get-BalancerLoss', 'Restart-KubeProxy'
 }
@@ -138,7 +138,7 @@ function Clear-Repair {
 }
 
 # .SYNOPSIS
-# Restart kube-proxy, which creates all load balancers again. Windows starts flanneld with it if that is stopped.
+# Restart kube-proxy, which creates all load balancers again.
 function Restart-KubeProxy {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -146,6 +146,17 @@ function Restart-KubeProxy {
         Stop-PlannedService (New-TimedRun $Run $ServiceSeconds) 'kube-proxy'
     }
     Start-PlannedService (New-TimedRun $Run $ServiceSeconds) 'kube-proxy'
+}
+
+# .SYNOPSIS
+# Start flanneld and kube-proxy if they are stopped; restart neither.
+function Start-StoppedService {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    foreach ($name in $Step['service'], 'kube-proxy') {
+        if (-not $name -or (Get-ServiceState $name) -ne 'Stopped') { continue }
+        Start-PlannedService (New-TimedRun $Run $ServiceSeconds) $name
+    }
 }
 
 # .SYNOPSIS
