@@ -188,18 +188,6 @@ def test_the_watch_lets_flanneld_make_a_lost_network_again(
     works(node, plans["defaults"], "third")
 
 
-def test_the_watch_starts_services_that_were_stopped_with_the_kubelet(
-    node: clusters.Cluster, plans: Mapping[str, Rendered]
-) -> None:
-    waits = "ping.exe -n 3 127.0.0.1 >NUL"
-    stops = [words for name in ("kube-proxy", "flanneld", "kubelet") for words in (f"sc.exe stop {name}", waits)]
-    _commands(node.machine, *stops, "sc.exe start kubelet")
-    node.machine.script("-Look")
-    node.machine.script("-Look")
-    assert "kube-proxy and flanneld stopped although the kubelet runs" in log(node)
-    works(node, plans["defaults"], "fourth")
-
-
 def test_the_watch_sets_a_lost_route_again_and_restarts_nothing(node: clusters.Cluster) -> None:
     routes = node.machine.windows.path(rf"{BOOKS}\routes.json")
     kept = json.loads(routes.read_text())
