@@ -1,10 +1,10 @@
 # Fetches this machine's bundle, checks its digest, unpacks it (once per digest) and runs its executor, node.ps1. As
-# user-data it only saves itself, once (clouds may run it at every boot), and registers a boot task of SYSTEM. Another
-# cloud takes a function that signs requests and a row (by facts.cloud) in $Signers. The executor uses these functions.
+# user-data it saves itself once and registers a boot task of SYSTEM. Another cloud takes a function that signs requests
+# and a row (by facts.cloud) in $Signers. node.ps1 uses the functions. Functions of modules see global preferences only.
 [CmdletBinding()]
 param([switch] $Functions)
 Set-StrictMode -Version 2.0
-$ErrorActionPreference = 'Stop'
+$global:ErrorActionPreference = 'Stop'
 $Document = @'
 {}
 '@

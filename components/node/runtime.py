@@ -33,8 +33,10 @@ _RUNTIMES: dict[str, dict[str, Any]] = {
             _CONTAINERD_HANDLER: {
                 "runtime_type": "io.containerd.runhcs.v1",
                 "container_annotations": ["io.microsoft.container.*"],
-                # 2.4 has options.ScrubLogs = true by default (containerd/containerd#13837), which this table replaces:
-                # a row for 2.4 in components/releases/runtimes.py needs it here
+                # removes environment variables, which may be secrets, from the logs: the default from 1.7.35, 2.0.12,
+                # 2.2.7 and 2.3.4 on (containerd/containerd#13837), which this table may replace; 1.6 has no such option
+                # and ignores it
+                "options": {"ScrubLogs": True},
             }
         },
     },

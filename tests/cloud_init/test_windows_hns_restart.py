@@ -75,7 +75,7 @@ def test_hns_that_does_not_stop_runs_on_with_its_dependents(server: Machine) -> 
     failed, *states = said_by(
         server, f"{STOP_HANGS}; try {{ Restart-Hns $Run 'it hangs' }} catch {{ $_.Exception.Message }}; {SEEN}"
     )
-    assert failed == "hns does not stop, it is Running"
+    assert failed == "it hangs; hns does not stop, it is Running: restart the machine"
     assert states == ["hns Running", "first Running", "second Running", "idle Stopped"]
 
 

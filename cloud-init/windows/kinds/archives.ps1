@@ -12,7 +12,7 @@ function Get-ArchiveKey {
     $source = $Step['source']
     if (-not [IO.File]::Exists($source)) { throw (New-Failure 'file-failed' "$source is not there") }
     $how = $Step['target'], [int] $Step['strip'], (@($Step['members']) -join '|')
-    (Get-FileDigest $Run $source 'sha256:'), ($how -join ' ') -join ' '
+    (Get-KnownDigest $Run $source 'sha256:'), ($how -join ' ') -join ' '
 }
 
 # .SYNOPSIS

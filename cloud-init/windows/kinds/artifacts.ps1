@@ -8,7 +8,7 @@ function Test-ArtifactStep {
     if ($Step['digest'] -notmatch '^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$') {
         throw (New-Failure 'step-invalid' "$($Step['digest']) is no digest")
     }
-    [IO.File]::Exists($Step['path']) -and (Get-FileDigest $Run $Step['path'] $Step['digest']) -eq $Step['digest']
+    [IO.File]::Exists($Step['path']) -and (Get-KnownDigest $Run $Step['path'] $Step['digest']) -eq $Step['digest']
 }
 
 # .SYNOPSIS

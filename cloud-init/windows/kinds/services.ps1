@@ -115,7 +115,7 @@ function Test-ServiceStep {
             if (-not (Test-RegistryValue "$ServiceRoot\$($Step['service'])$path" $name $kind $data)) { return $false }
         }
     }
-    $runs = $Step['start'] -eq 'boot' -or (Get-ServiceState $Step['service']) -eq 'Running'
+    $runs = $Step['start'] -eq 'boot' -or (Wait-Settled $Run $Step['service']) -eq 'Running'
     $runs -and (Test-WatchedFile $Run $Step)
 }
 
@@ -125,7 +125,7 @@ function Set-ServiceStep {
     [CmdletBinding()]
     param($Run, $Step)
     $name, $values = $Step['service'], (Get-ServiceValue $Step)
-    $before = Get-ServiceState $name
+    $before = Wait-Settled $Run $name
     if ($before -notin '', 'Stopped') { Stop-PlannedService $Run $name }
     Wait-DeletedService $Run $name
     $service = @{

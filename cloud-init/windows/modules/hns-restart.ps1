@@ -26,7 +26,7 @@ function Restart-Hns {
         Start-HnsAgain (New-TimedRun $Run $HnsRestartSeconds) $dependents
     }
     finally { $Run.Watch.Start() }
-    if ($failure) { throw $failure }
+    if ($failure) { throw (New-Failure 'service-failed' "${Why}; $($failure.Message): restart the machine") }
     $true
 }
 

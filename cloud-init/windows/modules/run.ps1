@@ -3,6 +3,7 @@
 $State = "$env:ProgramData\mullion"
 $DiskFull = 112, 39    # ERROR_DISK_FULL, ERROR_HANDLE_DISK_FULL (winerror.h), the lower half of an HRESULT
 $Errors = @{}
+$Large = 1MB    # from this size on, digests of files are remembered between runs
 
 # .SYNOPSIS
 # Return the row of an error in errors.json, which is read only if a run fails.
@@ -160,4 +161,22 @@ function Get-FileDigest {
         finally { $stream.Dispose() }
     }
     $Run.Digests[$key]
+}
+
+# .SYNOPSIS
+# Return the file's digest as Get-FileDigest does. Do not read a large file again at each boot: trust the digest of the
+# last run if size and time of change are still the same. A check reads every file.
+function Get-KnownDigest {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string] $Path, [string] $Like)
+    $file = [IO.FileInfo]::new($Path)
+    if ($Run.Checking -or $file.Length -lt $Large) { return Get-FileDigest $Run $Path $Like }
+    $name, $seen = "$($Like.Split(':')[0]) $Path", "$($file.Length) $($file.LastWriteTimeUtc.Ticks)"
+    $all = (Update-Memory)['digests']
+    if (-not $all) { $all = [ordered] @{} }
+    if (-not $all[$name] -or $all[$name]['seen'] -cne $seen) {
+        $all[$name] = [ordered] @{ seen = $seen; digest = Get-FileDigest $Run $Path $Like }
+        [void](Update-Memory @{ digests = $all })
+    }
+    $all[$name]['digest']
 }

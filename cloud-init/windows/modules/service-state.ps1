@@ -28,6 +28,15 @@ function Wait-ServiceState {
 }
 
 # .SYNOPSIS
+# Wait until the service neither starts nor stops; return its state. Early in a boot Windows still starts services, and
+# these refuse to stop.
+function Wait-Settled {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string] $Name)
+    Wait-ServiceState $Run $Name 'Running', 'Stopped', 'Paused', ''
+}
+
+# .SYNOPSIS
 # Return the names of the services that run and depend on a service, also by way of others, in start order.
 function Get-RunningDependent {
     [CmdletBinding()]

@@ -28,7 +28,8 @@ ARTIFACTS: dict[str, Kind] = {
                 on_change=OnChange.NEW_NODES,
             ),
         },
-        compares="The digest of the whole file, and its mode.",
+        compares="The digest of the whole file, and its mode. On Windows a run reads a file of 1 MiB or more again only"
+        " if its size or time of change is not that of the last run; a check (-Check) reads every file.",
         sets="Downloads to a file beside the target (up to 4 artifacts of a phase at the same time), resumes an earlier"
         " attempt if the server supports it, checks the digest, renames the file. Redirects are followed, but not from"
         " https to http. If an address fails or gives other bytes, the same attempt asks the next of fallbacks.",

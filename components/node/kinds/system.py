@@ -150,7 +150,8 @@ SYSTEM: dict[str, Kind] = {
     "defender-exclusion": Kind(
         "Defender excludes these programs, files and folders.",
         {"processes": Field(PATHS, "Programs."), "paths": Field(PATHS, "Files and folders.")},
-        compares="Get-MpPreference; also true if Defender is not installed or does not run.",
+        compares="Get-MpPreference; also true if Defender is not installed, does not run, or ignores lists of the"
+        " machine by policy (DisableLocalAdminMerge).",
         sets="Adds missing exclusions; others stay.",
         cuts=_ONE,
         systems=_WINDOWS,

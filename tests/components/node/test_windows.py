@@ -281,6 +281,7 @@ def test_run_06_containerds_config_has_the_version_handler_pause_and_cni_folders
     text = content(plan("windows-2019", kubernetes=kubernetes), "containerd-config")
     assert text.startswith(f"version = {version}\n")
     assert 'default_runtime_name = "runhcs-wcow-process"' in text
+    assert "options]\nScrubLogs = true" in text
     assert r'"C:\\k\\cni"' in text
     assert r'conf_dir = "C:\\k\\cni\\config"' in text
     assert f'"{releases.pause_image(kubernetes, "windows-2019")}"' in text

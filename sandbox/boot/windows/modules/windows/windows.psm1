@@ -78,7 +78,9 @@ function Register-ScheduledTask {
         [hashtable] $Principal, [hashtable] $Settings, [string] $Description, [switch] $Force
     )
     $tasks = Get-Kept 'tasks'
-    if ($tasks.ContainsKey($TaskName) -and -not $Force) { throw 'Cannot create a file when that file already exists.' }
+    if ($tasks.ContainsKey($TaskName) -and -not $Force) {
+        return Write-Error 'Cannot create a file when that file already exists.'
+    }
     $tasks[$TaskName] = @{ action = $Action; trigger = $Trigger; principal = $Principal; settings = $Settings }
     Set-Kept 'tasks' $tasks
 }
@@ -108,7 +110,9 @@ function Unregister-ScheduledTask {
 function Start-ScheduledTask {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $TaskName)
-    if (-not (Get-Kept 'tasks').ContainsKey($TaskName)) { throw 'The system cannot find the file specified.' }
+    if (-not (Get-Kept 'tasks').ContainsKey($TaskName)) {
+        return Write-Error 'The system cannot find the file specified.'
+    }
     Write-Asked 'Start-ScheduledTask' $PSBoundParameters
 }
 

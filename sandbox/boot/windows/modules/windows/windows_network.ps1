@@ -52,7 +52,7 @@ function New-NetFirewallRule {
         [ValidateSet('TCP', 'UDP')] [string] $Protocol, [string[]] $LocalPort, [string[]] $RemoteAddress
     )
     $kept = Get-Kept 'rules'
-    if ($kept.ContainsKey($Name)) { throw 'Cannot create a file when that file already exists.' }
+    if ($kept.ContainsKey($Name)) { return Write-Error 'Cannot create a file when that file already exists.' }
     $kept[$Name] = $PSBoundParameters + @{ Enabled = 'True' }
     Set-Kept 'rules' $kept
 }
@@ -135,7 +135,9 @@ function New-NetRoute {
         PolicyStore = $PolicyStore
     }
     if ($RouteMetric) { $new['RouteMetric'] = $RouteMetric }
-    if ($kept.Values | Where-Object { Test-SameRoute $_ $new }) { throw 'Instance MSFT_NetRoute already exists' }
+    if ($kept.Values | Where-Object { Test-SameRoute $_ $new }) {
+        return Write-Error 'Instance MSFT_NetRoute already exists'
+    }
     $taken = $kept.ContainsKey($DestinationPrefix)
     $kept[$(if ($taken) { "$DestinationPrefix on $InterfaceIndex" } else { $DestinationPrefix })] = $new
     Set-Kept 'routes' $kept
