@@ -10,7 +10,6 @@ from typing import Any
 
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout.kubernetes_api import KubernetesApi, Refused, Unreachable
-from operations.commands import kubeconfig as kubeconfigs
 from operations.commands import reached_api
 from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files, target
@@ -26,10 +25,7 @@ ATTEMPTS = 5
 def revoke(name: str, node: str, kubeconfig: Path | None) -> None:
     """Mark a worker's machine as revoked, wait for the agent, and print what the machine can still do. Raises Stop."""
     pool = _pool(plan_cluster(name, stack_files.load(name).spec), node)
-    if kubeconfig:
-        _revoke(name, node, pool, kubeconfig.read_text("utf-8"))
-        return
-    with reached_api.reached(name, kubeconfigs.administrator(name)) as text:
+    with reached_api.administrator(name, kubeconfig) as text:
         _revoke(name, node, pool, text)
 
 

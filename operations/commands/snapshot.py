@@ -13,8 +13,7 @@ from typing import Any
 
 from components.rollout.kubernetes_api import KubernetesApi, Refused, Unreachable
 from components.rollout.plain_text import plain
-from operations.commands import kubeconfig as kubeconfigs
-from operations.commands import wait
+from operations.commands import reached_api
 from operations.console.exits import Exit, Stop
 from operations.stacks import target
 
@@ -27,17 +26,17 @@ ANSWER_SECONDS, PAUSE = 330.0, 2.0
 
 def snapshot(name: str, kubeconfig: Path | None) -> None:
     """Request a snapshot, wait for the agent, and print its key. Raises Stop if the agent fails or does not answer."""
-    text = kubeconfig.read_text("utf-8") if kubeconfig else kubeconfigs.administrator(name)
-    api, request = wait.api(text), uuid.uuid4().hex
-    try:
-        _ask(api, request)
-        answer = _answer(api, name, request)
-    except (Unreachable, Refused) as error:
-        raise Stop(
-            Exit.FAILED,
-            f"the API of {name} failed: {error}. A request that it stored is still carried out; "
-            f"{target.command('restore', name)} --list shows the snapshots",
-        ) from error
+    with reached_api.administrator(name, kubeconfig) as text:
+        api, request = reached_api.client(text), uuid.uuid4().hex
+        try:
+            _ask(api, request)
+            answer = _answer(api, name, request)
+        except (Unreachable, Refused) as error:
+            raise Stop(
+                Exit.FAILED,
+                f"the API of {name} failed: {error}. A request that it stored is still carried out; "
+                f"{target.command('restore', name)} --list shows the snapshots",
+            ) from error
     if "error" in answer:
         raise Stop(Exit.FAILED, f"the control plane of {name} stored no snapshot: {plain(answer['error'])}")
     key = plain(answer["key"])

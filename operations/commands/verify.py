@@ -2,8 +2,6 @@
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,7 +12,6 @@ from components.plan import ClusterPlan, plan_cluster
 from components.rollout.kubernetes_api import KubernetesApi, Refused, Unreachable, Unresolved
 from components.spec.choices import Gate, NetworkMode
 from components.spec.quantities import duration_seconds
-from operations.commands import kubeconfig as kubeconfigs
 from operations.commands import reached_api, reboot_all
 from operations.console.exits import Exit, Stop
 from operations.stacks import boot_site, stack_files, target
@@ -54,7 +51,7 @@ def run(
     request = _request(name, plan, tuple(outside), seconds)
     request = replace(request, image=image or request.image, checks=checks)
     began = time.monotonic()
-    with _kubeconfig(name, kubeconfig) as text:
+    with reached_api.administrator(name, kubeconfig) as text:
         if not as_json_text:
             print(f"mullion: verifying {name} at {_server(text)}", file=sys.stderr, flush=True)
         rows = _all_rows(name, text, request, suite, reboot=reboot)
@@ -65,16 +62,6 @@ def run(
         raise Stop(Exit.FAILED, f"{len(failing)} of {len(rows)} rows failed")
     if not as_json_text:
         print(f"\n{name} works: {len(rows)} rows in {time.monotonic() - began:.0f} s")
-
-
-@contextmanager
-def _kubeconfig(name: str, own: Path | None) -> Iterator[str]:
-    """Yield the user's own kubeconfig, or the stack's with a server that answers here."""
-    if own:
-        yield own.read_text("utf-8")
-        return
-    with reached_api.reached(name, kubeconfigs.administrator(name)) as text:
-        yield text
 
 
 def _all_rows(name: str, text: str, request: VerifyRequest, suite: Suite | None, *, reboot: bool) -> list[Row]:

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import Result
 
 from components.rollout.kubernetes_api import Refused, Unreachable
-from operations.commands import snapshot, wait
+from operations.commands import reached_api, snapshot
 from operations.console.exits import Exit
 from tests.operations.commands.test_kubeconfig import stored
 
@@ -47,7 +47,7 @@ class Api:
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Api:
     made = Api()
-    monkeypatch.setattr(wait, "api", lambda text: made)
+    monkeypatch.setattr(reached_api, "client", lambda text: made)
     monkeypatch.setattr(snapshot, "ANSWER_SECONDS", 0.05)
     monkeypatch.setattr(snapshot, "PAUSE", 0.01)
     return made
