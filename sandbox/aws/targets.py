@@ -72,7 +72,9 @@ def _most_targets(request: Request) -> None:
     state, inputs = request.cloud_state, request.inputs
     added = {inputs["targetGroupArn"]} if request.type == ATTACHMENT else set(_forwarded(inputs))
     users = [one for group in added for one in state.referrers(TARGETS, group, "refuse")]
-    balancers = {one.inputs["loadBalancerArn"] for one in users} | {inputs.get("loadBalancerArn")} - {None}
+    balancers: set[str] = {one.inputs["loadBalancerArn"] for one in users}
+    if request.type == LISTENER:
+        balancers.add(inputs["loadBalancerArn"])
     for balancer in balancers:
         behind = {group for one in state.referrers(BALANCER, balancer) for group in _forwarded(one.inputs)}
         count = sum(len(state.referrers(TARGETS, group, "vanish")) for group in behind | added)
