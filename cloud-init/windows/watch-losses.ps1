@@ -7,10 +7,32 @@ $QuestionSeconds = 60    # for one question to the API
 $AgainSeconds = 10    # after which a missing network is asked for again
 
 # .SYNOPSIS
+# Return the plan's first step of a kind as the plan has it.
+function Find-PlannedStep {
+    [CmdletBinding()]
+    param([string[]] $Kinds)
+    $steps = (Read-Json "$PSScriptRoot\plan.json")['phases'] | ForEach-Object { $_['steps'] }
+    $steps | Where-Object { $_['kind'] -in $Kinds } | Select-Object -First 1
+}
+
+# .SYNOPSIS
+# Return the plan's first step of a kind, with resolved references except those of the Node object. Throw if the machine
+# has no address or default route, and a reference needs it.
+function Get-PlannedStep {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string[]] $Kinds)
+    $step = Find-PlannedStep $Kinds
+    if (-not $step) { return }
+    # The API may be down now; flanneld's file has the range of the network that it made.
+    if ($step['subnet_file']) { $step['subnet'] = Get-FlannelRange $step['subnet_file'] }
+    Resolve-Reference $Run $step
+}
+
+# .SYNOPSIS
 # HNS runs in another process than when kube-proxy was started, or the network is missing twice. A restart of HNS loses
 # pods' endpoints (projectcalico/calico#5164), and it loses (Azure/AgentBaker#2085) or restores
-# (kubernetes/kubernetes#139519) load balancers and networks. An address that is Tentative or an adapter that is down for
-# a moment is no loss.
+# (kubernetes/kubernetes#139519) load balancers and networks. An address that is Tentative or an adapter that is down
+# for a moment is no loss.
 function Get-NetworkLoss {
     [CmdletBinding()]
     param([hashtable] $Run, $Step, $Record)

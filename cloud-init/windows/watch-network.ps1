@@ -33,28 +33,6 @@ $NetworkSeconds = 180    # for flannel's network or the bridge
 $ServiceSeconds = 60    # for the stop and the start of one service
 
 # .SYNOPSIS
-# Return the plan's first step of a kind as the plan has it.
-function Find-PlannedStep {
-    [CmdletBinding()]
-    param([string[]] $Kinds)
-    $steps = (Read-Json "$PSScriptRoot\plan.json")['phases'] | ForEach-Object { $_['steps'] }
-    $steps | Where-Object { $_['kind'] -in $Kinds } | Select-Object -First 1
-}
-
-# .SYNOPSIS
-# Return the plan's first step of a kind, with resolved references except those of the Node object. Throw if the machine
-# has no address or default route, and a reference needs it.
-function Get-PlannedStep {
-    [CmdletBinding()]
-    param([hashtable] $Run, [string[]] $Kinds)
-    $step = Find-PlannedStep $Kinds
-    if (-not $step) { return }
-    # The API may be down now; flanneld's file has the range of the network that it made.
-    if ($step['subnet_file']) { $step['subnet'] = Get-FlannelRange $step['subnet_file'] }
-    Resolve-Reference $Run $step
-}
-
-# .SYNOPSIS
 # Return whether the executor finished its plan in this boot, so that all services and the network were there.
 function Test-NodeDone {
     [CmdletBinding()]

@@ -10,15 +10,6 @@ $NetworkExists = '0x803b0010|2151350288'
 $AlreadyAttached = '0x803b0014|2151350292|already attached to the switch'
 
 # .SYNOPSIS
-# Return an address of the range: 1 is the gateway, 2 the host's address in a bridge (win-bridge routes through it).
-function Get-RangeAddress {
-    [CmdletBinding()]
-    param([string] $Subnet, [int] $Place)
-    $octets = $Subnet.Split('/')[0].Split('.')
-    ($octets[0..2] + ([int] $octets[3] + $Place)) -join '.'
-}
-
-# .SYNOPSIS
 # Return whether the network is the planned L2Bridge.
 function Test-Bridge {
     [CmdletBinding()]

@@ -194,3 +194,12 @@ function Remove-HnsNetwork {
     $watch = [Diagnostics.Stopwatch]::StartNew()
     while ($watch.Elapsed.TotalSeconds -lt $PortSeconds -and (Get-ReservedRangeCount)) { Start-Sleep -Seconds 1 }
 }
+
+# .SYNOPSIS
+# Return an address of the range: 1 is the gateway, 2 the host's address in a bridge (win-bridge routes through it).
+function Get-RangeAddress {
+    [CmdletBinding()]
+    param([string] $Subnet, [int] $Place)
+    $octets = $Subnet.Split('/')[0].Split('.')
+    ($octets[0..2] + ([int] $octets[3] + $Place)) -join '.'
+}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from components.machine.pki import KeyPair
-from components.rollout import api_tunnel, gates
+from components.rollout import api_tunnel, gates, traffic
 from components.rollout.api_tunnel import ApiTunnel, open_tunnel
 from components.rollout.gates import Rollout
 from components.rollout.kubernetes_api import Access, Refused, Unreachable
@@ -117,8 +117,9 @@ def drained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     monkeypatch.setattr(gates, "drain_or_stop", drain)
     monkeypatch.setattr(gates, "KubernetesApi", lambda access: access.url)
-    monkeypatch.setattr(gates, "ResourceHook", lambda name, function: function)
-    monkeypatch.setattr(gates, "ResourceHookBinding", lambda **bound: bound)
+    for module in (gates, traffic):
+        monkeypatch.setattr(module, "ResourceHook", lambda name, function: function)
+        monkeypatch.setattr(module, "ResourceHookBinding", lambda **bound: bound)
     monkeypatch.setattr(gates.pulumi.log, "info", lambda *_: None)
     machines = Machines(plan())
     given: Any = SimpleNamespace(future=future)

@@ -172,48 +172,6 @@ def test_a_broken_worker_may_be_deleted() -> None:
     leave(rolling(Machines(plan(), {"web-1": FAILED}), "web-1"), "web-1")
 
 
-def unlist(rollout: Rollout, name: str) -> None:
-    """Run the before-delete hook of a machine's membership in the targets of a load balancer."""
-    [hook] = rollout.traffic.hooks["before_delete"]  # type: ignore[index]
-    asyncio.run(hook(args(f"ingress-front-30080.{name}")))
-
-
-def test_a_worker_stays_behind_its_load_balancers_while_another_is_not_ready() -> None:
-    rollout = rolling(Machines(plan(), {"web-2": FAILED}), "web-0")
-    with pytest.raises(RuntimeError, match="pool web cannot spare web-0"):
-        unlist(rollout, "web-0")
-
-
-def test_a_worker_that_stays_leaves_a_load_balancer_at_once() -> None:
-    rollout = rolling(Machines(plan(), {"web-2": FAILED}))
-    rollout.watch("aws-prod-web-0", Known(answered=True))  # type: ignore[arg-type]
-    unlist(rollout, "web-0")
-
-
-def test_a_failed_drain_says_that_the_worker_has_left_its_load_balancers(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def blocked(*_: Any) -> None:
-        raise RuntimeError("pods remain")
-
-    monkeypatch.setattr(Rollout, "_drain", blocked)
-    rollout = rolling(Machines(plan()), "web-0")
-    unlist(rollout, "web-0")
-    with pytest.raises(RuntimeError, match=r"pods remain\. web-0 has left its load balancers"):
-        leave(rollout, "web-0")
-
-
-def test_a_worker_is_deleted_once_its_load_balancers_send_it_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits = list[float]()
-
-    async def wait(seconds: float) -> None:
-        waits.append(seconds)
-
-    rollout = rolling(Machines(plan()), "web-0", simulated=False)
-    unlist(rollout, "web-0")
-    monkeypatch.setattr(traffic.asyncio, "sleep", wait)
-    leave(rollout, "web-0")
-    assert len(waits) == 1 and 100 < waits[0] <= 120
-
-
 @pytest.mark.parametrize(("unavailable", "broken", "goes"), [(2, 0, True), (2, 1, True), (2, 2, False), (1, 1, False)])
 def test_at_most_max_unavailable_workers_are_missing_including_the_deleted_one(
     unavailable: int, broken: int, goes: bool

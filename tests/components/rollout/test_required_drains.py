@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.rollout import gates
+from components.rollout import gates, traffic
 from components.rollout.gates import Rollout
 from components.rollout.kubernetes_api import Unresolved
 from components.spec.options import Rollout as Options
@@ -23,8 +23,9 @@ def warned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(gates, "drain_or_stop", unknown)
     monkeypatch.setattr(gates, "KubernetesApi", lambda access: access)
-    monkeypatch.setattr(gates, "ResourceHook", lambda name, function: function)
-    monkeypatch.setattr(gates, "ResourceHookBinding", lambda **bound: bound)
+    for module in (gates, traffic):
+        monkeypatch.setattr(module, "ResourceHook", lambda name, function: function)
+        monkeypatch.setattr(module, "ResourceHookBinding", lambda **bound: bound)
     monkeypatch.setattr(gates.pulumi, "warn", texts.append)
     return texts
 

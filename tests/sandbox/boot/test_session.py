@@ -38,7 +38,7 @@ def run(folder: Path, place: MachinePlace = PLACE, *, state: str = "on", connect
 @pytest.fixture
 def actions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Give the machine a role that allows these actions; return them."""
-    allowed = list(AGENT)
+    allowed: list[str] = [*AGENT]
 
     def documents(*_: Any) -> list[str]:
         statement = {"Effect": "Allow", "Action": allowed, "Resource": "*"}
