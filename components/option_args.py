@@ -156,8 +156,8 @@ class ContainerdArgs(TypedDict):
 class RolloutArgs(TypedDict):
     """How a pool's machines are replaced."""
 
-    max_unavailable: NotRequired[int]
-    """Number of the pool's machines that are replaced at the same time (a wave)."""
+    max_unavailable: NotRequired[Any]
+    """Machines of the pool that are replaced at once (a wave): a number, or a percentage of `count`, at least 1."""
     drain: NotRequired[str]
     """Time limit for evicting the pods of one machine, e.g. 90s, 10m, 2h. Pods that remain stop the roll."""
     require_drain: NotRequired[bool]

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, get_origin
+from typing import Any, cast, get_origin
 
 import yaml
 from pydantic import BaseModel
@@ -198,10 +198,12 @@ def _kind(schema: dict[str, Any]) -> str:
         return f"`{schema['const']}`"
     if str(schema.get("format", "")).startswith("ipv4"):
         return "range (CIDR)" if schema["format"] == "ipv4network" else "IPv4 address"
+    if isinstance(types := schema.get("type"), list):
+        return ", or ".join(_kind({**schema, "type": each}) for each in cast(list[str], types))
     kind = KINDS.get(str(schema.get("type")), "text")
     if kind == "list":
         return f"list of {_kind(schema.get('items', {}))}"
-    if "minimum" in schema or "maximum" in schema:
+    if schema.get("type") != "string" and ("minimum" in schema or "maximum" in schema):
         least, most = schema.get("minimum"), schema.get("maximum")
         return f"{kind}, {least} to {most}" if most is not None else f"{kind}, at least {least}"
     return kind

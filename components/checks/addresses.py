@@ -27,7 +27,7 @@ def surge(subject: Subject) -> int:
     /24 for a while.
     """
     spec = subject.spec
-    replaced = sum(min(pool.rollout.max_unavailable, pool.count) for pool in spec.pools.values())
+    replaced = sum(min(pool.rollout.wave(pool.count), pool.count) for pool in spec.pools.values())
     return spec.control_plane.count + sum(pool.count for pool in spec.pools.values()) + replaced
 
 
@@ -42,7 +42,7 @@ def address_figures(subject: Subject) -> dict[str, int]:
     """
     nodes = surge(subject)
     groups = [(group.count, group.max_pods) for group in subject.groups]
-    groups += [(min(each.rollout.max_unavailable, each.count), each.max_pods) for each in subject.spec.pools.values()]
+    groups += [(min(each.rollout.wave(each.count), each.count), each.max_pods) for each in subject.spec.pools.values()]
     pods = pod_addresses(groups)
     available = subject.spec.network.pods.num_addresses
     return {"nodes": nodes, "by_node": nodes * NODE_ADDRESSES, "by_pods": pods, "available": available}

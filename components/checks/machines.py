@@ -125,13 +125,13 @@ def _image_shared(subject: Subject) -> Iterator[Finding]:
 
 def _above_count(subject: Subject) -> Iterator[Finding]:
     for name, pool in subject.spec.pools.items():
-        if pool.rollout.max_unavailable > max(pool.count, 1):
-            yield at("pools", name, "rollout", "max_unavailable", value=pool.rollout.max_unavailable, count=pool.count)
+        if (value := pool.rollout.wave(pool.count)) > max(pool.count, 1):
+            yield at("pools", name, "rollout", "max_unavailable", value=value, count=pool.count)
 
 
 def _whole_pool(subject: Subject) -> Iterator[Finding]:
     for name, pool in subject.spec.pools.items():
-        if 1 < pool.count == pool.rollout.max_unavailable:
+        if 1 < pool.count == pool.rollout.wave(pool.count):
             yield at("pools", name, "rollout", "max_unavailable", count=pool.count)
 
 

@@ -96,7 +96,7 @@ def _group(
         size=options.size,
         disk_gb=options.disk_gb,
         image=spec.images.get(options.os),
-        max_unavailable=1 if isinstance(options, ControlPlane) else options.rollout.max_unavailable,
+        max_unavailable=1 if isinstance(options, ControlPlane) else options.rollout.wave(options.count),
         node_plan=node_plan,
         bundle=bundle(node_plan, files),
         machines=machines,

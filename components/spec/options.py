@@ -3,10 +3,20 @@
 import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 
 from components.spec.choices import Gate, PriorityClass, System
-from components.spec.quantities import CPU, DURATION, MEMORY, check_cpu, check_duration, check_memory
+from components.spec.quantities import (
+    CPU,
+    DURATION,
+    MEMORY,
+    PERCENTAGE,
+    check_cpu,
+    check_duration,
+    check_memory,
+    check_share,
+    share_of,
+)
 
 
 class Model(BaseModel):
@@ -23,6 +33,11 @@ def _form(form: re.Pattern[str]) -> Any:
 Cpu = Annotated[str, AfterValidator(check_cpu), _form(CPU)]
 Memory = Annotated[str, AfterValidator(check_memory), _form(MEMORY)]
 Duration = Annotated[str, AfterValidator(check_duration), _form(DURATION)]
+Share = Annotated[
+    int | str,
+    PlainValidator(check_share),
+    WithJsonSchema({"type": ["integer", "string"], "minimum": 1, "pattern": f"^({PERCENTAGE.pattern})$"}),
+]
 
 
 def _address(text: str) -> str:
@@ -121,14 +136,18 @@ class Addons(Model):
 class Rollout(Model):
     """How a pool's machines are replaced."""
 
-    max_unavailable: Annotated[int, Field(ge=1)] = 1
-    """Number of the pool's machines that are replaced at the same time (a wave)."""
+    max_unavailable: Share = 1
+    """Machines of the pool that are replaced at once (a wave): a number, or a percentage of `count`, at least 1."""
     drain: Duration = "10m"
     """Time limit for evicting the pods of one machine, e.g. 90s, 10m, 2h. Pods that remain stop the roll."""
     require_drain: bool = True
     """Replace no worker that cannot be drained because the Kubernetes API does not answer. false: only warn."""
     gate: Gate = Gate.READY
     """What new nodes must reach before the next wave: registered (in the API, services run) or ready (Node Ready)."""
+
+    def wave(self, count: int) -> int:
+        """Return how many machines of a pool of this count are replaced at the same time."""
+        return share_of(self.max_unavailable, count)
 
 
 _SHA256, _SHA512 = re.compile("[0-9a-f]{64}"), re.compile("[0-9a-f]{128}")

@@ -5,6 +5,7 @@ import re
 CPU = re.compile(r"(?:(\d+)m|(\d+(?:\.\d{1,3})?))")
 MEMORY = re.compile(r"(\d+)(|k|M|G|T|Ki|Mi|Gi|Ti)")
 DURATION = re.compile(r"(\d+)(s|m|h|d)")
+PERCENTAGE = re.compile(r"([1-9][0-9]?|100)%")
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BYTES = {**_DECIMAL, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -32,6 +33,26 @@ def duration_seconds(text: str) -> int:
     if not match:
         raise ValueError(f"{text!r} is not a duration; write 90s, 10m, 2h or 3d")
     return int(match[1]) * _SECONDS[match[2]]
+
+
+def share_of(share: int | str, count: int) -> int:
+    """Return a number, or a percentage of count rounded down but at least 1. Raises ValueError if it is neither."""
+    if isinstance(share, int):
+        return share
+    if not (match := PERCENTAGE.fullmatch(share)):
+        raise ValueError(f"{share!r} is no percentage; write 1% to 100%, or a number")
+    return max(1, count * int(match[1]) // 100)
+
+
+def check_share(share: object) -> int | str:
+    """Return the number or percentage. Raises ValueError if it is neither, or less than 1."""
+    if isinstance(share, float) and share.is_integer():
+        share = int(share)  # Pulumi's numbers have no integers
+    if isinstance(share, bool) or not isinstance(share, int | str):
+        raise ValueError("it is neither a number nor a percentage; write 2 or 25%")  # noqa: TRY004 pydantic reports ValueError only
+    if share_of(share, 100) < 1:
+        raise ValueError("it is less than 1; write 1 or more, or 25%")
+    return share
 
 
 def check_cpu(text: str) -> str:

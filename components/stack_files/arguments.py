@@ -100,7 +100,8 @@ def _class(model: type[BaseModel]) -> str:
 def _annotation(annotation: Any) -> str:
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
-        return _annotation(next(each for each in args if each is not NoneType))
+        inner = [each for each in args if each is not NoneType]
+        return _annotation(inner[0]) if len(inner) == 1 else "Any"
     if hasattr(annotation, "__metadata__"):
         return _annotation(args[0])
     if origin is list:

@@ -108,7 +108,7 @@ def _size(rng: random.Random, cluster: Document, region: str) -> Change:
 
 def _unavailable(rng: random.Random, cluster: Document, region: str) -> Change:
     changed, name, pool = _pool(rng, cluster)
-    most = rng.randint(1, 3)
+    most = rng.choice((1, 2, 3, "50%"))
     pool["rollout"] = {**pool.get("rollout", {}), "max_unavailable": most}
     return Change(f"max_unavailable {most} for {name}", changed)
 

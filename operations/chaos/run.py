@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from components.clouds import CLOUDS
+from components.spec.quantities import share_of
 from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, read_stack
 from operations.chaos import invariants
@@ -190,5 +191,7 @@ def asked(stack: str, change: Change) -> Asked:
 
 def limits(stack: str, cluster: Document) -> dict[str, int]:
     """Return how many machines of each pool may be missing, by the prefix of their names."""
-    rollouts = {name: pool.get("rollout", {}) for name, pool in cluster["pools"].items()}
-    return {f"{stack}-{name}": each.get("max_unavailable", 1) for name, each in rollouts.items()}
+    return {
+        f"{stack}-{name}": share_of(pool.get("rollout", {}).get("max_unavailable", 1), pool.get("count", 1))
+        for name, pool in cluster["pools"].items()
+    }

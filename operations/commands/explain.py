@@ -10,7 +10,7 @@ from typing import Any
 from components.spec import change_effects
 from components.spec.change_effects import Effect
 from components.spec.examples import EXAMPLES
-from components.spec.quantities import CPU, DURATION, MEMORY
+from components.spec.quantities import CPU, DURATION, MEMORY, PERCENTAGE
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
 from operations.stacks.paths import REPOSITORY
@@ -22,6 +22,7 @@ QUANTITIES = {
     f"^({CPU.pattern})$": "CPU quantity: cores (2) or thousandths of a core (500m)",
     f"^({MEMORY.pattern})$": "size in bytes, with a unit: Ki, Mi, Gi, Ti or k, M, G, T",
     f"^({DURATION.pattern})$": "duration, with a unit: s, m, h or d",
+    f"^({PERCENTAGE.pattern})$": "whole number or percentage: 2 or 25%",
 }
 FORMATS = {"ipv4": "IPv4 address", "ipv4network": "IPv4 range (address/prefix)"}
 TYPES = {"string": "text", "integer": "whole number", "boolean": "true or false", "object": "keys and values"}

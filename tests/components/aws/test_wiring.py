@@ -156,9 +156,10 @@ def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_interface_in_ev
     assert overlay == []
 
 
-def test_workers_wait_for_the_machine_max_unavailable_before_them() -> None:
+@pytest.mark.parametrize("unavailable", [2, "40%", "59%"])
+def test_workers_wait_for_the_machine_max_unavailable_before_them(unavailable: int | str) -> None:
     pools = config("aws-prod")[CLUSTER]["pools"]
-    web = {**pools["web"], "count": 5, "rollout": {"max_unavailable": 2}}
+    web = {**pools["web"], "count": 5, "rollout": {"max_unavailable": unavailable}}
     found = instances(record("aws-prod", changed("aws-prod", pools={**pools, "web": web})))
     workers = [found[f"aws-prod-web-{index}"] for index in range(5)]
     for index, worker in enumerate(workers):

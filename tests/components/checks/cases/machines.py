@@ -109,6 +109,12 @@ CASES = (
         "pools.web.rollout.max_unavailable",
         web(rollout={"max_unavailable": 2}),
     ),
+    Case(
+        "whole-pool-at-once",
+        web(rollout={"max_unavailable": "100%"}),
+        "pools.web.rollout.max_unavailable",
+        web(rollout={"max_unavailable": "99%"}),
+    ),
     Case("too-many-nodes", linux(count=4995), "pools", linux(count=4994)),
     # RES-01
     Case(
