@@ -23,8 +23,10 @@ function Stop-LostSandbox {
     foreach ($id in Get-Confirmed $Record 'sandbox' @($lost.Keys)) {
         $why = "HNS has no endpoint with the address $($lost[$id]) of sandbox $id"
         if (-not (Test-RepairDue $Run $Record 'sandbox' $id $why)) { continue }
-        Write-Event $Run "${why}: the kubelet makes a new one" 0
-        Write-Said $Run "${why}: the kubelet makes a new one"
+        if ($Record['repairs']["sandbox $id"]['made'].Count -eq 1) {
+            Write-Event $Run "${why}: the kubelet makes a new one" 0
+            Write-Said $Run "${why}: the kubelet makes a new one"
+        }
         $words = '--timeout', "${StopSeconds}s", 'stopp', $id
         # crictl can hang: a stop that times out is an attempt too
         try { [void](Invoke-Program $Crictl $words -TimeoutSeconds ($StopSeconds + 10)) }

@@ -29,6 +29,24 @@ function Get-PlannedStep {
 }
 
 # .SYNOPSIS
+# Say what a deadline has ended since the last run. Return whether the executor must be started.
+function Test-Hung {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string[]] $Hung)
+    $text = 'did not return, probably WMI hangs, and its process was ended: if this recurs, restart the machine'
+    foreach ($mark in $Hung) {
+        $said = if ($mark -eq $HungExecutor) { 'a call of the executor' } else { 'a call of the network watch' }
+        Write-Event $Run "$said $text" 0
+        Write-Said $Run "$said $text"
+    }
+    if ($HungExecutor -notin $Hung) { return $false }
+    $record = Get-WatchRecord
+    $starts = Test-RepairDue $Run $record 'executor' '' 'the executor was ended'
+    [void](Update-Memory @{ watch = $record })
+    $starts
+}
+
+# .SYNOPSIS
 # HNS runs in another process than when kube-proxy was started, or the network is missing twice. A restart of HNS loses
 # pods' endpoints (projectcalico/calico#5164), and it loses (Azure/AgentBaker#2085) or restores
 # (kubernetes/kubernetes#139519) load balancers and networks. An address that is Tentative or an adapter that is down

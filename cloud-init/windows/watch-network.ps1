@@ -217,16 +217,27 @@ function Invoke-Look {
 }
 
 # .SYNOPSIS
-# Look at the network unless the executor is running, or has not finished in this boot.
+# Look at the network unless the executor is running, or has not finished in this boot. After a run that was ended, look
+# only at the next one, so that a hanging call does not keep this task from its requests.
 function Invoke-NetworkWatch {
+    [CmdletBinding()]
+    param([hashtable] $Run)
+    $script:HungMark = $HungWatch
+    $end = New-Deadline $WatchSeconds
+    try { Start-Look $Run } finally { $end.Dispose() }
+}
+
+# .SYNOPSIS
+# Do what Invoke-NetworkWatch says, without a deadline.
+function Start-Look {
     [CmdletBinding()]
     param([hashtable] $Run)
     $lock = [Threading.Mutex]::new($false, 'Global\mullion')
     try { $mine = $lock.WaitOne(0) } catch [Threading.AbandonedMutexException] { $mine = $true }
     if (-not $mine) { return $lock.Dispose() }
     try {
-        $step = Find-PlannedStep $NetworkKinds
-        $starts = $step -and (Test-NodeDone $step) -and (Invoke-Look $Run)
+        $hung, $step = @(Get-Hung), (Find-PlannedStep $NetworkKinds)
+        $starts = if ($hung) { Test-Hung $Run $hung } else { $step -and (Test-NodeDone $step) -and (Invoke-Look $Run) }
     }
     finally { $lock.ReleaseMutex(); $lock.Dispose() }
     # afterwards: the executor ends at once if another run has the lock

@@ -125,7 +125,7 @@ RULES = (
     Rule(
         "host-port-on-overlay",
         "NET-09",
-        Level.WARNING,
+        Level.ERROR,
         "hostPort does nothing on Windows nodes with an overlay network",
         "The plug-in win-overlay maps no ports of the node.",
         "use a Service of type NodePort",

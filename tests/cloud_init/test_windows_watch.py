@@ -106,6 +106,40 @@ def test_wmi_that_does_not_answer_is_no_restart_of_hns(node: Machine) -> None:
     assert "HNS was restarted" in log(node), "a service that is stopped is a loss"
 
 
+def test_wmi_that_hangs_ends_the_look_and_the_next_run_leaves_time_for_requests(node: Machine) -> None:
+    looks(node, MADE)
+    change(node, r"modules\deadline", "$QuerySeconds = 120", "$QuerySeconds = 4")
+    hung = books(node) / "wmi.json"
+    hung.write_text(json.dumps({"hangs": True, "error": "", "cmdlets": ["Get-NetRoute"]}))
+    code, _ = node.pwsh(f"{LOADED}; {BOOT}; {LOOK}", 60)
+    assert code != 0, "the process was ended"
+    first, last = looks(node, "$null = 0")
+    assert first == last
+    assert log(node).count("a call of the network watch did not return, probably WMI hangs") == 1
+    assert starts(node) == 0
+    assert node.pwsh(f"{LOADED}; {BOOT}; {LOOK}", 60)[0] != 0, "the run after that looks again"
+    hung.unlink()
+    looks(node, "$null = 0", "$null = 0")
+    assert log(node).count("a call of the network watch did not return") == 2
+    assert starts(node) == 0
+
+
+def test_an_executor_that_a_hanging_query_ended_is_started_again_at_most_three_times_an_hour(node: Machine) -> None:
+    looks(node, MADE)
+    change(node, r"modules\deadline", "$QuerySeconds = 120", "$QuerySeconds = 4")
+    hung = books(node) / "wmi.json"
+    hung.write_text(json.dumps({"hangs": True, "error": "", "cmdlets": ["Get-NetRoute"]}))
+    for _ in range(4):
+        assert node.node()[0] not in (0, 1, 2), "the process was ended"
+        looks(node, "$null = 0")
+    assert log(node).count("a call of the executor did not return, probably WMI hangs") == 4
+    assert starts(node) == 3
+    hung.unlink()
+    looks(node, "$null = 0")
+    assert log(node).count("a call of the executor did not return") == 4
+    assert starts(node) == 3, "nothing was ended any more"
+
+
 def test_hns_is_compared_with_the_process_that_kube_proxy_was_started_for(node: Machine) -> None:
     looks(node, f"{MADE}; {KUBE_PROXY}; {HNS_RESTARTS}")
     assert log(node).count("HNS was restarted") == 1, "a restart before the first look"

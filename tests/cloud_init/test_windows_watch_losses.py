@@ -54,6 +54,7 @@ def test_sandboxes_that_crictl_cannot_stop_are_given_up_and_do_not_hold_a_look_u
     assert len(stopped(node)) == 1, "the second one is left to the next look"
     looks(node, "$LookSeconds = 0", *["$null = 0"] * 6)
     assert sorted(stopped(node)) == 3 * ["--timeout 60s stopp one"] + 3 * ["--timeout 60s stopp two"]
+    assert log(node).count("of sandbox one: the kubelet makes a new one") == 1, "a leaked lease is announced once"
     assert log(node).count("of sandbox one: 3 repairs (sandbox one) did not help, no more follow") == 1
 
 

@@ -129,7 +129,10 @@ AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "defender": (("windows",), "{running, processes, paths}"),
     "profiles": (("windows",), "profile of the firewall -> on, off, or open (on, and allows all inbound traffic)"),
     "local_users": (("windows",), "name -> whether it is enabled"),
-    "routes": (("windows",), "prefix -> index of the interface, without routes that HNS gives the host; null: none"),
+    "routes": (
+        ("windows",),
+        "prefix -> index of the interface, then link if without gateway; no routes that HNS gives; null: none",
+    ),
     "networks": (("windows",), "name -> {type, subnet, gateway, vni (Overlay)}; null: none"),
     "endpoints": (("windows",), "name -> {network, address, attached, forwarding (its adapter's)}; null: none"),
     "policies": (("windows",), "name of a load balancer in HNS -> there (it exists); null: none"),

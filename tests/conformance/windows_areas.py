@@ -86,14 +86,19 @@ def _seen_tasks(books: Books) -> Any:
 
 
 def _seen_routes(books: Books) -> Any:
-    return {prefix: each["InterfaceIndex"] for prefix, each in books.items()}
+    return {
+        prefix: f"{each['InterfaceIndex']} link" if each["NextHop"] == "0.0.0.0" else each["InterfaceIndex"]
+        for prefix, each in books.items()
+    }
 
 
 def _routes(wanted: dict[str, Any]) -> Books:
-    return {
-        prefix: interface and {"DestinationPrefix": prefix, "InterfaceIndex": interface, "NextHop": "10.20.0.1"}
-        for prefix, interface in wanted.items()
-    }
+    return {prefix: shown and _route(prefix, str(shown)) for prefix, shown in wanted.items()}
+
+
+def _route(prefix: str, shown: str) -> Books:
+    index, _, link = shown.partition(" ")
+    return {"DestinationPrefix": prefix, "InterfaceIndex": int(index), "NextHop": "0.0.0.0" if link else "10.20.0.1"}
 
 
 _PROFILES = {"on": ["True", "NotConfigured"], "off": ["False", "NotConfigured"], "open": ["True", "Allow"]}

@@ -189,7 +189,7 @@ VALUES = [
         '$found = @(Find-NetObject { Get-NetRoute -DestinationPrefix "$address/32" -ErrorAction Stop })',
         '$found = Get-NetRoute -DestinationPrefix "$address/32"',
         "$found.Count: one object",
-        at="        $right = $found.Count",
+        at="        if ($wrong -or -not $found.Count)",
     ),
     Mutation(
         "kinds/system.ps1",

@@ -2,12 +2,14 @@
 
 # .SYNOPSIS
 # Return what a query of NetTCPIP or NetAdapter finds; nothing if no object matches. Throw its other errors: WMI that
-# fails says nothing about the network. The query needs -ErrorAction Stop, because functions of modules do not see
-# $ErrorActionPreference of a script.
+# fails says nothing about the network. WMI can also hang: then the process ends. The query needs -ErrorAction Stop,
+# because functions of modules do not see $ErrorActionPreference of a script.
 function Find-NetObject {
     [CmdletBinding()]
     param([scriptblock] $Query)
+    $end = New-Deadline $QuerySeconds
     try { & $Query } catch { if ($_.FullyQualifiedErrorId -notlike 'CmdletizationQuery_NotFound*') { throw } }
+    finally { $end.Dispose() }
 }
 
 # .SYNOPSIS
@@ -114,14 +116,17 @@ function Get-DefaultRoute {
 }
 
 # .SYNOPSIS
-# Return the addresses that do not have exactly one route, through the interface of the default route.
+# Return the addresses without a route, or with one that leaves the interface or gateway of the default route. A route
+# to the link itself is right: Google's images and guest agent set one (GCEWindowsAgent, route /p add ... 0.0.0.0).
 function Get-Unrouted {
     [CmdletBinding()]
     param($Step, $Route)
     foreach ($address in $Step['addresses']) {
         $found = @(Find-NetObject { Get-NetRoute -DestinationPrefix "$address/32" -ErrorAction Stop })
-        $right = $found.Count -eq 1 -and $found[0].InterfaceIndex -eq $Route.InterfaceIndex
-        if (-not $right -or $found[0].NextHop -ne $Route.NextHop) { $address }
+        $wrong = $found | Where-Object {
+            $_.InterfaceIndex -ne $Route.InterfaceIndex -or $_.NextHop -notin $Route.NextHop, '0.0.0.0'
+        }
+        if ($wrong -or -not $found.Count) { $address }
     }
 }
 

@@ -25,14 +25,18 @@ function Test-Step {
 }
 
 # .SYNOPSIS
-# Test, set and test again; return held or set.
+# Test, set and test again; return held or set. A call that hangs ends the process.
 function Invoke-Once {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
     $ready = Get-ReadyStep $Run $Step
-    if (Test-Step $Run $ready) { return 'held' }
-    [void](& "Set-$(Get-KindNoun $Step['kind'])Step" $Run $ready)
-    if (Test-Step $Run $ready) { return 'set' }
+    $end = New-Deadline ($Run.Limit + $StuckSeconds)
+    try {
+        if (Test-Step $Run $ready) { return 'held' }
+        [void](& "Set-$(Get-KindNoun $Step['kind'])Step" $Run $ready)
+        if (Test-Step $Run $ready) { return 'set' }
+    }
+    finally { $end.Dispose() }
     throw (New-Failure 'not-reached' "kind $($Step['kind']) was set, and still does not hold")
 }
 

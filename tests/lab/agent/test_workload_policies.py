@@ -221,6 +221,21 @@ def test_enforced_rules_refuse_errors_and_warn_of_the_rest(judge: Judge) -> None
     assert judge.client.patch(path, headers=kind, json=changed).status_code == 422, "a new template is judged"
 
 
+def test_enforced_rules_refuse_host_ports_on_an_overlay_and_nowhere_else(judge: Judge) -> None:
+    text = "{containers: [{ports: [{containerPort: 80, hostPort: 80}]}]}"
+    enforced = {Level.ERROR: ["Deny"], Level.WARNING: ["Warn"]}
+    for mode, code in (("overlay", 422), ("l2bridge", 201)):
+        context = examples.of_cluster(f"{{network: {{mode: {mode}}}, pools: {{web: {{os: windows-2022}}}}}}")
+        in_force(judge, context, enforced, f"ports {mode}")
+        for item in (pod(text), workload("StatefulSet", text)):
+            answer = judge.create(item)
+            assert answer.status_code == code, answer.text
+            assert ("[host-port-on-overlay]" in answer.text) == (code == 422)
+        assert judge.create(pod("{containers: [{ports: [{containerPort: 80}]}]}")).status_code == 201
+        linux = f"{{os: {{name: linux}}, nodeSelector: {{kubernetes.io/os: linux}}, {text[1:]}"
+        assert judge.create(pod(linux)).status_code == 201, "Linux pods keep their ports"
+
+
 def test_the_policies_of_a_plan_are_accepted_and_their_types_are_right(judge: Judge) -> None:
     planned = plan(None, pools={"web": {"os": "windows-2022"}})
     judge.apply(content(planned, "addon-windows-workloads")["items"])

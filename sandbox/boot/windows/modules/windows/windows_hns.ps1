@@ -13,7 +13,9 @@ $WmiErrorId = 'HRESULT 0x80041013'
 # Return the error of WMI, if the state "wmi" has it for the cmdlet: {error: text, cmdlets: [name]}.
 function Get-WmiError([string] $Name) {
     $kept = Get-Kept 'wmi'
-    if ($Name -in @($kept.cmdlets)) { $kept.error }
+    if ($Name -notin @($kept.cmdlets)) { return }
+    if ($kept.hangs) { Start-Sleep -Seconds 3600 }
+    $kept.error
 }
 
 # Return what the host sees of HNS. cards: address of each adapter of the machine, by name; adapters: those that HNS
