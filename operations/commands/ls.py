@@ -14,6 +14,7 @@ from components.spec import expiry
 from operations.clouds import cloud_tables
 from operations.console.exits import Stop
 from operations.console.table import table
+from operations.cost import so_far
 from operations.engine import clusters, failures, locate, workspace
 from operations.engine.clusters import BACKEND, SANDBOX, ClusterFacts, age, span, utc
 from operations.recovery import stateless
@@ -50,12 +51,19 @@ def ls(*, sandbox: bool, as_json: bool) -> None:
 def shown(found: Inventory, now: datetime) -> str:
     """Return tables of the clusters and of the resources without a state; empty if there are none."""
     rows = [
-        (each.name, each.place, each.cloud, each.owner, age(each, now), ends(each, now), each.machines, each.health)
+        (
+            *(each.name, each.place, each.cloud, each.owner, age(each, now), ends(each, now)),
+            *(cost.text if (cost := _cost(each, now)) else "unknown", each.machines, each.health),
+        )
         for each in found.clusters
     ]
-    headers = ("cluster", "state", "cloud", "owner", "age", "expires", "machines", "health")
+    headers = ("cluster", "state", "cloud", "owner", "age", "expires", "cost so far", "machines", "health")
     parts = [table(headers, rows)] if rows else []
     return "\n\n".join([*parts, *without_state(found.stateless)])
+
+
+def _cost(facts: ClusterFacts, now: datetime) -> so_far.SoFar | None:
+    return so_far.so_far(facts.name, facts.spec, facts.region, now - facts.created if facts.created else None)
 
 
 def without_state(found: Sequence[Stateless]) -> list[str]:
@@ -93,7 +101,10 @@ def ends(facts: ClusterFacts, now: datetime) -> str:
 
 
 def document(facts: ClusterFacts, now: datetime) -> dict[str, Any]:
-    """Return a cluster for JSON: times as UTC texts or null, the age in seconds or null."""
+    """Return a cluster for JSON: times as UTC texts or null, the age in seconds or null, the cost since its creation
+    in USD or null.
+    """
+    cost = _cost(facts, now)
     return {
         "name": facts.name,
         "state": facts.place,
@@ -105,6 +116,8 @@ def document(facts: ClusterFacts, now: datetime) -> dict[str, Any]:
         "expired": facts.expires is not None and facts.expires <= now,
         "expiry_unreadable": facts.unreadable or None,
         "protected": facts.protected,
+        "usd_so_far": round(cost.usd, 2) if cost else None,
+        "without_price": list(cost.unknown) if cost else None,
         "machines": facts.machines,
         "resources": facts.resources,
         "health": facts.health,

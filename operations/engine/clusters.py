@@ -6,10 +6,11 @@ it creates the first resource. So these facts are known after every interruption
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
+from components.clouds import CLOUDS
 from components.spec import expiry
 from operations.clouds import cloud_tables
 from operations.console.exits import Exit, Stop
@@ -24,7 +25,8 @@ SANDBOX, BACKEND = "sandbox", "backend"
 @dataclass(frozen=True)
 class ClusterFacts:
     """One cluster, by its state. expires: None if the cluster does not expire, or if it is unknown; `unreadable` then
-    has the reason. machines, resources: their numbers in the state. health: result of the last run.
+    has the reason. machines, resources: their numbers in the state. health: result of the last run. region: of the
+    provider; empty if unknown. spec: the recorded inputs of the component, unchecked.
     """
 
     name: str
@@ -38,6 +40,8 @@ class ClusterFacts:
     machines: int = 0
     resources: int = 0
     health: str = ""
+    region: str = ""
+    spec: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 def read(name: str, place: str, deployment: Mapping[str, Any]) -> ClusterFacts | None:
@@ -53,6 +57,7 @@ def read(name: str, place: str, deployment: Mapping[str, Any]) -> ClusterFacts |
         machines=sum(map(cloud_tables.of(resources).is_machine, resources)),
         resources=state.counted(resources),
         health=_health(deployment, resources),
+        region=_region(resources),
     )
     roots = [each for each in resources if each["type"] == CLUSTER]
     if len(roots) != 1:
@@ -67,11 +72,20 @@ def read(name: str, place: str, deployment: Mapping[str, Any]) -> ClusterFacts |
         owner=owner if isinstance(owner, str) else "",
         created=created,
         protected=facts.protected or protect is not False,
+        spec=spec,
     )
     if (text := spec.get("expires")) is None:
         return facts
     ends = expiry.end(text, created) if isinstance(text, str) else None
     return replace(facts, expires=ends, unreadable="" if ends else _wrong(text))
+
+
+def _region(resources: state.State) -> str:
+    """Return the region that the cloud's provider was configured with; empty if the state has none."""
+    package, key = CLOUDS[cloud_tables.of(resources).name].region_key.split(":")
+    providers = [each for each in resources if each["type"] == f"pulumi:providers:{package}"]
+    found = (str((each.get("inputs") or {}).get(key) or "") for each in providers)
+    return next(filter(None, found), "")
 
 
 def _wrong(text: object) -> str:

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import Result
 
 from operations.recovery import stateless
 from operations.recovery.stateless import Stateless
-from operations.stacks import target
+from operations.stacks import stack_files, target
 from sandbox.cloud_state import CloudState
 from tests.operations.conftest import STACK
 from tests.operations.states import deployment, put
@@ -19,7 +20,7 @@ Run = Callable[..., Result]
 
 def test_ls_shows_owner_age_and_expiry_of_each_cluster(removed: list[str], mullion: Run) -> None:
     rows = {line.split()[0]: " ".join(line.split()) for line in mullion("ls").stdout.splitlines()[1:7]}
-    assert rows["ci-long-past"] == "ci-long-past sandbox aws qa 9h 00m 8h 00m ago 1 incomplete"
+    assert rows["ci-long-past"] == "ci-long-past sandbox aws qa 9h 00m 8h 00m ago unknown 1 incomplete"
     assert "in 1h 00m" in rows["ci-fresh"]
     assert "never" in rows["ci-for-ever"]
     assert "8h 00m ago, protected" in rows["ci-protected"]
@@ -32,6 +33,27 @@ def test_ls_as_json_has_times_and_why_an_expiry_is_unknown(removed: list[str], m
     assert (found["ci-past"]["expired"], found["ci-fresh"]["expired"]) == (True, False)
     assert (found["ci-for-ever"]["expires"], found["ci-for-ever"]["age_seconds"]) == (None, 9 * 3600)
     assert "'soon'" in found["ci-unreadable"]["expiry_unreadable"]
+
+
+def _priced(region: str) -> dict[str, Any]:
+    state = deployment(**stack_files.load("small").spec.model_dump(mode="json"))
+    provider = {"type": "pulumi:providers:aws", "urn": "urn:pulumi:ci::mullion::pulumi:providers:aws::default"}
+    return {"resources": [{**provider, "inputs": {"region": region}}, *state["resources"]]}
+
+
+def test_ls_shows_what_a_cluster_has_cost_in_its_nine_hours(removed: list[str], clone: Path, mullion: Run) -> None:
+    put("priced", _priced("eu-west-1"))
+    put("elsewhere", _priced("xx-nowhere-1"))
+    hour = json.loads(mullion("cost", "small", "--json").stdout)["hour"]
+    found = {each["name"]: each for each in json.loads(mullion("ls", "--sandbox", "--json").stdout)["clusters"]}
+    assert found["priced"]["usd_so_far"] == pytest.approx(9 * hour, abs=0.01)
+    assert found["priced"]["without_price"] == []
+    assert "NAT gateway" in found["elsewhere"]["without_price"]
+    assert found["ci-fresh"]["usd_so_far"] is None
+    lines = {line.split()[0]: line for line in mullion("ls", "--sandbox").stdout.splitlines()[1:9]}
+    assert f"USD {9 * hour:.2f} " in lines["priced"]
+    assert "at least USD" in lines["elsewhere"]
+    assert "unknown" in lines["ci-fresh"]
 
 
 def test_ls_names_a_state_that_cannot_be_read_and_shows_the_others(

@@ -1,0 +1,42 @@
+"""What a built cluster has cost since its creation, by its recorded spec and the dated price tables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from pydantic import ValidationError
+
+from components.plan import plan_cluster
+from components.spec.models import ClusterSpec
+from operations.cost.bill import bill
+
+
+@dataclass(frozen=True)
+class SoFar:
+    """USD since the creation of a cluster, as if it had had its present machines all the time.
+
+    unknown: items without a price; with any, the sum is a lower bound.
+    """
+
+    usd: float
+    unknown: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The sum for people: USD 1.23, at least USD 1.23."""
+        return f"{'at least ' if self.unknown else ''}USD {self.usd:,.2f}"
+
+
+def so_far(name: str, recorded: Mapping[str, Any], region: str, age: timedelta | None) -> SoFar | None:
+    """Return what a cluster has cost. None if its age or region is unknown, or if this version of Mullion cannot read
+    or plan its spec.
+    """
+    if age is None or not region:
+        return None
+    try:
+        spec = ClusterSpec.model_validate({key: value for key, value in recorded.items() if not key.startswith("__")})
+        bought = bill(plan_cluster(name, spec), region)
+    except (ValidationError, ValueError, KeyError):
+        return None
+    return SoFar(bought.hour * max(age.total_seconds(), 0) / 3600, bought.unknown)
