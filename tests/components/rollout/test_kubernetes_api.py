@@ -140,6 +140,20 @@ def test_a_websocket_verifies_the_name_in_the_servers_certificate(tmp_path: Path
         api(port, name="other").websocket("/pods/b/exec?command=x", streams.PROTOCOL)
 
 
+@pytest.mark.parametrize("variable", ["HTTPS_PROXY", "ALL_PROXY"])
+def test_calls_and_websockets_bypass_the_proxy_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """A tunnel's port on loopback exists on this machine only."""
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, "http://127.0.0.1:1")
+    with serve(Cluster(nodes={"web-0": True}), NAME, OURS, tmp_path) as port:
+        assert len(asked(port)["items"]) == 1
+    with websockets(tmp_path) as (port, _):
+        assert streams.execute(api(port), "/pods/b", ["cat"]) == "x" * 70000
+
+
 def test_the_client_key_is_not_printed_nor_left_in_a_file_or_an_open_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
