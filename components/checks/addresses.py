@@ -22,7 +22,7 @@ NODES_LARGEST, NODES_SMALLEST = 16, 22
 each zone's quarter, are too small for load balancers (topology/addressing.py)."""
 
 
-def surge(subject: Subject) -> int:
+def most_nodes(subject: Subject) -> int:
     """Return the most nodes that exist at once: all machines, and in each pool those being replaced, which keep their
     /24 for a while.
     """
@@ -40,7 +40,7 @@ def address_figures(subject: Subject) -> dict[str, int]:
     """Return the most nodes, the addresses needed with a /24 each (by_node) and by pods (by_pods), and those
     available.
     """
-    nodes = surge(subject)
+    nodes = most_nodes(subject)
     groups = [(group.count, group.max_pods) for group in subject.groups]
     groups += [(min(each.rollout.wave(each.count), each.count), each.max_pods) for each in subject.spec.pools.values()]
     pods = pod_addresses(groups)
