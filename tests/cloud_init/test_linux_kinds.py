@@ -132,6 +132,7 @@ def test_a_service_is_a_restarting_unit_enabled_and_started(execute: Execute, ro
     assert outcomes(execute(step)) == ["set"]
     lines = (root / "etc/systemd/system/kubelet.service").read_text().splitlines()
     assert 'ExecStart=/usr/bin/kubelet --x "a b" 100%% $$HOME' in lines
+    assert lines.index("After=network-online.target") < lines.index("[Service]"), "the kubelet reads its addresses"
     assert {"After=containerd.service", 'Environment="A=1 2"', "Restart=always", "Delegate=yes"} <= set(lines)
     assert ["systemctl", "restart", "kubelet.service"] in programs.asked
     programs.asked.clear()

@@ -12,6 +12,8 @@ from kinds.files import written
 UNIT = """[Unit]
 Description={description}
 StartLimitIntervalSec=0
+Wants=network-online.target
+After=network-online.target
 {depends}[Service]
 Type=exec
 ExecStart={command}
