@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
@@ -113,6 +113,13 @@ def interruptible() -> Iterator[None]:
         if not held():
             raise KeyboardInterrupt
 
+    with _handled_by(handle):
+        yield
+
+
+@contextmanager
+def _handled_by(handle: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Have this function handle the signals of STOPPING, and restore their handlers afterwards."""
     before = {number: signal.signal(number, handle) for number in STOPPING}
     try:
         yield
@@ -143,9 +150,5 @@ def _patient(interrupted: threading.Event) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, handle) for number in STOPPING}
-    try:
+    with _handled_by(handle):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
