@@ -88,6 +88,8 @@ def system(role: Role) -> Phase:
             step("partition", "system-drive", drive="C", free_mb=SYSTEM_DRIVE_MB),
             step("pagefile", "pagefile", initial_mb=PAGE_FILE_MB, maximum_mb=PAGE_FILE_MB, **elsewhere),
             step("feature", "containers", feature="Containers"),
+            # after the feature, which brings the services hns and wcifs: their keys are not made before it is installed
+            *_fixes(role),
             step("port-range", "dynamic-ports", protocol="tcp", start=start, count=count),
             step("defender-exclusion", "defender", processes=programs, paths=[]),
             step("reboot", "reboot"),
@@ -96,13 +98,16 @@ def system(role: Role) -> Phase:
     )
 
 
-def _registry(role: Role) -> Iterator[Step]:
-    facts = role.spec.cloud.facts
+def _fixes(role: Role) -> Iterator[Step]:
     for fix in releases.windows(role.os).fixes:
         bits: dict[str, Any] = {"bits": True} if fix.bits else {}
         name, data = f"registry-{fix.value}", fix.number
         # HNS, wcifs and the feature overrides read them at their start (AgentBaker, azurecnifunc.ps1, restarts HNS)
         yield step("registry", name, key=fix.key, value=fix.value, type="DWord", data=data, restart=True, **bits)
+
+
+def _registry(role: Role) -> Iterator[Step]:
+    facts = role.spec.cloud.facts
     for key, value, type_, data in (*EVERYWHERE, *_time(facts.time_server), *facts.windows_registry):
         yield step("registry", f"registry-{value}", key=key, value=value, type=type_, data=data)
 
