@@ -56,7 +56,8 @@ def _install(machine: Machine, plan: Rendered, paths: Mapping[str, Path]) -> Non
     for name, path in paths.items():
         machine.windows.install(path, SERVICES.get(name, rf"C:\k\{name}.exe"))
     for name in ("hns", "kubelet"):
-        machine.windows.install(machine.windows.path(SERVICE), rf"C:\k\{name}.exe")
+        # copies: Wine names the processes of two links to one file alike, and the watch takes the kubelet for HNS
+        machine.windows.path(rf"C:\k\{name}.exe").write_bytes(machine.windows.path(SERVICE).read_bytes())
     for log in ("flanneld", "kube-proxy"):
         machine.windows.path(rf"C:\var\log\{log}\x")
     _write(machine, r"C:\flannel\net-conf.json", plan.content("net-conf"))
@@ -186,6 +187,18 @@ def test_the_watch_lets_flanneld_make_a_lost_network_again(
     assert policies(after, "RemoteSubnetRoute") == policies(before, "RemoteSubnetRoute")
     assert f"the network {OVERLAY} is gone or incomplete" in log(node)
     works(node, plans["defaults"], "third")
+
+
+def test_the_watch_starts_services_that_someone_stopped_while_the_kubelet_runs(
+    node: clusters.Cluster, plans: Mapping[str, Rendered]
+) -> None:
+    waits = "ping.exe -n 3 127.0.0.1 >NUL"
+    stops = [words for name in ("kube-proxy", "flanneld", "kubelet") for words in (f"sc.exe stop {name}", waits)]
+    _commands(node.machine, *stops, "sc.exe start kubelet")
+    node.machine.script("-Look")
+    node.machine.script("-Look")
+    assert "kube-proxy and flanneld stopped although the kubelet runs" in log(node)
+    works(node, plans["defaults"], "fourth")
 
 
 def test_the_watch_sets_a_lost_route_again_and_restarts_nothing(node: clusters.Cluster) -> None:
