@@ -149,3 +149,17 @@ def kept(name: str, text: str) -> Iterator[Path]:
         yield path
     finally:
         path.unlink(missing_ok=True)
+
+
+@contextmanager
+def for_command(name: str) -> Iterator[Path]:
+    """Yield the administrator's kubeconfig that `up` wrote, or one through a tunnel if needed. Raises Stop as `opened`.
+
+    The tunnel and its kubeconfig end with the block.
+    """
+    written = target.folder(name) / "kubeconfig"
+    if not tunnelled(plan_cluster(name, stack_files.load(name).spec)):
+        yield written
+        return
+    with reached(name, written.read_text("utf-8")) as text, kept(name, text) as path:
+        yield path

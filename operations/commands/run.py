@@ -9,10 +9,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from components.checks.lifecycle import SHORTEST_LIFE
+from components.rollout.api_tunnel import uses_tunnel
 from components.spec import expiry
 from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, read_stack
-from operations.commands import extend, run_artifacts, run_command, up_and_down, verify, wait
+from operations.commands import extend, reached_api, run_artifacts, run_command, up_and_down, verify, wait
 from operations.commands.run_report import RunReport, explained
 from operations.console.exits import EngineError, Exit, Stop
 from operations.engine import engine_log, failures, locate, workspace
@@ -87,7 +88,7 @@ def _begun(wanted: Wanted) -> "_Job":
         raise Stop(Exit.REFUSED, ephemeral.taken(name, f"stack {name} is built in {place}"))
     if not wanted.sandbox:
         _refuse_taken(name)
-    if stack.spec.api.access.value == "private" and not wanted.sandbox:
+    if stack.spec.api.access.value == "private" and not wanted.sandbox and not uses_tunnel(stack.spec):
         print(f"warning: {name}: the API is private: only hosts in its network reach it", file=sys.stderr)
     if (ends - expiry.now()).total_seconds() < SHORTEST_LIFE - 60 and not wanted.sandbox:
         print("warning: --ttl is short: Windows nodes take about 15 minutes to become Ready", file=sys.stderr)
@@ -149,11 +150,9 @@ class _Job:
             with self._phase("wait"):
                 wait.wait(self.name, self.wanted.timeout)
             self._verify()
-            with self._phase("command"):
-                kubeconfig = target.folder(self.name) / "kubeconfig"
-                seconds = (self.ends - expiry.now()).total_seconds()
-                environment = {"KUBECONFIG": str(kubeconfig), "MULLION_STACK": self.name}
-                run_command.run(self.wanted.command, environment, seconds)
+            with self._phase("command"), reached_api.for_command(self.name) as path:
+                environment = {"KUBECONFIG": str(path), "MULLION_STACK": self.name}
+                run_command.run(self.wanted.command, environment, (self.ends - expiry.now()).total_seconds())
         except (Exception, KeyboardInterrupt) as error:
             return error
         return None
