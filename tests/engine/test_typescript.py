@@ -17,7 +17,7 @@ from operations.engine.locate import Engine
 from operations.recorder.recorder import record
 from operations.stacks.paths import REPOSITORY
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.soak]
 
 
 def compiled(folder: Path) -> None:
