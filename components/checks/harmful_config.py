@@ -1,6 +1,6 @@
 """Values in users' configuration that break a node or make it insecure."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from components import releases
@@ -113,6 +113,17 @@ def _rootless(subject: Subject) -> Iterator[Finding]:
             yield at("kubeadm", "config", "ClusterConfiguration", *below)
 
 
+def _patches(subject: Subject) -> Iterator[Finding]:
+    ours = supported(subject) and releases.release(subject.spec.kubernetes).kubelet_patch
+    for kind in ("InitConfiguration", "JoinConfiguration") if ours else ():
+        fields = subject.spec.kubeadm.config.get(kind, {})
+        value = fields.get("patches", {})
+        if not isinstance(value, Mapping):
+            yield at("kubeadm", "config", kind, "patches")
+        elif "directory" in value:
+            yield at("kubeadm", "config", kind, "patches", "directory")
+
+
 _CONTAINERD = "<machines>.containerd.config"
 _KUBELET = "<machines>.kubelet.config <machines>.os"
 
@@ -194,6 +205,15 @@ CHECKS = (
         "the control plane would not start: its programs could not read files that only root may read, such as the"
         " encryption keys and etcd's data",
         "remove RootlessControlPlane",
+    ),
+    error(
+        "kubeadm-patches-folder",
+        "kubeadm.config kubernetes",
+        _patches,
+        "kubeadm reads one folder of patches, and would leave out Mullion's: the kubelet's configuration of each Linux"
+        " machine, and the digests of pinned images",
+        "remove patches: write fields of the kubelet in kubelet.config, arguments of the control plane in extraArgs of"
+        " kubeadm.config.ClusterConfiguration, and digests of images in artifacts.images",
     ),
     error(
         "hyperv-isolation",

@@ -23,6 +23,10 @@ def _etcd_data(folder: str) -> dict[str, object]:
     return {"kubeadm": {"config": {"ClusterConfiguration": {"etcd": {"local": {"dataDir": folder}}}}}}
 
 
+def _patches(kind: str, value: object) -> Change:
+    return {"kubeadm": {"config": {kind: {"patches": value}}}}
+
+
 def _api_arguments(written: object) -> Change:
     return {"kubeadm": {"config": {"ClusterConfiguration": {"apiServer": {"extraArgs": written}}}}}
 
@@ -137,6 +141,18 @@ CASES = (
         _kubeadm_gate("RootlessControlPlane"),
         "kubeadm.config.ClusterConfiguration.featureGates.RootlessControlPlane",
         _kubeadm_gate("RootlessControlPlane", False),
+    ),
+    Case(
+        "kubeadm-patches-folder",
+        _at("1.37.1", _patches("InitConfiguration", {"directory": "/etc/patches"})),
+        "kubeadm.config.InitConfiguration.patches.directory",
+        _at("1.24.17", _patches("InitConfiguration", {"directory": "/etc/patches"})),
+    ),
+    Case(
+        "kubeadm-patches-folder",
+        _at("1.25.16", _patches("JoinConfiguration", None)),
+        "kubeadm.config.JoinConfiguration.patches",
+        _at("1.25.16", _patches("JoinConfiguration", {})),
     ),
     Case(
         "etcd-data-folder",
