@@ -2,14 +2,16 @@
 
 Both libraries are imported with the first call, so that a run without one starts as fast and as small as before.
 
-No Kubernetes client replaces this module. The HTTP calls were moved to kr8s 0.20.15 and measured at a local TLS server:
-- it leaves the administrator's key in a file of the temporary folder with every client, and one more with every repeat
-- by default it repeats a request three times if the API answers with 403; each client sends GET /version first
-- it sends calls of a tunnel on 127.0.0.1 to the proxy of HTTPS_PROXY, and has no option against it
-- its import takes 0.75 s; httpx and websockets take 0.4 s
+No Kubernetes client replaces this module. The HTTP calls were moved to kr8s 0.20.15 with keys given as kubeconfig data,
+and measured at a local TLS server:
+- it left the administrator's key in a file of the temporary folder with every client, and one more with every repeat
+- by default it repeated a request three times if the API answered with 403; each client sent GET /version first
+- it sent calls of a tunnel on 127.0.0.1 to the proxy of HTTPS_PROXY, and its client has no argument against it
+- its import took 0.75 s; httpx and websockets took 0.4 s
 
-The others, by their sources: lightkube 1.0.1 cannot verify another server name than the URL's and has no port-forward.
-kubernetes 37.0.2 (126 MB installed) and kubernetes_asyncio 36.1.0 (48 MB) write keys of a kubeconfig to files as well.
+The others were only read: lightkube 1.0.1 has no port-forward, and verifies another server name than the URL's at most
+through a transport of one's own. kubernetes 37.0.2 (126 MB installed) and kubernetes_asyncio 36.1.0 (48 MB) write keys
+of a kubeconfig to files as well.
 """
 
 import json
