@@ -14,6 +14,7 @@ MODULES = (
     "modules/run",
     "modules/reports",
     "modules/redaction",
+    "modules/deadline",
     "modules/hns-requests",
     "kinds/network",
     "kinds/flannel",

@@ -1,5 +1,6 @@
-# Deadlines that end the process. A query of WMI (cmdlets of NetTCPIP, NetAdapter, ...) can wait for ever, and nothing in
-# PowerShell ends it. Such a process leaves a mark, and the next run of the network watch says so and starts what ended.
+# Deadlines that end the process. A query of WMI (cmdlets of NetTCPIP, NetAdapter, ...) can wait for ever, and nothing
+# in PowerShell ends it. Such a process leaves a mark, and the next run of the network watch says so and starts what
+# ended.
 
 $HungExecutor, $HungWatch = "$env:ProgramData\mullion\hung-executor", "$env:ProgramData\mullion\hung-watch"
 $HungMark = $HungExecutor    # folder that a passed deadline creates
@@ -8,8 +9,8 @@ $StuckSeconds = 900    # by which a try of a step may exceed its limit: transfer
 $WatchSeconds = 780    # for one run of the network watch; Windows ends its task after 15 minutes
 
 # .SYNOPSIS
-# End this process in some seconds unless the returned object is disposed before. Both calls are methods of .NET, which a
-# timer's thread runs while PowerShell waits.
+# End this process in some seconds unless the returned object is disposed before. Both calls are methods of .NET,
+# which a timer's thread runs while PowerShell waits.
 function New-Deadline {
     [CmdletBinding()]
     param([int] $Seconds)
