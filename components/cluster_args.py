@@ -14,7 +14,9 @@ from components.option_args import (
     KubeProxyArgs,
     OidcArgs,
     PodSecurityArgs,
+    ProxyArgs,
     RolloutArgs,
+    RotationArgs,
     SnapshotsArgs,
 )
 from components.spec.models import (
@@ -90,38 +92,38 @@ class ControlPlaneArgs(TypedDict):
     disk_gb: NotRequired[int]
     """Size of the root disk, GiB."""
     kubelet: NotRequired[KubeletArgs]
-    """The kubelet of the control-plane machines."""
+    """The kubelet of the machines."""
     kube_proxy: NotRequired[KubeProxyArgs]
     """kube-proxy of all Linux machines, which one DaemonSet runs."""
     containerd: NotRequired[ContainerdArgs]
-    """containerd of the control-plane machines."""
+    """containerd of the machines."""
 
 
 class PoolArgs(TypedDict):
     """A pool: workers of one operating system, size and configuration."""
 
-    os: OperatingSystem
-    """Operating system of the machines; Windows is Server Core."""
-    runtime: NotRequired[Runtime]
-    """Container runtime: containerd, or docker (Windows only)."""
     count: NotRequired[int]
     """Number of machines."""
+    os: OperatingSystem
+    """Operating system of the machines; Windows is Server Core."""
     size: NotRequired[str]
     """Instance type. Default on AWS: m6i.large, for Windows m6i.xlarge."""
     disk_gb: NotRequired[int]
     """Size of the root disk, GiB. Default: 50, for Windows 128 (its images are large)."""
+    kubelet: NotRequired[KubeletArgs]
+    """The kubelet of the machines."""
+    kube_proxy: NotRequired[KubeProxyArgs]
+    """kube-proxy of the machines; in a pool Windows only (control_plane.kube_proxy is for Linux)."""
+    containerd: NotRequired[ContainerdArgs]
+    """containerd of the machines."""
+    runtime: NotRequired[Runtime]
+    """Container runtime: containerd, or docker (Windows only)."""
     max_pods: NotRequired[int]
     """Maximum number of pods per node; a node's /24 has addresses for 252 (IPP-04)."""
     labels: NotRequired[dict[str, str]]
     """Labels of the nodes."""
     taints: NotRequired[list[str]]
     """Taints of the nodes, key=value:Effect. Default on Windows: os=windows:NoSchedule (SCH-02)."""
-    kubelet: NotRequired[KubeletArgs]
-    """The kubelet of the pool's machines."""
-    kube_proxy: NotRequired[KubeProxyArgs]
-    """kube-proxy of the pool's machines; Windows only (control_plane.kube_proxy is for Linux)."""
-    containerd: NotRequired[ContainerdArgs]
-    """containerd of the pool's machines."""
     rollout: NotRequired[RolloutArgs]
     """How the pool's machines are replaced."""
     slot: NotRequired[int]
@@ -135,34 +137,6 @@ class BudgetArgs(TypedDict):
 
     month: int
     """USD a month of 730 hours. `plan` and `up` refuse a cluster whose known prices are above it."""
-
-
-class RotationArgs(TypedDict):
-    """Generations of keys, certificates and images: raise a number by one to renew that item."""
-
-    certificate_authorities: NotRequired[int]
-    """Certificate authorities of cluster, front proxy and etcd; only 0 is accepted (procedure: docs/pki.md)."""
-    service_account: NotRequired[int]
-    """Keys that sign service-account tokens; tokens of the key before the newest stay valid until the next raise."""
-    encryption: NotRequired[int]
-    """Keys that encrypt Secrets in etcd; a raise encrypts all Secrets with a new key and keeps older keys."""
-    desired_state: NotRequired[int]
-    """Key that signs the desired-state pointer, which tells control planes their version."""
-    administrator: NotRequired[int]
-    """Certificate of the administrator, in the kubeconfig."""
-    images: NotRequired[int]
-    """Machine images; a raise looks up the newest and replaces the machines of pools whose image changed."""
-
-
-class ProxyArgs(TypedDict):
-    """The web proxy of the machines; they reach the cloud's own services without it."""
-
-    http: NotRequired[str]
-    """Proxy for http URLs, as http://HOST:PORT."""
-    https: NotRequired[str]
-    """Proxy for https URLs, as http://HOST:PORT."""
-    no_proxy: NotRequired[list[str]]
-    """Hosts, domains and ranges reached without the proxy, added to those of the cluster and the cloud."""
 
 
 class ClusterArgs(TypedDict):

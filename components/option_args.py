@@ -213,6 +213,34 @@ class SnapshotsArgs(TypedDict):
     """Days after which a snapshot is deleted; the newest 24 always stay."""
 
 
+class RotationArgs(TypedDict):
+    """Generations of keys, certificates and images: raise a number by one to renew that item."""
+
+    certificate_authorities: NotRequired[int]
+    """Certificate authorities of cluster, front proxy and etcd; only 0 is accepted (procedure: docs/pki.md)."""
+    service_account: NotRequired[int]
+    """Keys that sign service-account tokens; tokens of the key before the newest stay valid until the next raise."""
+    encryption: NotRequired[int]
+    """Keys that encrypt Secrets in etcd; a raise encrypts all Secrets with a new key and keeps older keys."""
+    desired_state: NotRequired[int]
+    """Key that signs the desired-state pointer, which tells control planes their version."""
+    administrator: NotRequired[int]
+    """Certificate of the administrator, in the kubeconfig."""
+    images: NotRequired[int]
+    """Machine images; a raise looks up the newest and replaces the machines of pools whose image changed."""
+
+
+class ProxyArgs(TypedDict):
+    """The web proxy of the machines; they reach the cloud's own services without it."""
+
+    http: NotRequired[str]
+    """Proxy for http URLs, as http://HOST:PORT."""
+    https: NotRequired[str]
+    """Proxy for https URLs, as http://HOST:PORT."""
+    no_proxy: NotRequired[list[str]]
+    """Hosts, domains and ranges reached without the proxy, added to those of the cluster and the cloud."""
+
+
 class ArtifactEntryArgs(TypedDict):
     """One file that machines download, always for amd64."""
 

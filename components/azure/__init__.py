@@ -34,19 +34,19 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         if plan.network.existing
         else Network(context, place, opts=child)
     )
-    vault = Vault(context, client.tenant_id, network, place, opts=child)
-    storage = Storage(context, network, place, vault.resource, opts=child)
-    identity = Identity(context, storage, vault, client.subscription_id, place, opts=child)
+    vault = Vault(context, place, network, client.tenant_id, opts=child)
+    storage = Storage(context, place, network, vault.resource, opts=child)
+    identity = Identity(context, place, storage, vault, client.subscription_id, opts=child)
     firewall = Firewall(context, place, opts=child)
-    api_name = Name(context, network, place, opts=child)
-    balancers = Balancers(context, network, place, opts=child) if plan.endpoint.has_balancers else None
+    api_name = Name(context, place, network, opts=child)
+    balancers = Balancers(context, place, network, opts=child) if plan.endpoint.has_balancers else None
     public_host = balancers.public_host if balancers else Output.from_input("")
     roles, secrets = {name: name for name in identity.ids}, {secret: secret for secret in SECRETS.values()}
     storage.publish_members(context, Members(roles, place.location, network.zone_names))
     services = {"region": place.location, "secret_service": vault.url, "compute_service": storage.compute_service}
     access = ServiceAccess(roles, secrets, services, identity.client_ids)
     launch = launch_data(context, storage, public_host, access)
-    ingress = Ingress(context, network, place, opts=child) if plan.load_balancers else None
+    ingress = Ingress(context, place, network, opts=child) if plan.load_balancers else None
     pool_ids = {CONTROL_PLANE: balancers.pool_ids if balancers else [], **(ingress.pool_ids if ingress else {})}
     login = AdministratorLogin(context, opts=child)
     inputs = MachineInputs(context, place, network, firewall, identity, login, pool_ids)
@@ -58,5 +58,5 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         child,
     )
     if network.table:
-        PodRoutes(context, network.table.name, place, opts=child)
+        PodRoutes(context, place, network.table.name, opts=child)
     return CloudOutputs(public_host, storage.bundle_store, storage.snapshot_store, ingress.hosts if ingress else {})

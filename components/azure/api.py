@@ -21,7 +21,7 @@ class Name(pulumi.ComponentResource):
     """A private zone with the endpoint's name. Machines find the API by it, so it exists before they do."""
 
     def __init__(
-        self, context: ClusterContext, network: UsableNetwork, place: Place, opts: ResourceOptions | None = None
+        self, context: ClusterContext, place: Place, network: UsableNetwork, opts: ResourceOptions | None = None
     ) -> None:
         name, endpoint = context.plan.name, context.plan.endpoint
         super().__init__("mullion:azure:Name", name, {"host": endpoint.host}, opts)
@@ -63,7 +63,7 @@ class Balancers(pulumi.ComponentResource):
     """Backend pools that the control plane's interfaces are in."""
 
     def __init__(
-        self, context: ClusterContext, network: UsableNetwork, place: Place, opts: ResourceOptions | None = None
+        self, context: ClusterContext, place: Place, network: UsableNetwork, opts: ResourceOptions | None = None
     ) -> None:
         name, endpoint = context.plan.name, context.plan.endpoint
         super().__init__("mullion:azure:Balancers", name, {"public": endpoint.public}, opts)

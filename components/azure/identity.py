@@ -66,10 +66,10 @@ class Identity(pulumi.ComponentResource):
     def __init__(
         self,
         context: ClusterContext,
+        place: Place,
         storage: Storage,
         vault: Vault,
         subscription: Output[str],
-        place: Place,
         opts: ResourceOptions | None = None,
     ) -> None:
         name = context.plan.name

@@ -29,7 +29,7 @@ class Ingress(pulumi.ComponentResource):
     """Backend pools that the interfaces of a pool's workers are in, by pool."""
 
     def __init__(
-        self, context: ClusterContext, network: UsableNetwork, place: Place, opts: ResourceOptions | None = None
+        self, context: ClusterContext, place: Place, network: UsableNetwork, opts: ResourceOptions | None = None
     ) -> None:
         plan = context.plan
         names = [balancer.name for balancer in plan.load_balancers]

@@ -15,7 +15,7 @@ class PodRoutes(pulumi.ComponentResource):
     """
 
     def __init__(
-        self, context: ClusterContext, table: Output[str], place: Place, opts: ResourceOptions | None = None
+        self, context: ClusterContext, place: Place, table: Output[str], opts: ResourceOptions | None = None
     ) -> None:
         """table: name of the subnets' route table."""
         name, machines = f"{context.plan.name}-pods", context.plan.machines

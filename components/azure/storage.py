@@ -73,8 +73,8 @@ class Storage(Stores):
     def __init__(
         self,
         context: ClusterContext,
-        network: UsableNetwork,
         place: Place,
+        network: UsableNetwork,
         before_blobs: pulumi.Resource,
         opts: ResourceOptions | None = None,
     ) -> None:
@@ -201,9 +201,9 @@ class Vault(pulumi.ComponentResource):
     def __init__(
         self,
         context: ClusterContext,
-        tenant: Output[str],
-        network: UsableNetwork,
         place: Place,
+        network: UsableNetwork,
+        tenant: Output[str],
         opts: ResourceOptions | None = None,
     ) -> None:
         name, generated = context.plan.name, context.generated

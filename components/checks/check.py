@@ -7,7 +7,7 @@ from typing import Any
 
 from components import releases
 from components.naming import CONTROL_PLANE, machine_name
-from components.spec.models import ClusterSpec, ControlPlane, OperatingSystem, Pool, Runtime
+from components.spec.models import ClusterSpec, MachineOptions, OperatingSystem, Pool, Runtime
 from components.spec.report import Problem, Severity
 
 Path = tuple[str, ...]
@@ -24,7 +24,7 @@ class MachineGroupSpec:
 
     name: str
     path: Path
-    options: ControlPlane | Pool
+    options: MachineOptions
 
     @property
     def os(self) -> OperatingSystem:

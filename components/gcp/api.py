@@ -7,6 +7,7 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
+from components.gcp.instance_groups import Memberships, instance_groups
 from components.gcp.network import UsableNetwork
 from components.gcp.place import Place
 from components.plan import Machine
@@ -99,7 +100,8 @@ class Balancers(pulumi.ComponentResource):
         super().__init__("mullion:gcp:Balancers", context.plan.name, {"schemes": schemes}, opts)
         self._context, self._place, self._network = context, place, network
         self._name, self._child = context.plan.name, ResourceOptions(parent=self)
-        groups = self._groups(instances)
+        memberships = Memberships(lambda machine: f"{self._name}-api-{machine}")
+        groups = instance_groups(self, f"{self._name}-api", network, instances, memberships)
         check = gcp.compute.RegionHealthCheck(
             f"{self._name}-api",
             name=f"{self._name}-api",
@@ -110,31 +112,6 @@ class Balancers(pulumi.ComponentResource):
         for scheme, address in addresses.by_scheme.items():
             self._balancer(scheme, address, groups, check)
         self.register_outputs({"schemes": schemes})
-
-    def _groups(self, instances: Mapping[Machine, gcp.compute.Instance]) -> list[gcp.compute.InstanceGroup]:
-        """Return an instance group for each zone of the control plane, with its members."""
-        zone_names = self._network.zone_names
-        groups = {
-            zone: gcp.compute.InstanceGroup(
-                f"{self._name}-api-{zone}",
-                name=f"{self._name}-api-{zone}",
-                zone=zone_names[zone],
-                network=self._network.network_id,
-                opts=self._child,
-            )
-            for zone in sorted({machine.zone for machine in instances})
-        }
-        for machine, instance in instances.items():
-            # A resource for each membership: a group that lists its machines could not replace one of them, because
-            # the load balancer uses the group, and the successor has the same name, so the list would not change.
-            gcp.compute.InstanceGroupMembership(
-                f"{self._name}-api-{machine.name}",
-                instance=instance.self_link,
-                instance_group=groups[machine.zone].name,
-                zone=zone_names[machine.zone],
-                opts=ResourceOptions(parent=self, delete_before_replace=True, replacement_trigger=instance.instance_id),
-            )
-        return list(groups.values())
 
     def _balancer(
         self,

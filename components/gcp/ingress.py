@@ -1,6 +1,7 @@
 """Load balancers of `ingress`: passthrough network load balancers in front of workers."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pulumi
@@ -8,9 +9,9 @@ import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
 from components.gcp.api import DRAINING_SECONDS
+from components.gcp.instance_groups import Memberships, instance_groups
 from components.gcp.network import UsableNetwork
 from components.gcp.place import Place
-from components.plan import Machine
 from components.rollout.traffic import membership_name
 from components.topology.load_balancers import LoadBalancer
 from components.wiring.context import ClusterContext
@@ -40,11 +41,17 @@ class Ingress(pulumi.ComponentResource):
         names = [balancer.name for balancer in plan.load_balancers]
         super().__init__("mullion:gcp:Ingress", plan.name, {"load_balancers": names}, opts)
         self._context, self._place, self._network = context, place, network
-        self._membership_hooks = machines.membership_hooks
         self._name, self._child = f"{plan.name}-ingress", ResourceOptions(parent=self)
         used = {pool for balancer in plan.load_balancers for pool in balancer.pools}
+        memberships = Memberships(partial(membership_name, f"{self._name}-members"), machines.membership_hooks)
         groups = {
-            pool.name: self._groups(pool.name, {machine: machines.instances[machine] for machine in pool.machines})
+            pool.name: instance_groups(
+                self,
+                f"{self._name}-{pool.name}",
+                network,
+                {machine: machines.instances[machine] for machine in pool.machines},
+                memberships,
+            )
             for pool in plan.pools
             if pool.name in used
         }
@@ -53,35 +60,6 @@ class Ingress(pulumi.ComponentResource):
             for balancer in plan.load_balancers
         }
         self.register_outputs({"hosts": dict(self.hosts)})
-
-    def _groups(self, pool: str, instances: Mapping[Machine, gcp.compute.Instance]) -> list[gcp.compute.InstanceGroup]:
-        """Return an instance group for each zone of a pool, with its members."""
-        zone_names = self._network.zone_names
-        groups = {
-            zone: gcp.compute.InstanceGroup(
-                f"{self._name}-{pool}-{zone}",
-                name=f"{self._name}-{pool}-{zone}",
-                zone=zone_names[zone],
-                network=self._network.network_id,
-                opts=self._child,
-            )
-            for zone in sorted({machine.zone for machine in instances})
-        }
-        for machine, instance in instances.items():
-            gcp.compute.InstanceGroupMembership(
-                membership_name(f"{self._name}-members", machine.name),
-                instance=instance.self_link,
-                instance_group=groups[machine.zone].name,
-                zone=zone_names[machine.zone],
-                # the successor has the same name, so its link does not change
-                opts=ResourceOptions(
-                    parent=self,
-                    delete_before_replace=True,
-                    replacement_trigger=instance.instance_id,
-                    hooks=self._membership_hooks,
-                ),
-            )
-        return list(groups.values())
 
     def _balancer(self, planned: LoadBalancer, groups: list[gcp.compute.InstanceGroup]) -> Output[str]:
         """Register a load balancer; return its address."""

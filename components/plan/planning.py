@@ -8,7 +8,7 @@ from components.node import plan_node
 from components.node.plan import NodePlan
 from components.plan.model import ClusterPlan, Endpoint, Machine, MachineGroup
 from components.plan.problems import address_problems, path_problems, size_problems
-from components.spec.models import ApiAccess, ClusterSpec, ControlPlane, NetworkMode, Pool
+from components.spec.models import ApiAccess, ClusterSpec, ControlPlane, MachineOptions, NetworkMode, Pool
 from components.spec.report import SpecError
 from components.topology.addressing import (
     NetworkPlan,
@@ -73,7 +73,7 @@ def _pool(name: str, spec: ClusterSpec, network: NetworkPlan, pool: str) -> Mach
 
 
 def _group(
-    spec: ClusterSpec, name: str, options: ControlPlane | Pool, node_plan: NodePlan, addresses: list[IPv4Address]
+    spec: ClusterSpec, name: str, options: MachineOptions, node_plan: NodePlan, addresses: list[IPv4Address]
 ) -> MachineGroup:
     routed = spec.network.mode is NetworkMode.L2BRIDGE
     machines = tuple(
@@ -96,7 +96,7 @@ def _group(
         size=options.size,
         disk_gb=options.disk_gb,
         image=spec.images.get(options.os),
-        max_unavailable=1 if isinstance(options, ControlPlane) else options.rollout.wave(options.count),
+        max_unavailable=options.rollout.wave(options.count) if isinstance(options, Pool) else 1,
         node_plan=node_plan,
         bundle=bundle(node_plan, files),
         machines=machines,

@@ -38,8 +38,10 @@ from components.spec.options import (
     Kubelet,
     KubeProxy,
     Model,
+    Proxy,
     Reserve,
     Rollout,
+    Rotation,
     Snapshots,
 )
 
@@ -63,6 +65,7 @@ __all__ = [
     "Kubeadm",
     "Kubelet",
     "MachineAccess",
+    "MachineOptions",
     "Model",
     "NatGateways",
     "Network",
@@ -140,7 +143,26 @@ InstanceType = Annotated[str, Field(min_length=1)]
 DiskGb = Annotated[int, Field(ge=20, le=16384)]
 
 
-class ControlPlane(Model):
+class MachineOptions(Model):
+    """Options that the control plane and pools share."""
+
+    count: Annotated[int, Field(ge=0, le=5000)] = 1
+    """Number of machines."""
+    os: OperatingSystem
+    """Operating system of the machines; Windows is Server Core."""
+    size: InstanceType
+    """Instance type. Default on AWS: m6i.large, for Windows m6i.xlarge."""
+    disk_gb: DiskGb
+    """Size of the root disk, GiB. Default: 50, for Windows 128 (its images are large)."""
+    kubelet: Kubelet = Kubelet()
+    """The kubelet of the machines."""
+    kube_proxy: KubeProxy = KubeProxy()
+    """kube-proxy of the machines; in a pool Windows only (control_plane.kube_proxy is for Linux)."""
+    containerd: Containerd = Containerd()
+    """containerd of the machines."""
+
+
+class ControlPlane(MachineOptions):
     """The Linux machines that run the control plane and etcd."""
 
     count: Annotated[int, Field(le=5000, json_schema_extra={"enum": [1, 3]})] = 1
@@ -151,39 +173,21 @@ class ControlPlane(Model):
     """Instance type. Default: AWS m6i.large, Azure Standard_D2s_v5, GCP n2-standard-2."""
     disk_gb: DiskGb = 50
     """Size of the root disk, GiB."""
-    kubelet: Kubelet = Kubelet()
-    """The kubelet of the control-plane machines."""
     kube_proxy: KubeProxy = KubeProxy()
     """kube-proxy of all Linux machines, which one DaemonSet runs."""
-    containerd: Containerd = Containerd()
-    """containerd of the control-plane machines."""
 
 
-class Pool(Model):
+class Pool(MachineOptions):
     """A pool: workers of one operating system, size and configuration."""
 
-    os: OperatingSystem
-    """Operating system of the machines; Windows is Server Core."""
     runtime: Runtime = Runtime.CONTAINERD
     """Container runtime: containerd, or docker (Windows only)."""
-    count: Annotated[int, Field(ge=0, le=5000)] = 1
-    """Number of machines."""
-    size: InstanceType
-    """Instance type. Default on AWS: m6i.large, for Windows m6i.xlarge."""
-    disk_gb: DiskGb
-    """Size of the root disk, GiB. Default: 50, for Windows 128 (its images are large)."""
     max_pods: Annotated[int, Field(ge=1, le=1000)] = 110
     """Maximum number of pods per node; a node's /24 has addresses for 252 (IPP-04)."""
     labels: dict[str, str] = {}
     """Labels of the nodes."""
     taints: list[str]
     """Taints of the nodes, key=value:Effect. Default on Windows: os=windows:NoSchedule (SCH-02)."""
-    kubelet: Kubelet = Kubelet()
-    """The kubelet of the pool's machines."""
-    kube_proxy: KubeProxy = KubeProxy()
-    """kube-proxy of the pool's machines; Windows only (control_plane.kube_proxy is for Linux)."""
-    containerd: Containerd = Containerd()
-    """containerd of the pool's machines."""
     rollout: Rollout = Rollout()
     """How the pool's machines are replaced."""
     slot: Annotated[int, Field(ge=0)] | None = None
@@ -195,34 +199,6 @@ class Pool(Model):
     @classmethod
     def _fill(cls, data: Any) -> Any:
         return defaults.pool(data)
-
-
-class Proxy(Model):
-    """The web proxy of the machines; they reach the cloud's own services without it."""
-
-    http: str | None = None
-    """Proxy for http URLs, as http://HOST:PORT."""
-    https: str | None = None
-    """Proxy for https URLs, as http://HOST:PORT."""
-    no_proxy: list[str] = []
-    """Hosts, domains and ranges reached without the proxy, added to those of the cluster and the cloud."""
-
-
-class Rotation(Model):
-    """Generations of keys, certificates and images: raise a number by one to renew that item."""
-
-    certificate_authorities: Annotated[int, Field(ge=0)] = 0
-    """Certificate authorities of cluster, front proxy and etcd; only 0 is accepted (procedure: docs/pki.md)."""
-    service_account: Annotated[int, Field(ge=0)] = 0
-    """Keys that sign service-account tokens; tokens of the key before the newest stay valid until the next raise."""
-    encryption: Annotated[int, Field(ge=0)] = 0
-    """Keys that encrypt Secrets in etcd; a raise encrypts all Secrets with a new key and keeps older keys."""
-    desired_state: Annotated[int, Field(ge=0)] = 0
-    """Key that signs the desired-state pointer, which tells control planes their version."""
-    administrator: Annotated[int, Field(ge=0)] = 0
-    """Certificate of the administrator, in the kubeconfig."""
-    images: Annotated[int, Field(ge=0)] = 0
-    """Machine images; a raise looks up the newest and replaces the machines of pools whose image changed."""
 
 
 class Budget(Model):

@@ -237,3 +237,31 @@ class Artifacts(Model):
     """Digests of container images, by registry/path:tag; others start by tag. `mullion pin images` finds them."""
     mirror: Address | None = None
     """Base URL of a mirror: https://HOST/PATH is downloaded from MIRROR/HOST/PATH; digests stay the same."""
+
+
+class Proxy(Model):
+    """The web proxy of the machines; they reach the cloud's own services without it."""
+
+    http: str | None = None
+    """Proxy for http URLs, as http://HOST:PORT."""
+    https: str | None = None
+    """Proxy for https URLs, as http://HOST:PORT."""
+    no_proxy: list[str] = []
+    """Hosts, domains and ranges reached without the proxy, added to those of the cluster and the cloud."""
+
+
+class Rotation(Model):
+    """Generations of keys, certificates and images: raise a number by one to renew that item."""
+
+    certificate_authorities: Annotated[int, Field(ge=0)] = 0
+    """Certificate authorities of cluster, front proxy and etcd; only 0 is accepted (procedure: docs/pki.md)."""
+    service_account: Annotated[int, Field(ge=0)] = 0
+    """Keys that sign service-account tokens; tokens of the key before the newest stay valid until the next raise."""
+    encryption: Annotated[int, Field(ge=0)] = 0
+    """Keys that encrypt Secrets in etcd; a raise encrypts all Secrets with a new key and keeps older keys."""
+    desired_state: Annotated[int, Field(ge=0)] = 0
+    """Key that signs the desired-state pointer, which tells control planes their version."""
+    administrator: Annotated[int, Field(ge=0)] = 0
+    """Certificate of the administrator, in the kubeconfig."""
+    images: Annotated[int, Field(ge=0)] = 0
+    """Machine images; a raise looks up the newest and replaces the machines of pools whose image changed."""

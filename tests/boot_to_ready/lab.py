@@ -24,7 +24,7 @@ from sandbox.services.credentials import role_of
 from sandbox.services.server import METADATA_ADDRESS, Services
 from tests import clones
 
-STACK = "whole-way"
+STACK = "boot-to-ready"
 REGION = "eu-west-1"
 SPEC = """\
 config:
