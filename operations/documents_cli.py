@@ -1,11 +1,11 @@
-"""Commands that write files about a stack: files of machines, bill of materials, HTML report."""
+"""Commands that write files about a stack, and the check of an existing cluster."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from operations.cli_options import StackName
+from operations.cli_options import AsJson, StackName
 from operations.console.help_text import adder
 
 INSPECT = "Inspect"
@@ -54,3 +54,19 @@ def sbom(
     from operations.commands import sbom as billing
 
     billing.sbom(stack, output)
+
+
+@command(INSPECT, "mullion join --check admin.conf", "mullion join --check admin.conf --kubernetes 1.36.3")
+def join(
+    check: Annotated[
+        Path, typer.Option("--check", metavar="KUBECONFIG", help="Kubeconfig of the cluster's administrator.")
+    ],
+    kubernetes: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Version of the Windows nodes. Default: the newest that fits.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check whether Windows workers can join a cluster made by kubeadm, and print the patches that it needs."""
+    from operations.commands import join as joining
+
+    joining.check(check, kubernetes=kubernetes, as_json=as_json)

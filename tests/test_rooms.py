@@ -23,7 +23,7 @@ ROOMS = {
     ),
     "operations": (
         *("console", "clouds", "stacks", "cost"),
-        *("downloads", "recorder", "verification", "manifests"),
+        *("downloads", "recorder", "verification", "manifests", "joining"),
         *("engine", "recovery", "html_report"),
         *("commands", "chaos"),
         *("cli_options", "cluster_cli", "documents_cli", "ephemeral_cli", "inspect_cli", "sandbox_cli"),

@@ -94,6 +94,11 @@ def windows_workloads(role: Role) -> list[Manifest]:
 
 def windows_nodes(_: Role) -> list[Manifest]:
     """Return the RBAC rules that flanneld and kube-proxy on Windows need with their node's certificate."""
+    return windows_node_rights()
+
+
+def windows_node_rights() -> list[Manifest]:
+    """Return the RBAC rules of Windows nodes, which are the same in every cluster, Mullion's or not."""
     return _manifests("windows-nodes.yaml")
 
 

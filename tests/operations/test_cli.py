@@ -24,7 +24,7 @@ COMMANDS = {
     *("repair", "revoke", "replace-control-plane", "snapshot", "restore"),
     *("pin", "mirror", "versions", "sbom"),
     *("run", "ls", "extend", "reap"),
-    *("outputs", "kubeconfig", "connect", "kubectl", "logs", "verify", "first-contact", "lint"),
+    *("outputs", "kubeconfig", "connect", "kubectl", "logs", "verify", "first-contact", "lint", "join"),
 }
 
 

@@ -145,6 +145,7 @@ WITHOUT_ENGINE = (
         "lint {folder}/pod.yaml --stack {stack} --format json --output {folder}/lint.json --ignore privileged --strict",
         "",
     ),
+    ("join --check {folder}/none --kubernetes 1.36.2 --json", "/none: No such file"),
     ("verify {stack} --json --junit {folder}/x --outside a:1 --image x --timeout 1s --reboot", NOT_BOOTED),
     ("verify {stack} --kubeconfig {folder}/none --upstream {folder}/none --images {folder}/none", "/none"),
     ("pin image {pool} --stack {stack} --sandbox", f"{NO_ENGINE}|azure lists no versions of an image"),
