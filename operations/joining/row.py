@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from components.rollout.plain_text import plain
+
 
 class State(str, Enum):
     """What a check found."""
@@ -30,8 +32,8 @@ class Command:
 
     @property
     def text(self) -> str:
-        """Return the command for a shell."""
-        line = shlex.join(("kubectl", *self.words))
+        """Return the command for a shell, without control characters of names that the API gave."""
+        line = plain(shlex.join(("kubectl", *self.words)))
         return line if self.manifest is None else f"{line} <<'END'\n{json.dumps(self.manifest)}\nEND"
 
 

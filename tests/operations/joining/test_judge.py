@@ -1,5 +1,7 @@
 """Checks of an existing cluster: each fault gives its row, and nothing else."""
 
+import json
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from operations.joining.judge import failing, judge, values
+from operations.joining.judge import as_json, as_text, failing, judge, values
 from operations.joining.reading import ASKED, Existing, Flannel
 from operations.joining.row import Row, State
 
@@ -179,3 +181,24 @@ def test_a_control_plane_that_no_kubelet_runs_leaves_its_flags_unknown() -> None
 def test_certificates_to_serve_with_need_an_approver() -> None:
     rows = judge(replace(GOOD, config=config(serverTLSBootstrap=True)), "1.36.2")
     assert states(rows) == {"serving-certificates": State.UNKNOWN}
+
+
+def test_the_text_has_each_row_then_the_commands_then_the_values() -> None:
+    cluster = backend(VNI=1)(replace(GOOD, rights={}))
+    rows, taken = judge(cluster, "1.36.2"), values(cluster, "1.36.2")
+    found, commands, taken_line = as_text(rows, taken).split("\n\n")
+    assert len(found.splitlines()) == len(rows)
+    assert "  flannel               mend  ConfigMap kube-flannel/kube-flannel-cfg: VNI 1, which" in found
+    heading, patch, restart, *_ = commands.splitlines()
+    assert heading == "Commands that mend the cluster:"
+    words = shlex.split(patch)
+    assert words[:4] == ["kubectl", "patch", "configmap", "kube-flannel-cfg"]
+    assert json.loads(json.loads(words[-1])["data"]["net-conf.json"]) == SETTINGS
+    assert restart == "kubectl rollout restart daemonset/kube-flannel-ds --namespace kube-flannel"
+    assert json.loads(taken_line.partition(": ")[2]) == taken == json.loads(as_json(rows, taken))["values"]
+
+
+def test_text_of_the_cluster_cannot_control_the_terminal() -> None:
+    named = workload("DaemonSet", "x\x1b[31m", **EVERYTHING)
+    text = as_text(judge(replace(GOOD, workloads=(PROXY, named)), "1.36.2"), {})
+    assert "\x1b" not in text
