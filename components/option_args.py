@@ -210,7 +210,11 @@ class SnapshotsArgs(TypedDict):
     every_minutes: NotRequired[int]
     """Minutes from one snapshot to the next; every change of the control plane takes one more."""
     keep_days: NotRequired[int]
-    """Days after which a snapshot is deleted; the newest 24 always stay."""
+    """Days after which a snapshot is deleted; the newest 24 always stay, and those that the next two keep."""
+    keep_daily: NotRequired[int]
+    """Days for which the last snapshot of each day (UTC) stays."""
+    keep_weekly: NotRequired[int]
+    """Weeks for which the last snapshot of each week (Monday to Sunday, UTC) stays."""
 
 
 class RotationArgs(TypedDict):

@@ -10,7 +10,7 @@ VCPU_BY_NODES = ((500, 32), (250, 16), (100, 8), (10, 4))
 (kubernetes, cluster/gce/config-common.sh, get-master-size)."""
 
 SNAPSHOTS_MOST = 500
-"""Maximum of timed snapshots that are kept: half of what one list request returns (S3 and Google Cloud Storage: 1,000
+"""Maximum of snapshots that are kept by time: half of what one list request returns (S3 and Google Cloud Storage: 1,000
 objects, the oldest first). The other half is for snapshots at changes of the control plane. If the list did not reach
 the newest snapshot, the agent would take another one at each look."""
 
@@ -62,7 +62,7 @@ def _preflight(subject: Subject) -> Iterator[Finding]:
 
 def _many_snapshots(subject: Subject) -> Iterator[Finding]:
     chosen = subject.spec.snapshots
-    count = chosen.keep_days * 1440 // chosen.every_minutes
+    count = chosen.keep_days * 1440 // chosen.every_minutes + chosen.keep_daily + chosen.keep_weekly
     if count > SNAPSHOTS_MOST:
         yield at("snapshots", count=count, most=SNAPSHOTS_MOST)
 
@@ -122,7 +122,7 @@ CHECKS = (
         "snapshots",
         _many_snapshots,
         "{count} snapshots of etcd would be kept, but the agent lists at most {most}",
-        "raise every_minutes, or lower keep_days",
+        "raise every_minutes, or lower keep_days, keep_daily or keep_weekly",
     ),
     error(
         "preflight-all",

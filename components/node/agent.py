@@ -99,6 +99,8 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
             "every_minutes": role.spec.snapshots.every_minutes,
             "keep": KEPT_SNAPSHOTS,
             "days": role.spec.snapshots.keep_days,
+            "daily": role.spec.snapshots.keep_daily,
+            "weekly": role.spec.snapshots.keep_weekly,
             "file": _SNAPSHOT,
         },
         "certificates": {

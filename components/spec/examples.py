@@ -125,6 +125,8 @@ EXAMPLES: dict[str, str] = {
     "Rotation.images": "1",
     "Rotation.service_account": "1",
     "Snapshots.every_minutes": "30",
+    "Snapshots.keep_daily": "30",
     "Snapshots.keep_days": "14",
+    "Snapshots.keep_weekly": "12",
 }
 """By MODEL.OPTION (models.py, options.py). Options that contain other options have no example."""

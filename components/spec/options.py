@@ -179,7 +179,11 @@ class Snapshots(Model):
     every_minutes: Annotated[int, Field(ge=5, le=1440)] = 60
     """Minutes from one snapshot to the next; every change of the control plane takes one more."""
     keep_days: Annotated[int, Field(ge=1, le=365)] = 7
-    """Days after which a snapshot is deleted; the newest 24 always stay."""
+    """Days after which a snapshot is deleted; the newest 24 always stay, and those that the next two keep."""
+    keep_daily: Annotated[int, Field(ge=0, le=365)] = 0
+    """Days for which the last snapshot of each day (UTC) stays."""
+    keep_weekly: Annotated[int, Field(ge=0, le=260)] = 0
+    """Weeks for which the last snapshot of each week (Monday to Sunday, UTC) stays."""
 
 
 class ArtifactEntry(Model):

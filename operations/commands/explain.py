@@ -35,6 +35,8 @@ UNITS = {
     "count": "machines",
     "every_minutes": "minutes",
     "keep_days": "days",
+    "keep_daily": "days",
+    "keep_weekly": "weeks",
 }
 """By option, or by MODEL.OPTION."""
 

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -41,8 +42,10 @@ def config(root: Path, programs: Programs) -> dict[str, Any]:
 def test_the_stack_file_says_how_often_snapshots_are_taken_and_how_long_they_stay() -> None:
     chosen = content(plan(None, snapshots={"every_minutes": 30, "keep_days": 14}), "agent-config")["snapshots"]
     default = content(plan(None), "agent-config")["snapshots"]
+    longer = content(plan(None, snapshots={"keep_daily": 30, "keep_weekly": 12}), "agent-config")["snapshots"]
     assert (chosen["every_minutes"], chosen["days"], chosen["keep"]) == (30, 14, 24)
     assert (default["every_minutes"], default["days"], default["keep"]) == (60, 7, 24)
+    assert [(each["daily"], each["weekly"]) for each in (default, longer)] == [(0, 0), (30, 12)]
 
 
 @EACH_CLOUD
@@ -104,8 +107,32 @@ def test_a_snapshot_is_taken_every_hour_and_the_oldest_are_deleted(
 def test_retention_is_by_age_and_keeps_the_newest(module: Callable[[str], ModuleType]) -> None:
     snapshots = module("snapshots")
     kept = [snapshots.Snapshot(days * DAY, f"{days}") for days in (1, 2, 3, 100)]
-    assert [each.key for each in snapshots.surplus(kept, 100 * DAY, 2, 7)] == ["2", "1"]
-    assert snapshots.surplus(kept, 1000 * DAY, 4, 7) == []
+    week = {"days": 7, "daily": 0, "weekly": 0}
+    assert [each.key for each in snapshots.surplus(kept, 100 * DAY, {**week, "keep": 2})] == ["2", "1"]
+    assert snapshots.surplus(kept, 1000 * DAY, {**week, "keep": 4}) == []
+
+
+def test_the_last_snapshot_of_each_day_and_of_each_week_stays_longer(module: Callable[[str], ModuleType]) -> None:
+    """Lives through 100 days with a snapshot each 6 hours; the calendar of Python is the judge of days and weeks."""
+    snapshots = module("snapshots")
+    begin, kept = datetime(2026, 9, 1, 3, tzinfo=timezone.utc), list[Any]()
+    section = {"keep": 4, "days": 2, "daily": 10, "weekly": 8}
+    for nth in range(400):
+        now = (begin + nth * timedelta(hours=6)).timestamp()
+        kept.append(snapshots.Snapshot(now, f"{nth}"))
+        gone = snapshots.surplus(kept, now, section)
+        kept = [each for each in kept if each not in gone]
+    end = begin + 399 * timedelta(hours=6)
+    made = [datetime.fromtimestamp(each.at, timezone.utc) for each in kept]
+    young, days, weeks = ([at for at in made if end - at <= timedelta(days=most)] for most in (2, 10, 56))
+    assert len(young) == 9
+    assert {at.date() for at in days} == {(end - timedelta(days=each)).date() for each in range(11)}
+    assert all(at.hour == 21 for at in made if at < young[0]), "the last of the day"
+    older = [at for at in weeks if end - at > timedelta(days=10)]
+    assert [at.isocalendar()[1] for at in older] == sorted({at.isocalendar()[1] for at in older})
+    assert all(at.isoweekday() == 7 for at in older), "the last of the week"
+    assert len({at.isocalendar()[1] for at in weeks}) == 9, "eight whole weeks and the current one"
+    assert weeks == made, "nothing is older than the weeks"
 
 
 def test_a_snapshot_is_due_an_interval_after_the_last(module: Callable[[str], ModuleType]) -> None:

@@ -9,7 +9,7 @@ import json
 import mmap
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import snapshot_names
@@ -27,6 +27,8 @@ TIME = "%Y%m%dT%H%M%SZ"
 DIGEST = 32
 """Bytes of the SHA-256 that etcd appends to a snapshot."""
 DAY = 86400
+MONDAY = 4 * DAY
+"""Begin of the first whole week of 1970: 5 January was a Monday."""
 REQUEST = "mullion-snapshot"
 """Name of the ConfigMap of kube-system with which `mullion snapshot` requests one (operations/commands/snapshot.py)."""
 IGNORED = "their names lack this cluster's MAC, or have a future time"
@@ -77,10 +79,24 @@ def due(snapshots: list[Snapshot], now: float, every_minutes: float) -> bool:
     return not any(now - every_minutes * 60 < each.at for each in snapshots)
 
 
-def surplus(snapshots: list[Snapshot], now: float, keep: int, days: float) -> list[Snapshot]:
-    """Return the snapshots older than the limit, without the newest few."""
+def surplus(snapshots: list[Snapshot], now: float, section: dict[str, Any]) -> list[Snapshot]:
+    """Return the snapshots that no rule keeps. section: `snapshots` of the configuration.
+
+    Kept are the newest few, all that are younger than the limit, and for longer the last of each day and of each week.
+    """
     newest = sorted(snapshots, reverse=True)
-    return [each for each in newest[keep:] if each.at < now - days * DAY]
+    kept = {*newest[: section["keep"]], *(each for each in newest if each.at >= now - section["days"] * DAY)}
+    kept |= last_of_each(newest, DAY, 0, now - section["daily"] * DAY)
+    kept |= last_of_each(newest, 7 * DAY, MONDAY, now - section["weekly"] * 7 * DAY)
+    return [each for each in newest if each not in kept]
+
+
+def last_of_each(newest: list[Snapshot], period: int, begin: int, oldest: float) -> set[Snapshot]:
+    """Return the last snapshot of each period, not older than `oldest`. All in seconds; begin: of a first period."""
+    last = dict[int, Snapshot]()
+    for each in newest:
+        last.setdefault(int(each.at - begin) // period, each)
+    return {each for each in last.values() if each.at >= oldest}
 
 
 def make(run: Run, configuration: Configuration, reason: str, now: float) -> str:
@@ -124,7 +140,7 @@ def reconcile(run: Run, configuration: Configuration, now: float) -> dict[str, o
         found, others = stored(run, now)
     if others:
         say(f"{len(others)} objects of the snapshot store are ignored, such as {others[0][:200]}: {IGNORED}", "failed")
-    for each in surplus(found, now, section["keep"], section["days"]):
+    for each in surplus(found, now, section):
         run.ask("store", f"{store(run)}/{each.key}", "DELETE")
         found.remove(each)
     return {"count": len(found), "newest": found[0].key if found else "", "ignored": len(others)}
