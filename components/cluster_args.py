@@ -128,6 +128,8 @@ class PoolArgs(TypedDict):
     """How the pool's machines are replaced."""
     slot: NotRequired[int]
     """Number of the pool's block of node addresses. Default: from its name; set it if pools overlap."""
+    pre_pull: NotRequired[list[str]]
+    """Images that Windows machines pull before they join, without credentials; baked images contain them."""
     spot: NotRequired[bool]
     """Use spot capacity, which the cloud may take back."""
 

@@ -15,6 +15,19 @@ def _docker_linux(subject: Subject) -> Iterator[Finding]:
             yield at(*group.path, "runtime")
 
 
+def _pre_pull_on_linux(subject: Subject) -> Iterator[Finding]:
+    for name, pool in subject.spec.pools.items():
+        if pool.pre_pull and not pool.os.is_windows:
+            yield at("pools", name, "pre_pull")
+
+
+def _pulled_twice(subject: Subject) -> Iterator[Finding]:
+    for name, pool in subject.spec.pools.items():
+        for index, image in enumerate(pool.pre_pull):
+            if image in pool.pre_pull[:index]:
+                yield at("pools", name, "pre_pull", index, image=image)
+
+
 def _docker_early(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
         if supported(subject) and group.runtime is Runtime.DOCKER and group.os.is_windows:
@@ -110,6 +123,20 @@ CHECKS = (
         "only Windows pools can run Docker",
         "write runtime: containerd",
         "RUN-01",
+    ),
+    error(
+        "pre-pull-on-linux",
+        "pools.<pool>.pre_pull pools.<pool>.os",
+        _pre_pull_on_linux,
+        "only Windows pools pull images before they join",
+        "remove pre_pull: Linux images are small, and the kubelet pulls them",
+    ),
+    error(
+        "pre-pull-twice",
+        "pools.<pool>.pre_pull",
+        _pulled_twice,
+        "{image} is twice in the list",
+        "remove one of them",
     ),
     warning(
         "docker-runtime",

@@ -36,6 +36,8 @@ class Role:
     labels: Mapping[str, str]
     gate: Gate
     """State a machine must reach to count as ready in a rollout."""
+    pre_pull: tuple[str, ...]
+    """Images to pull before the machine joins."""
     taints: tuple[str, ...]
     """Taints as key=value:Effect or key:Effect."""
 
@@ -97,6 +99,7 @@ def role(cluster: str, spec: ClusterSpec, pool: str | None) -> Role:
             containerd=control_plane.containerd,
             labels={},
             gate=Gate.READY,
+            pre_pull=(),
             taints=(CONTROL_PLANE_TAINT,),
         )
     workers = spec.pools[pool]
@@ -114,5 +117,6 @@ def role(cluster: str, spec: ClusterSpec, pool: str | None) -> Role:
         containerd=workers.containerd,
         labels=workers.labels,
         gate=workers.rollout.gate,
+        pre_pull=tuple(workers.pre_pull),
         taints=tuple(workers.taints),
     )

@@ -117,10 +117,10 @@ def phase(role: Role) -> Phase:
     """Return the phase with the runtime's configuration and services, and crictl's endpoint."""
     layout = LAYOUTS[role.system]
     if role.runtime is Runtime.DOCKER:
-        steps = (*_docker(role), *_cri_dockerd(role), _crictl(role), *registries.steps(role), _pause(role))
+        steps = (*_docker(role), *_cri_dockerd(role), _crictl(role), *registries.steps(role), *_images(role))
         return Phase("runtime", Scope.IMAGE, steps)
     config = step("file", "containerd-config", path=layout.containerd_config, content=toml(configuration(role)))
-    steps = (*_windows(role, layout), _crictl(role), _pause(role)) if role.os.is_windows else _linux(role, layout)
+    steps = (*_windows(role, layout), _crictl(role), *_images(role)) if role.os.is_windows else _linux(role, layout)
     return Phase("runtime", Scope.IMAGE, (config, *mirrors.steps(role), *registries.steps(role), *steps))
 
 
@@ -185,16 +185,28 @@ def _crictl(role: Role) -> Step:
     return step("environment", "crictl", variable="CONTAINER_RUNTIME_ENDPOINT", value=endpoint(role))
 
 
-def _pause(role: Role) -> Step:
-    """Return the step that pulls the pause image and checks its Windows build (RUN-09).
+_PULL_SECONDS = 1800
+"""Longest pull of one image of the pool, seconds: base images of Windows have gigabytes, and a roll waits no longer."""
 
-    With an image of another build all pods would hang in ContainerCreating.
+
+def _images(role: Role) -> tuple[Step, ...]:
+    """Return the steps that pull the pause image and the pool's images, and check their Windows build (RUN-09).
+
+    With a pause image of another build all pods would hang in ContainerCreating.
     """
     docker = role.runtime is Runtime.DOCKER
     client, folder = ("docker", DOCKER.programs) if docker else ("crictl", WINDOWS.programs)
-    image, program = images.pause(role), WINDOWS.program(client, folder)
+    own: dict[str, Any] = {"client": client, "program": WINDOWS.program(client, folder)}
     # a runtime takes some seconds after its start until it answers
-    return step("container-image", "pause-image", image=image, client=client, program=program, retries=6)
+    pause = step("container-image", "pause-image", image=images.pause(role), **own, retries=6)
+    pools = (images.pinned(role, image) for image in role.pre_pull)
+    return (
+        pause,
+        *(
+            step("container-image", f"image-{number}", image=image, **own, timeout_seconds=_PULL_SECONDS)
+            for number, image in enumerate(pools, start=1)
+        ),
+    )
 
 
 def _windows(role: Role, layout: Layout) -> tuple[Step, ...]:

@@ -62,6 +62,7 @@ EFFECTS: dict[str, Effect] = {
     "pools.*.size": Effect.REPLACED,
     "pools.*.disk_gb": Effect.REPLACED,
     "pools.*.max_pods": Effect.REPLACED,
+    "pools.*.pre_pull": Effect.REPLACED,
     "pools.*.labels": Effect.IN_PLACE,
     "pools.*.taints": Effect.IN_PLACE,
     "pools.*.kubelet": Effect.REPLACED,

@@ -103,6 +103,7 @@ EXAMPLES: dict[str, str] = {
     "Pool.labels": "{team: web}",
     "Pool.max_pods": "60",
     "Pool.os": "windows-2022",
+    "Pool.pre_pull": "[mcr.microsoft.com/windows/servercore:ltsc2022]",
     "Pool.runtime": "containerd",
     "Pool.size": "m6i.xlarge",
     "Pool.slot": "4",

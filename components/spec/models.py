@@ -34,6 +34,7 @@ from components.spec.options import (
     ArtifactEntry,
     Artifacts,
     Containerd,
+    ImageName,
     Kubeadm,
     Kubelet,
     KubeProxy,
@@ -192,6 +193,8 @@ class Pool(MachineOptions):
     """How the pool's machines are replaced."""
     slot: Annotated[int, Field(ge=0)] | None = None
     """Number of the pool's block of node addresses. Default: from its name; set it if pools overlap."""
+    pre_pull: list[ImageName] = []
+    """Images that Windows machines pull before they join, without credentials; baked images contain them."""
     spot: bool = False
     """Use spot capacity, which the cloud may take back."""
 

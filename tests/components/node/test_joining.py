@@ -16,6 +16,21 @@ def test_run_09_the_pause_image_is_pulled_and_compared_with_the_build() -> None:
         assert position(node_plan, "pause-image") > position(node_plan, runtime)
 
 
+def test_the_images_of_a_pool_are_pulled_after_the_pause_image_and_before_the_kubelet() -> None:
+    base, web = "mcr.microsoft.com/windows/servercore:ltsc2019", "example.com/web:1"
+    digest = f"sha256:{'a' * 64}"
+    for runtime, client in (("containerd", "crictl"), ("docker", "docker")):
+        chosen = {"runtime": runtime, "pre_pull": [base, web]}
+        node_plan = plan("windows-2019", chosen, kubernetes="1.23.17", artifacts={"images": {web: digest}})
+        first, second = (one(node_plan, name).fields for name in ("image-1", "image-2"))
+        assert (first["image"], second["image"]) == (base, f"{web}@{digest}")
+        assert {first["client"], second["client"]} == {client}
+        places = [position(node_plan, name) for name in ("pause-image", "image-1", "image-2", "kubelet")]
+        assert places == sorted(places)
+        (phase,) = (each for each in node_plan.phases if "image-1" in [step.name for step in each.steps])
+        assert phase.scope.value == "image", "a baked image contains them"
+
+
 def test_the_bootstrap_token_is_read_before_the_certificate_exists_and_deleted_after(windows: NodePlan) -> None:
     order = ["cluster-ca", "endpoint", "api-version", "bootstrap", "kubelet", "node-certificate", "joined"]
     assert [position(windows, each) for each in order] == sorted(position(windows, each) for each in order)

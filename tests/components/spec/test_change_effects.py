@@ -108,6 +108,7 @@ VALUES: dict[str, Any] = {
     "pools.*.size": "m6i.2xlarge",
     "pools.*.disk_gb": 200,
     "pools.*.max_pods": 100,
+    "pools.*.pre_pull": ["mcr.microsoft.com/windows/servercore:ltsc2022"],
     "pools.*.labels": {"team": "web"},
     "pools.*.taints": ["os=windows:NoSchedule", "team=web:NoSchedule"],
     "pools.*.rollout.max_unavailable": 2,

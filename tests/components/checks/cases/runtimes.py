@@ -50,6 +50,18 @@ CASES = (
         "pools.linux.runtime",
         _docker(),
     ),
+    Case(
+        "pre-pull-on-linux",
+        {"pools": {"linux": {"os": "ubuntu-22.04", "pre_pull": ["example.com/app:1"]}}},
+        "pools.linux.pre_pull",
+        web(pre_pull=["example.com/app:1"]),
+    ),
+    Case(
+        "pre-pull-twice",
+        web(pre_pull=["example.com/app:1", "example.com/app:2", "example.com/app:1"]),
+        "pools.web.pre_pull.2",
+        web(pre_pull=["example.com/app:1", "example.com/app:2"]),
+    ),
     Case("docker-runtime", _docker(), "pools.web.runtime", web(runtime="containerd")),
     Case("docker-runtime", _at("1.23.17", _docker()), "pools.web.runtime", _at("1.23.17")),
     Case(
