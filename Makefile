@@ -18,7 +18,7 @@ COMPILE = .venv/bin/uv pip compile --quiet --universal --python-version 3.10 --g
 	--custom-compile-command "make lock" $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv engine compiled machines up down demo stop test lab soak lint audit format bench generate lock clean
+.PHONY: help venv engine compiled machines up down demo stop portal test lab soak lint audit format bench generate lock clean
 
 help: ## List the targets
 	@awk -F ":.*## " '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -45,11 +45,14 @@ demo: engine machines ## Build STACK in the sandbox, boot its machines and verif
 stop: venv ## Remove the cluster of make demo
 	@.venv/bin/mullion down $(STACK) --sandbox --yes
 
+portal: engine ## Start the self-service portal with a demo team; its clusters are built in the sandbox
+	@.venv/bin/mullion portal $(ARGS)
+
 test: engine ## Run the tests
 	.venv/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not lab and not soak and not live" $(ARGS)
 
 compiled: venv
-	@.venv/bin/python -m compileall -q components lab operations policies sandbox
+	@.venv/bin/python -m compileall -q components lab operations policies portal sandbox
 
 machines: venv ## Set up machines for tests: Linux (root on Debian), Windows if MULLION_WINPWSH is set
 	@.venv/bin/python -m lab.linuxnode setup
@@ -66,7 +69,7 @@ soak: engine ## Test every cut, chaos and the programs of all SOAK_VERSIONS; tak
 lint: venv ## Check format, style, types, security rules and the files of CI
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
-	.venv/bin/bandit --quiet --configfile pyproject.toml -r __main__.py cloud-init ci components lab operations policies sandbox tools
+	.venv/bin/bandit --quiet --configfile pyproject.toml -r __main__.py cloud-init ci components lab operations policies portal sandbox tools
 	.venv/bin/pyright --pythonpath .venv/bin/python
 	.venv/bin/python -m tools.pipeline_lint
 
@@ -85,7 +88,7 @@ generate: venv ## Write generated files (schemas, pages, argument types, goldens
 	.venv/bin/python tools/generate.py
 
 lock: venv ## Resolve requirements.lock, components/requirements.txt, tools/go.lock and tools/audit.lock (needs network access)
-	$(COMPILE) pyproject.toml --group dev -o requirements.lock
+	$(COMPILE) pyproject.toml --extra portal --group dev -o requirements.lock
 	$(COMPILE) components/requirements.in -c requirements.lock -o components/requirements.txt
 	$(COMPILE) --group pyproject.toml:go -o tools/go.lock
 	$(COMPILE) --group pyproject.toml:audit -c requirements.lock -o tools/audit.lock

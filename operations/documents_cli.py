@@ -1,4 +1,4 @@
-"""Commands that write files about a stack, and the check of an existing cluster."""
+"""Commands that write files about a stack, the check of an existing cluster, and the portal."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +8,7 @@ import typer
 from operations.cli_options import AsJson, StackName
 from operations.console.help_text import adder
 
-INSPECT = "Inspect"
+INSPECT, SELF_SERVICE = "Inspect", "Self-service"
 
 app = typer.Typer()
 command = adder(app)
@@ -70,3 +70,15 @@ def join(
     from operations.commands import join as joining
 
     joining.check(check, kubernetes=kubernetes, as_json=as_json)
+
+
+@command(SELF_SERVICE, "mullion portal", "mullion portal --port 9000")
+def portal(
+    port: Annotated[
+        int, typer.Option(metavar="N", min=1024, max=65535, help="Port on 127.0.0.1. Default: 8400.")
+    ] = 8400,
+) -> None:
+    """Start the web pages on which teams ask for clusters, with demo teams; builds in the sandbox. Ends with Ctrl-C."""
+    from operations.commands import portal as starting
+
+    starting.portal(port)

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-PACKAGES = ("components", "lab", "sandbox", "operations", "tools")
+PACKAGES = ("components", "lab", "sandbox", "operations", "portal", "tools")
 """Packages; each may import itself and those before it. Programs beside them (`__main__.py`, policies) import
 components alone."""
 

@@ -222,6 +222,7 @@ WITHOUT_A_STACK = {
     "ls": "commands/test_ls.py",
     "extend": "commands/test_extend.py",
     "reap": "commands/test_reap.py",
+    "portal": "commands/test_portal.py",
 }
 
 

@@ -14,7 +14,7 @@ from operations.console.exits import Exit
 from operations.console.help_text import OF_OTHER_TOOLS
 
 Run = Callable[..., Result]
-PANELS = ("Clusters", "Temporary clusters", "Inspect", "Change", "Recover", "Downloads", "Sandbox")
+PANELS = ("Clusters", "Temporary clusters", "Inspect", "Change", "Recover", "Downloads", "Self-service", "Sandbox")
 
 
 def commands(group: Any = None, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -1,0 +1,62 @@
+"""Starts the portal: `python -m portal`; `serve` and `worker` alone; other words go to Django's commands."""
+
+import os
+import signal
+import subprocess
+import sys
+from types import FrameType
+
+import django
+from django.core.management import call_command, execute_from_command_line
+
+THREADS = 8
+"""Threads of the web server."""
+LOOPBACK = "127.0.0.1"
+
+
+def main(words: list[str]) -> None:
+    """Run what the words name: `all PORT`, `serve PORT`, `worker`, or a command of Django."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
+    if not words or words[0] not in ("all", "serve", "worker"):
+        execute_from_command_line(["python -m portal", *words])
+        return
+    django.setup()
+    if words[0] == "worker":
+        call_command("portal_worker", startup_delay=False, reload=False)
+    elif words[0] == "serve":
+        _serve(int(words[1]))
+    else:
+        _all(int(words[1]))
+
+
+def _serve(port: int) -> None:
+    import waitress
+    from django.core.wsgi import get_wsgi_application
+
+    waitress.serve(get_wsgi_application(), listen=f"{LOOPBACK}:{port}", threads=THREADS, ident="")
+
+
+def _all(port: int) -> None:
+    """Set up the database with the demo, then run the web server here and a worker beside it until Ctrl-C."""
+    from portal import demo
+
+    call_command("migrate", verbosity=0)
+    signing_in = demo.begin()
+    with subprocess.Popen([sys.executable, "-m", "portal", "worker"]) as worker:
+        signal.signal(signal.SIGTERM, _end)
+        print(f"The portal runs at http://{LOOPBACK}:{port} until Ctrl-C. Its clusters are built in the sandbox.")
+        print(signing_in, flush=True)
+        try:
+            _serve(port)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            worker.terminate()
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

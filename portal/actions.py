@@ -1,0 +1,147 @@
+"""What people can do with clusters: the same functions for pages and the API. Each records an event."""
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Sum
+
+from portal import access, audit, jobs
+from portal.models import Cluster, Job, Team, Template, User
+from portal.planning import propose
+
+NAME = re.compile(r"[a-z][a-z0-9-]{0,13}[a-z0-9]")
+"""Part of a cluster's name after the team's: 2 to 15 characters."""
+
+
+class NotPossible(Exception):
+    """An action that is refused; the text says why and what to do."""
+
+
+def ask(user: User, team: Team, template: Template, name: str, values: Mapping[str, Any], hours: Any) -> Cluster:
+    """Ask for a cluster; without a rule that wants approval it is built at once. Raises NotPossible."""
+    if not access.teams(user).filter(pk=team.pk).exists():
+        raise NotPossible(f"You are not in team {team.name}.")
+    if template.withdrawn:
+        raise NotPossible(f"Template {template.name} is withdrawn; choose another one.")
+    if not NAME.fullmatch(name):
+        raise NotPossible("Name: write 2 to 15 lower-case letters, digits and hyphens, starting with a letter.")
+    version, whole = template.newest, f"{team.name}-{name}"
+    found = propose(version.offer, values, hours, whole)
+    if found.problems:
+        raise NotPossible("\n".join(found.problems))
+    with transaction.atomic():
+        team = Team.objects.select_for_update().get(pk=team.pk)
+        _refuse_above_quota(team, Decimal(str(found.month)))
+        # the name of a removed cluster is free again; its row stays under another name
+        for old in Cluster.objects.filter(name=whole, state__in=(Cluster.State.REMOVED, Cluster.State.REFUSED)):
+            Cluster.objects.filter(pk=old.pk).update(name=f"#{old.pk}")
+        try:
+            with transaction.atomic():
+                cluster = Cluster.objects.create(
+                    name=whole,
+                    team=team,
+                    version=version,
+                    choices=dict(values),
+                    hours=int(hours),
+                    month=Decimal(str(found.month)),
+                    reason="; ".join(found.approval)[:200],
+                    asked_by=user,
+                )
+        except IntegrityError:
+            raise NotPossible(f"Your team has a cluster {whole}; choose another name.") from None
+        detail = {"template": template.name, "version": version.number, "choices": dict(values), "hours": int(hours)}
+        audit.record(user.username, "cluster.ask", whole, team=team, detail=detail)
+        if not found.approval:
+            _build(cluster, user.username)
+    return cluster
+
+
+def _refuse_above_quota(team: Team, month: Decimal) -> None:
+    open_ = Cluster.objects.filter(team=team, state__in=Cluster.OPEN)
+    if open_.count() >= team.clusters_at_once:
+        raise NotPossible(f"Team {team.name} has {team.clusters_at_once} clusters, its limit; remove one first.")
+    spent = open_.aggregate(sum=Sum("month"))["sum"] or Decimal(0)
+    if spent + month > team.month:
+        raise NotPossible(
+            f"Team {team.name} has clusters for USD {spent:,.2f} a month and may have {team.month:,}; this one costs"
+            f" {month:,.2f}. Remove one first, or choose less."
+        )
+
+
+def _build(cluster: Cluster, actor: str) -> None:
+    Cluster.objects.filter(pk=cluster.pk).update(state=Cluster.State.BUILDING)
+    jobs.enqueue(cluster, Job.Kind.UP, actor)
+
+
+def decide(user: User, cluster: Cluster, *, approve: bool) -> None:
+    """Approve or refuse a request. Raises NotPossible."""
+    if not access.may_decide(user, cluster):
+        raise NotPossible("An approver of the team or the platform team decides, and nobody about an own request.")
+    with transaction.atomic():
+        state = Cluster.State.BUILDING if approve else Cluster.State.REFUSED
+        if not Cluster.objects.filter(pk=cluster.pk, state=Cluster.State.ASKED).update(state=state):
+            raise NotPossible(f"{cluster.name} is decided already.")
+        action = "cluster.approve" if approve else "cluster.refuse"
+        audit.record(user.username, action, cluster.name, team=cluster.team)
+        if approve:
+            _build(cluster, user.username)
+
+
+def extend(user: User, cluster: Cluster, hours: Any) -> None:
+    """Let a cluster live longer, up to the longest life of its template. Raises NotPossible."""
+    _may_change(user, cluster)
+    most = cluster.version.offer.limits.hours
+    if not str(hours).isdecimal() or not 1 <= int(str(hours)) <= most:
+        raise NotPossible(f"Hours: write a whole number from 1 to {most}.")
+    if cluster.state != Cluster.State.READY or cluster.expires is None or cluster.built_at is None:
+        raise NotPossible(f"{cluster.name} is not built, so it has no expiry to extend.")
+    longest = cluster.built_at + timedelta(hours=most)
+    if cluster.expires + timedelta(hours=int(hours)) > longest:
+        raise NotPossible(f"Clusters of this template live at most {most} hours: until {longest:%Y-%m-%d %H:%M} UTC.")
+    _enqueue(user, cluster, Job.Kind.EXTEND, "cluster.extend", int(hours))
+
+
+def remove(user: User, cluster: Cluster, confirmed: str) -> None:
+    """Remove a cluster, or take back a request. confirmed: the cluster's name. Raises NotPossible."""
+    _may_change(user, cluster)
+    if confirmed != cluster.name:
+        raise NotPossible(f"To remove the cluster, write its name: {cluster.name}")
+    asked = Cluster.objects.filter(pk=cluster.pk, state=Cluster.State.ASKED)
+    with transaction.atomic():
+        if asked.update(state=Cluster.State.REMOVED):
+            audit.record(user.username, "cluster.withdraw", cluster.name, team=cluster.team)
+            return
+    if cluster.state in (Cluster.State.REMOVED, Cluster.State.REFUSED):
+        raise NotPossible(f"{cluster.name} does not exist any more.")
+    _enqueue(user, cluster, Job.Kind.DOWN, "cluster.remove")
+
+
+def retry(user: User, cluster: Cluster) -> None:
+    """Build a cluster again whose job failed. Raises NotPossible."""
+    _may_change(user, cluster)
+    if cluster.state != Cluster.State.FAILED:
+        raise NotPossible(f"{cluster.name} has not failed.")
+    _enqueue(user, cluster, Job.Kind.UP, "cluster.retry")
+
+
+def _may_change(user: User, cluster: Cluster) -> None:
+    if not access.may_change(user, cluster):
+        raise NotPossible(f"You are not in team {cluster.team.name}.")
+
+
+def _enqueue(user: User, cluster: Cluster, kind: str, action: str, hours: int = 0) -> None:
+    try:
+        with transaction.atomic():
+            audit.record(
+                user.username, action, cluster.name, team=cluster.team, detail={"hours": hours} if hours else {}
+            )
+            if kind != Job.Kind.EXTEND:
+                state = Cluster.State.REMOVING if kind == Job.Kind.DOWN else Cluster.State.BUILDING
+                Cluster.objects.filter(pk=cluster.pk).update(state=state)
+            jobs.enqueue(cluster, kind, user.username, hours)
+    except IntegrityError:
+        raise NotPossible(f"{cluster.name} has a job that has not ended; wait for it.") from None
