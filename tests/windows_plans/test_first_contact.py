@@ -166,3 +166,23 @@ def test_it_changes_only_its_folder_without_the_switch_and_with_it_sets_each_ste
     assert state(server) == before
     there = r"Test-Path 'HKLM:\SYSTEM\CurrentControlSet\Services\containerd'"
     assert run(server, there).strip() == "False", "the service is removed"
+
+
+def test_after_a_query_that_hangs_the_second_start_writes_what_the_first_one_found(server: Machine) -> None:
+    unpacks = server.path(FILE).read_text("ascii")
+    starts = '& "$Contact\\scripts\\contact\\run.ps1" -Change:'
+    assert starts in unpacks
+    limits = {r"modules\deadline.ps1": "$QuerySeconds = 120", r"contact\dumps.ps1": "$DumpSeconds = 300"}
+    shortened = "".join(
+        f'$file = "$Contact\\scripts\\{file}"; $text = [IO.File]::ReadAllText($file); '
+        f"[IO.File]::WriteAllText($file, $text.Replace('{limit}', '{limit.partition(' =')[0]} = 4'))\n"
+        for file, limit in limits.items()
+    )
+    server.path(FILE).write_text(unpacks.replace(starts, shortened + starts), "ascii")
+    (server.path(BOOKS) / "wmi.json").write_text(json.dumps({"hangs": True, "error": "", "cmdlets": ["Get-NetRoute"]}))
+    code, said = server.pwsh(FILE, 60)
+    assert code != 0, said
+    assert not archive(server).exists()
+    assert "DIFFERS first contact itself; expected: every query returns" in run(server, FILE)
+    assert rows(first_contact_archive.read(archive(server)))["first contact itself"] is False
+    assert "it ran here already" in run(server, FILE)

@@ -7,6 +7,7 @@ $Deepest = 6        # levels of an object
 $OfNetworks = 'hns-networks', 'hns-endpoints', 'hns-policies', 'adapters', 'addresses', 'interfaces', 'routes'
 
 # Commands by the name of the dump; each runs alone, so a failing one does not stop the others.
+$DumpSeconds = 300    # for one dump; one that takes longer ends the run
 $Dumps = [ordered] @{
     'hns-networks'      = { Send-HnsRequest 'GET' 'networks' }
     'hns-endpoints'     = { Send-HnsRequest 'GET' 'endpoints' }
@@ -120,11 +121,13 @@ function Write-Dumps {
     [CmdletBinding()]
     param([string] $Stage, [string[]] $Names = @($Dumps.Keys))
     foreach ($name in $Names) {
+        $end = New-Deadline $DumpSeconds
         try { $text = ConvertTo-JsonText (ConvertTo-Plain @(& $Dumps[$name])) }
         catch {
             $why = "$($_.Exception.GetBaseException().Message)"
             $text = ConvertTo-JsonText ([ordered] @{ 'not collected' = $why })
         }
+        finally { $end.Dispose() }
         Set-WholeFile "$Contact\dumps\$Stage\$name.json" $Utf8.GetBytes($text)
     }
 }

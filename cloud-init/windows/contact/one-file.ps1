@@ -31,6 +31,10 @@ if ($Undo) {
     & "$Contact\undo.ps1"
     exit 0
 }
+if ([IO.Directory]::Exists("$Contact\hung")) {    # a query that did not return ended the run: write what it found
+    & "$Contact\scripts\contact\run.ps1"
+    exit $LASTEXITCODE
+}
 if ([IO.File]::Exists("$Contact\progress.json")) {
     # clouds run a start script at every boot; after a run that only tested, -Change starts from the beginning
     $asked = (ConvertFrom-Json ([IO.File]::ReadAllText("$Contact\progress.json"))).change -eq $false

@@ -70,6 +70,7 @@ function Add-Row {
     [void]$Progress['rows'].Add([ordered] @{
             check = $Check; expected = $Expected; found = $Found; fits = $Fits; seconds = [Math]::Round($Seconds, 3)
         })
+    Save-Progress    # a deadline ends the process without a warning (modules/deadline.ps1)
     if (-not $Fits) { Write-Line "DIFFERS $Check; expected: $Expected; found: $Found" }
 }
 

@@ -21,6 +21,7 @@ foreach ($folder in 'modules', 'kinds') {
 # The loader and the executor keep their files in the kit's folder, not in those of a node.
 $Contact = $Mullion = 'C:\first-contact'
 $State = "$Contact\state"
+$HungMark = "$Contact\hung"
 
 # .SYNOPSIS
 # Return a run of the executor without a cluster: the machine's own name and address, planned values of a test range.
@@ -33,6 +34,7 @@ function New-ContactRun {
     $made = New-Run @{ machine = $values; facts = @{ cloud = $Wanted['cloud'] } } $false
     $made.Found['pod_subnet'] = $Wanted['machine']['pod_cidr']
     $Site.Facts = $made.Told.facts
+    if ($Progress['stage'] -eq 'end') { return $made }
     try { $values['address'] = Get-OwnAddress $made } catch { [void] 'rows about networks say so' }
     $made
 }
@@ -68,8 +70,13 @@ function Invoke-Contact {
 }
 
 $Wanted = Read-Json "$PSScriptRoot\..\contact.json"
-[void][IO.Directory]::CreateDirectory($State)
+foreach ($folder in $State, "$Contact\dumps") { [void][IO.Directory]::CreateDirectory($folder) }
 $Progress = Read-Progress ([bool] $Change)
+$hung = [IO.Directory]::Exists($HungMark)
+if ($hung) {
+    Set-Stage 'end'
+    [IO.Directory]::Delete($HungMark)
+}
 if ($Resume -and (Test-SameBoot)) { exit 0 }    # the task starts once when it is registered
 if ($Progress['stage'] -eq 'done') { exit 0 }
 if ($Progress['change'] -and [IO.Directory]::Exists("$env:ProgramFiles\mullion\bundles")) {
@@ -77,6 +84,10 @@ if ($Progress['change'] -and [IO.Directory]::Exists("$env:ProgramFiles\mullion\b
     exit 1
 }
 $run = New-ContactRun $Wanted
+if ($hung) {
+    $found = 'a query of Windows, or a dump, did not return in time and ended the run: see the rows and dumps before it'
+    Add-Row 'first contact itself' 'every query returns' $found $false
+}
 if (-not $Progress['change']) { Write-Line 'tests only; changes nothing outside C:\first-contact' }
 try { $ended = Invoke-Contact $run $Wanted }
 catch {
