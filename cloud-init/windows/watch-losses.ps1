@@ -33,15 +33,18 @@ function Get-PlannedStep {
 function Test-Hung {
     [CmdletBinding()]
     param([hashtable] $Run, [string[]] $Hung)
-    $text = 'did not return, probably WMI hangs, and its process was ended: if this recurs, restart the machine'
+    $text = 'did not return in time, and its process was ended: if this recurs, WMI hangs: restart the machine'
     foreach ($mark in $Hung) {
         $said = if ($mark -eq $HungExecutor) { 'a call of the executor' } else { 'a call of the network watch' }
         Write-Event $Run "$said $text" 0
         Write-Said $Run "$said $text"
     }
-    if ($HungExecutor -notin $Hung) { return $false }
     $record = Get-WatchRecord
-    $starts = Test-RepairDue $Run $record 'executor' '' 'the executor was ended'
+    # a repair that was ended is still pending, and has left services stopped
+    $why = if ($HungExecutor -in $Hung) { 'the executor was ended' } else { $record['pending'] }
+    if (-not $why) { return $false }
+    $starts = Test-RepairDue $Run $record 'executor' '' $why
+    if ($starts) { $record['pending'] = '' }
     [void](Update-Memory @{ watch = $record })
     $starts
 }

@@ -129,3 +129,19 @@ def test_the_starts_of_flanneld_divide_the_time_of_the_step_although_its_looks_a
 def test_a_process_of_hns_that_has_just_ended_says_nothing(machine: Machine) -> None:
     wmi = "function Get-CimInstance { [pscustomobject] @{ ProcessId = 2147483000 } }"
     assert ran(machine, f"{wmi}; [Console]::Out.WriteLine($null -eq (Get-HnsProcess))") == ["True"]
+
+
+def test_a_list_longer_than_windows_powershell_can_parse_is_parsed_object_by_object(machine: Machine) -> None:
+    names = ["plain", 'quote " and brace }', "back\\slash", "", "[{}]"]
+    objects = [
+        {"ID": str(at), "Name": name, "Policies": [{"Type": "ACL", "In": {"Deep": [{}]}}]}
+        for at, name in enumerate(names)
+    ]
+    answer = json.dumps({"Success": True, "Output": objects}).encode().hex()
+    bytes_of_it = f"[byte[]] @('{answer}' -split '(..)' -ne '' | ForEach-Object {{ \"0x$_\" }})"
+    text = f"$text = [Text.Encoding]::UTF8.GetString({bytes_of_it})"
+    show = "ConvertTo-Json -Compress -Depth 9 (ConvertFrom-HnsAnswer $text)"
+    short, long = ran(machine, f"{text}; {show}; $JsonMost = 100; {show}")
+    assert json.loads(short) == json.loads(long) == {"Success": True, "Output": objects}
+    empty = 'ConvertTo-Json -Compress (ConvertFrom-HnsAnswer \'{"Success":true,"Output":[]}\')'
+    assert json.loads(ran(machine, f"$JsonMost = 5; {empty}")[0]) == {"Success": True, "Output": []}

@@ -115,7 +115,7 @@ def test_wmi_that_hangs_ends_the_look_and_the_next_run_leaves_time_for_requests(
     assert code != 0, "the process was ended"
     first, last = looks(node, "$null = 0")
     assert first == last
-    assert log(node).count("a call of the network watch did not return, probably WMI hangs") == 1
+    assert log(node).count("a call of the network watch did not return in time") == 1
     assert starts(node) == 0
     assert node.pwsh(f"{LOADED}; {BOOT}; {LOOK}", 60)[0] != 0, "the run after that looks again"
     hung.unlink()
@@ -132,12 +132,21 @@ def test_an_executor_that_a_hanging_query_ended_is_started_again_at_most_three_t
     for _ in range(4):
         assert node.node()[0] not in (0, 1, 2), "the process was ended"
         looks(node, "$null = 0")
-    assert log(node).count("a call of the executor did not return, probably WMI hangs") == 4
+    assert log(node).count("a call of the executor did not return in time") == 4
     assert starts(node) == 3
     hung.unlink()
     looks(node, "$null = 0")
     assert log(node).count("a call of the executor did not return") == 4
     assert starts(node) == 3, "nothing was ended any more"
+
+
+def test_a_repair_that_the_deadline_ended_has_the_next_run_start_the_executor(node: Machine) -> None:
+    ended = "[void][IO.Directory]::CreateDirectory($HungWatch)"
+    pending = "$record = Get-WatchRecord; $record['pending'] = 'the network is lost'; "
+    looks(node, MADE, ended)
+    assert starts(node) == 0, "no repair was under way"
+    looks(node, f"{pending} [void](Update-Memory @{{ watch = $record }}); {ended}", "$null = 0")
+    assert starts(node) == 1
 
 
 def test_hns_is_compared_with_the_process_that_kube_proxy_was_started_for(node: Machine) -> None:

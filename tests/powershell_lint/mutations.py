@@ -175,7 +175,10 @@ VALUES = [
         "into parentheses",
     ),
     Mutation(
-        "modules/hns-requests.ps1", "{ ConvertFrom-Json $said }", "{ @(ConvertFrom-Json $said) }", "into parentheses"
+        "modules/hns-requests.ps1",
+        "{ return ConvertFrom-Json $Text }\n    $found",
+        "{ return @(ConvertFrom-Json $Text) }\n    $found",
+        "into parentheses",
     ),
     Mutation(
         "epoch.ps1",

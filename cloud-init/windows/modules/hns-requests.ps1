@@ -13,6 +13,10 @@ function Get-HnsType {
 $HnsType = $null
 $HnsCaller = $null
 $PortSeconds = 60
+# ConvertFrom-Json of Windows PowerShell takes at most 2,097,152 characters (JavaScriptSerializer.MaxJsonLength); lists
+# of HNS name every Service and every pod of other nodes. The expression matches an object with all that it contains.
+$JsonMost = 2000000
+$JsonObject = [regex] '\{(?>[^{}"]+|"(?>[^"\\]+|\\.)*"|(?<deep>\{)|(?<-deep>\}))*(?(deep)(?!))\}'
 $WmiSeconds = 30    # without a limit a query waits for WMI that hangs
 $HnsSeconds = 120    # for one call: HNS can hang and then never answers (Azure/aks-engine#4315); the limit is ours
 
@@ -83,6 +87,20 @@ function Get-HnsProcess {
 }
 
 # .SYNOPSIS
+# Parse an answer of HNS; each object of a list alone if the answer is long.
+function ConvertFrom-HnsAnswer {
+    [CmdletBinding()]
+    param([string] $Text)
+    if ($Text.Length -le $JsonMost) { return ConvertFrom-Json $Text }
+    $found = $JsonObject.Matches($Text, $Text.IndexOf('[') + 1)
+    if (-not $found.Count) { return ConvertFrom-Json $Text }
+    $first, $last = $found[0], $found[$found.Count - 1]
+    $answer = ConvertFrom-Json $Text.Remove($first.Index, $last.Index + $last.Length - $first.Index)
+    $answer.PSObject.Properties['Output'].Value = @($found | ForEach-Object { ConvertFrom-Json $_.Value })
+    $answer
+}
+
+# .SYNOPSIS
 # Send a request to HNS and return its output.
 function Send-HnsRequest {
     [CmdletBinding()]
@@ -90,7 +108,7 @@ function Send-HnsRequest {
     $data = if ($null -ne $Body) { ConvertTo-JsonText $Body } else { '' }
     $path = '/' + ((@($Type, $Id, $Action) | Where-Object { $_ }) -join '/')
     $code, $said = Invoke-HnsCall $Method $path $data
-    $answer = if ($said) { ConvertFrom-Json $said }
+    $answer = if ($said) { ConvertFrom-HnsAnswer $said }
     if ($code -ne 0 -or ($answer -and -not $answer.Success)) {
         $number = '0x{0:x8}' -f $code
         throw (New-Failure 'network-missing' "HNS refuses $Method $path with ${number}: $said")
