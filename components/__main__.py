@@ -1,4 +1,4 @@
-"""The component package: MixedCluster for programs in any Pulumi language."""
+"""The component package: MixedCluster and its functions for programs in any Pulumi language."""
 
 import sys
 from pathlib import Path
@@ -7,12 +7,12 @@ from pathlib import Path
 # it by the parent folder, which holds the package.
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from pulumi.provider.experimental import component_provider_host  # noqa: E402
+from pulumi.provider import main  # noqa: E402
 
-from components.cluster import MixedCluster  # noqa: E402
+from components.package.provider import ClusterPackage  # noqa: E402
 from components.sdk.garbage import collect_rarely  # noqa: E402
-from components.version import VERSION  # noqa: E402
 
 if __name__ == "__main__":
     collect_rarely()
-    component_provider_host([MixedCluster], name="mullion", version=VERSION)
+    # the first argument is the package's folder, the second the engine's address
+    main(ClusterPackage(), sys.argv[1:])

@@ -46,8 +46,8 @@ def cost(
     as_json: AsJson = False,
 ) -> None:
     """Show what a stack costs per hour and per month, by pool, from dated price tables. Only `update` is online."""
+    from components.cost.bill import Usage
     from operations.commands import cost as costing
-    from operations.cost.bill import Usage
 
     if stack == costing.UPDATE:
         if against or as_json or traffic is not None or stored is not None:

@@ -9,11 +9,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from components.checks import UNREADY
+from components.cost.bill import Bill, bill
 from components.plan import plan_cluster
 from components.spec import expiry
 from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, Stack, read_stack, refuse_unready
-from operations.cost.bill import Bill, bill
 
 EXAMPLE_NAME = "example"
 """Name of the stack by which an offer is planned before anybody chose a name."""

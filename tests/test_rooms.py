@@ -17,9 +17,9 @@ ROOMS = {
         *("version", "naming", "sdk", "clouds", "spec"),
         *("catalogue", "releases", "topology", "lint"),
         *("node", "checks", "stack_files"),
-        *("machine", "plan", "rollout", "wiring"),
+        *("machine", "plan", "cost", "rollout", "wiring"),
         *("aws", "azure", "gcp"),
-        *("option_args", "cluster_args", "cluster", "__main__"),
+        *("option_args", "cluster_args", "cluster", "package", "__main__"),
     ),
     "operations": (
         *("console", "clouds", "stacks", "cost"),

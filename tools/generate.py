@@ -32,13 +32,10 @@ def _json(document: object) -> str:
 
 
 def component_schema() -> str:
-    """Return the schema of MixedCluster for programs in other languages. Renaming a token breaks such programs."""
-    from pulumi.provider.experimental.component import ComponentProvider
+    """Return the schema of the component package. Renaming a token breaks programs in other languages."""
+    from components.package.provider import ClusterPackage
 
-    from components.cluster import MixedCluster
-    from components.version import VERSION
-
-    return _json(json.loads(ComponentProvider([MixedCluster], "mullion", version=VERSION).schema or ""))
+    return _json(json.loads(ClusterPackage().schema or ""))
 
 
 def versions_page() -> str:

@@ -125,3 +125,22 @@ class PodSecurityLevel(str, Enum):
     PRIVILEGED = "privileged"
     BASELINE = "baseline"
     RESTRICTED = "restricted"
+
+
+class Registry(str, Enum):
+    """Cloud registry of images: of AWS, Azure or Google Cloud."""
+
+    ECR = "ecr"
+    ACR = "acr"
+    GAR = "gar"
+
+
+class StorageDriver(str, Enum):
+    """Storage driver (CSI)."""
+
+    EBS = "ebs"
+    EFS = "efs"
+    AZUREDISK = "azuredisk"
+    AZUREFILE = "azurefile"
+    PD = "pd"
+    SMB = "smb"

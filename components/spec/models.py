@@ -23,7 +23,9 @@ from components.spec.choices import (
     OperatingSystem,
     PodSecurityLevel,
     PriorityClass,
+    Registry,
     Runtime,
+    StorageDriver,
     System,
     WorkloadRules,
 )
@@ -78,10 +80,12 @@ __all__ = [
     "Pool",
     "PriorityClass",
     "Proxy",
+    "Registry",
     "Reserve",
     "Rollout",
     "Rotation",
     "Runtime",
+    "StorageDriver",
     "System",
     "WorkloadRules",
 ]
@@ -254,7 +258,7 @@ class ClusterSpec(Model):
     """Generations of keys, certificates and images: raise a number by one to renew that item."""
     cloud_controller: CloudController = CloudController.NONE
     """Cloud controller manager, which makes load balancers of Services: none, or external (AWS only)."""
-    registry_credentials: list[str] = []
+    registry_credentials: list[Registry] = []
     """Cloud registries that nodes pull from with their own identity: ecr, acr, gar."""
     access: MachineAccess = MachineAccess.NONE
     """Access to a private API and to shells from outside: none, or session (AWS Session Manager, GCP IAP)."""
@@ -266,7 +270,7 @@ class ClusterSpec(Model):
     """Addresses and digests of the files that machines download."""
     encryption_key: str | None = None
     """Id of the key that encrypts disks, buckets and secrets. Default: the cloud's own key."""
-    csi: list[str] = []
+    csi: list[StorageDriver] = []
     """Storage drivers to install: ebs, efs, azuredisk, azurefile, pd, smb."""
     gmsa: bool = False
     """Group managed service accounts for Windows pods."""

@@ -83,7 +83,8 @@ def _models(model: type[BaseModel]) -> list[type[BaseModel]]:
 
 
 def _enums(model: type[BaseModel]) -> list[str]:
-    leaves = [leaf for field in model.model_fields.values() for leaf in _values(field.annotation)]
+    annotations = [field.annotation for field in model.model_fields.values()]
+    leaves = [leaf for each in annotations if get_origin(each) is not list for leaf in _values(each)]
     return [leaf.__name__ for leaf in leaves if _is(leaf, Enum)]
 
 
@@ -104,8 +105,8 @@ def _annotation(annotation: Any) -> str:
         return _annotation(inner[0]) if len(inner) == 1 else "Any"
     if hasattr(annotation, "__metadata__"):
         return _annotation(args[0])
-    if origin is list:
-        return f"list[{_annotation(args[0])}]"
+    if origin is list:  # Pulumi's host reads an enum's value in a list as an empty object (3.272), so it is text
+        return f"list[{'str' if _is(args[0], Enum) else _annotation(args[0])}]"
     if origin is dict:
         return f"dict[str, {_annotation(args[1])}]"
     if _is(annotation, BaseModel):

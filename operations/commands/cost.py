@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
+from components.cost import bill as bills
+from components.cost.bill import Usage
 from components.plan import plan_cluster
 from operations.console.exits import Exit, Stop
-from operations.cost import bill as bills
 from operations.cost import shown
-from operations.cost.bill import Usage
 from operations.stacks import stack_files
 
 UPDATE = "update"

@@ -10,7 +10,7 @@ from typing import Any
 from components.spec import change_effects
 from components.spec.change_effects import Effect
 from components.spec.examples import EXAMPLES
-from components.spec.quantities import CPU, DURATION, MEMORY, PERCENTAGE
+from components.spec.units import FORMATS, QUANTITIES, allowed, unit
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
 from operations.stacks.paths import REPOSITORY
@@ -18,28 +18,9 @@ from operations.stacks.paths import REPOSITORY
 ROOT = "ClusterSpec"
 EVERY = "*"
 
-QUANTITIES = {
-    f"^({CPU.pattern})$": "CPU quantity: cores (2) or thousandths of a core (500m)",
-    f"^({MEMORY.pattern})$": "size in bytes, with a unit: Ki, Mi, Gi, Ti or k, M, G, T",
-    f"^({DURATION.pattern})$": "duration, with a unit: s, m, h or d",
-    f"^({PERCENTAGE.pattern})$": "whole number or percentage: 2 or 25%",
-}
-FORMATS = {"ipv4": "IPv4 address", "ipv4network": "IPv4 range (address/prefix)"}
 TYPES = {"string": "text", "integer": "whole number", "boolean": "true or false", "object": "keys and values"}
 LISTS = ("entries", "subnets", "ports")
 """Options that are lists of groups of options."""
-UNITS = {
-    "disk_gb": "GiB",
-    "ArtifactEntry.size": "bytes",
-    "max_pods": "pods for each node",
-    "count": "machines",
-    "every_minutes": "minutes",
-    "keep_days": "days",
-    "keep_daily": "days",
-    "keep_weekly": "weeks",
-}
-"""By option, or by MODEL.OPTION."""
-
 SENTENCES = {
     Effect.IN_PLACE: "the next `up` applies it, and every machine stays",
     Effect.NEXT_MACHINE: "it applies to machines created later; existing machines stay as they are",
@@ -174,10 +155,10 @@ def _facts(option: Option) -> Iterator[tuple[str, str]]:
     if default := _default(option):
         yield "default", default
     kind = option.kind
-    if allowed := _allowed(kind):
-        yield "allowed", allowed
-    if unit := UNITS.get(f"{option.model}.{option.name}") or UNITS.get(option.name):
-        yield "unit", unit
+    if values := allowed(kind):
+        yield "allowed", values
+    if measure := unit(option.model, option.name):
+        yield "unit", measure
     yield "change", _change(option)
 
 
@@ -190,15 +171,6 @@ def _change(option: Option) -> str:
     if effect is Effect.REPLACED and option.path[0] != "pools":
         sentence = REPLACED.format("every pool") + IN_CLUSTER
     return f"{effect.value}: {sentence}. {note}".rstrip()
-
-
-def _allowed(kind: dict[str, Any]) -> str:
-    if "enum" in kind:
-        return ", ".join(str(value) for value in kind["enum"])
-    ends = [str(kind[key]) if key in kind else "" for key in ("minimum", "maximum")]
-    if all(ends):
-        return f"{ends[0]} to {ends[1]}"
-    return f"{ends[0]} or more" if ends[0] else f"at most {ends[1]}" if ends[1] else ""
 
 
 def _default(option: Option) -> str:

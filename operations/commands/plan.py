@@ -14,6 +14,7 @@ from components.catalogue import instance_sizes
 from components.checks import reserves
 from components.checks.addresses import address_figures
 from components.checks.check import MachineGroupSpec, Subject
+from components.cost import bill as bills
 from components.plan import ClusterPlan, Machine, MachineGroup, plan_cluster
 from components.plan.images import started_images
 from components.spec.defaults import HARD_EVICTION, windows_cpu_milli
@@ -24,7 +25,6 @@ from components.topology.load_balancers import LoadBalancer
 from operations.clouds.account_limits import account_limits
 from operations.commands import plan_against, plan_text
 from operations.console.exits import Exit, Stop
-from operations.cost import bill as bills
 from operations.cost import budget, shown
 from operations.stacks import stack_files
 

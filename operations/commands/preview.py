@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from pulumi.automation import EngineEvent
 
+from components.cost import bill as bills
 from components.plan import ClusterPlan, plan_cluster
 from components.stack_files.stack import Stack
 from operations.commands import forecast, plan_against, plan_text
 from operations.commands.plan import document
 from operations.console.exits import Exit, Stop
-from operations.cost import bill as bills
 from operations.cost import budget, shown
 from operations.engine import failures, locate, policy_preview
 from operations.engine.events import SILENT, Tally, step_of

@@ -5,6 +5,7 @@ from typing import Any
 
 from components import releases
 from components.clouds import CLOUDS
+from components.cost import bill as bills
 from components.plan import ClusterPlan, plan_cluster
 from components.spec import expiry
 from components.stack_files.stack import Stack
@@ -12,7 +13,6 @@ from components.version import VERSION
 from operations.commands import plan, plan_against, report_machines, report_times, spec_changes, versions
 from operations.commands.report_times import Prediction
 from operations.console.exits import Stop
-from operations.cost import bill as bills
 from operations.cost import shown
 from operations.engine.clusters import utc
 from operations.html_report.built import Known

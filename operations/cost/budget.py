@@ -1,9 +1,9 @@
 """The budget of a stack file, and the refusal of a cluster that costs more."""
 
+from components.cost.bill import Bill, bill
 from components.plan import ClusterPlan
 from operations.console.exits import Exit, Stop
 from operations.cost import shown
-from operations.cost.bill import Bill, bill
 
 LARGEST = 4
 """Number of items that a refusal names."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from components.cost.bill import Bill, Item, Usage
+from components.cost.prices import CURRENCY, HOUR, HOURS
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
-from operations.cost.bill import Bill, Item, Usage
-from operations.cost.prices import CURRENCY, HOUR, HOURS
 
 FORMAT = 1
 """Version of the document; `--against` refuses any other."""

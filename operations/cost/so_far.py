@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from components.cost.bill import bill
 from components.plan import plan_cluster
 from components.spec.models import ClusterSpec
-from operations.cost.bill import bill
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from pathlib import Path
 from types import ModuleType
 
 from components.catalogue import instance_sizes
+from components.cost import prices
+from components.cost.prices import EVERYWHERE, WINDOWS, Table
 from operations.console.exits import Exit, Stop
-from operations.cost import prices, update_aws, update_azure, update_gcp
+from operations.cost import update_aws, update_azure, update_gcp
 from operations.cost.asking import Answers, Wanted
-from operations.cost.prices import EVERYWHERE, WINDOWS, Table
 
 INTERFACES: Mapping[str, ModuleType] = {"aws": update_aws, "azure": update_azure, "gcp": update_gcp}
 WIDTH = 118

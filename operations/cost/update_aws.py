@@ -7,9 +7,9 @@ import csv
 import re
 from collections.abc import Iterable, Iterator
 
+from components.cost.prices import WINDOWS
 from operations.cost import asking
 from operations.cost.asking import Answers, Found, Wanted
-from operations.cost.prices import WINDOWS
 
 BASE = "https://pricing.us-east-1.amazonaws.com"
 SOURCE = "AWS price list (pricing.us-east-1.amazonaws.com/offers/v1.0)"

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
+from components.cost.prices import AZURE_DISKS
 from operations.console.exits import Exit, Stop
 from operations.cost import asking
 from operations.cost.asking import Answers, Found, Wanted
-from operations.cost.prices import AZURE_DISKS
 
 BASE = "https://prices.azure.com/api/retail/prices"
 SOURCE = "Azure Retail Prices API (prices.azure.com)"

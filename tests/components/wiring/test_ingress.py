@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from components.cost.bill import bill
 from components.plan import ClusterPlan, plan_cluster
 from components.stack_files.stack import CLUSTER, read_stack
-from operations.cost.bill import bill
 from operations.recorder.recorder import Recording, Registered, record
 from policies.rules import RULES
 from tests.components.recorded_wiring import config, of

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from components.catalogue import instance_sizes
+from components.cost import prices
+from components.cost.bill import Bill, Usage, bill
 from components.plan import plan_cluster
 from components.stack_files.stack import read_stack, stack_file_config
-from operations.cost import prices
-from operations.cost.bill import Bill, Usage, bill
 from operations.stacks.paths import REPOSITORY
 from tests.operations.cost.decided import BY_USE, COUNTED, FREE, MACHINES, PART, PREFIXES
 

@@ -9,9 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
+from components.cost import prices
+from components.cost.prices import Table
 from operations.console.exits import Stop
-from operations.cost import asking, prices, update, update_aws, update_azure, update_gcp
-from operations.cost.prices import Table
+from operations.cost import asking, update, update_aws, update_azure, update_gcp
 from tests.operations.cost.interfaces import Asked, aws_list, aws_row, azure_page, azure_row, gcp_sku, serving
 
 OLD = {

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from components.cost import prices
+from components.cost.prices import HOUR, HOURS, Price
 from components.plan import ClusterPlan, MachineGroup
-from operations.cost import prices
-from operations.cost.prices import HOUR, HOURS, Price
 
 SHARED = "(shared)"
 """Shown in place of a pool's name for items that all pools share."""
@@ -42,6 +42,7 @@ class Item:
 
     @property
     def unit(self) -> str:
+        """Unit of the price."""
         return prices.unit(self.key)
 
     @property

@@ -41,8 +41,8 @@ UNITS = {
 WINDOWS = "windows/"
 """Prefix of keys for the premium of Windows on a type whose premium differs from windows-vcpu."""
 
-AZURE_DISKS = {"P4": 32, "P6": 64, "P10": 128, "P15": 256, "P20": 512, "P30": 1024, "P40": 2048, "P50": 4096}
-AZURE_DISKS |= {"P60": 8192, "P70": 16384}
+AZURE_DISKS = {f"P{tier}": gib for tier, gib in ((4, 32), (6, 64), (10, 128), (15, 256), (20, 512), (30, 1024))}
+AZURE_DISKS.update({"P40": 2048, "P50": 4096, "P60": 8192, "P70": 16384})
 """Azure: tiers of premium disks and their GiB. A disk is billed as the next larger tier ("Azure managed disk
 types")."""
 

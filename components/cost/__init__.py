@@ -1,0 +1,1 @@
+"""What a planned cluster costs: price tables and the bill."""

@@ -1,0 +1,1 @@
+"""The component package for programs in any Pulumi language: its schema and its functions."""
