@@ -118,6 +118,10 @@ class CloudFacts:
     """Hosts that the machine's agent and identity use, besides METADATA_ADDRESS; never through a web proxy."""
     windows_registry: tuple[RegistryRow, ...] = ()
 
+    key_form: re.Pattern[str] | None = None
+    """Form of an encryption key's id, with its region as group `region`; None: `encryption_key` is not built."""
+    key_words: str = ""
+    """The same in words."""
     registries: frozenset[str] = frozenset()
     """Credential providers that registry_credentials may name."""
     tags_are_labels: bool = False
@@ -162,6 +166,9 @@ CLOUDS: dict[str, CloudFacts] = {
         # activation
         metadata_routes=(METADATA_ADDRESS, *(f"169.254.169.{number}" for number in (123, 249, 250, 251, 253))),
         closed_to_pods=(ClosedAddress(METADATA_ADDRESS),),
+        # an alias or a bare id differs from what EC2 reports, and the provider would replace the machines
+        key_form=re.compile(r"arn:aws[a-z-]*:kms:(?P<region>[a-z0-9-]+):\d{12}:key/[0-9a-z-]+"),
+        key_words="arn:aws:kms:REGION:ACCOUNT:key/ID (no alias)",
         registries=frozenset({"ecr"}),
     ),
     "azure": CloudFacts(
@@ -231,6 +238,10 @@ CLOUDS: dict[str, CloudFacts] = {
         # the metadata server is the network's name server too, which CoreDNS asks; only HTTP and HTTPS are closed
         closed_to_pods=(ClosedAddress(METADATA_ADDRESS, (80, 443)),),
         no_proxy=(GCP_METADATA,),
+        key_form=re.compile(
+            r"projects/[a-z][a-z0-9:.-]+/locations/(?P<region>[a-z0-9-]+)/keyRings/[\w-]{1,63}/cryptoKeys/[\w-]{1,63}"
+        ),
+        key_words="projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY (no version)",
         # Google's network drops a connection without traffic for ten minutes (GCE's own set-up of Windows nodes)
         windows_registry=(
             (_TCP, "KeepAliveTime", "DWord", 60000),

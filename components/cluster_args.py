@@ -195,7 +195,7 @@ class ClusterArgs(TypedDict):
     artifacts: NotRequired[ArtifactsArgs]
     """Addresses and digests of the files that machines download."""
     encryption_key: NotRequired[str]
-    """Id of the key that encrypts disks, buckets and secrets. Default: the cloud's own key."""
+    """Id of your key, which encrypts disks, buckets and secrets (AWS, GCP). Default: the cloud's own key."""
     csi: NotRequired[list[str]]
     """Storage drivers to install: ebs, efs, azuredisk, azurefile, pd, smb."""
     gmsa: NotRequired[bool]

@@ -79,6 +79,17 @@ def network(stack: StackName) -> None:
     sandbox_network.create(stack)
 
 
+@command(SANDBOX, "mullion sandbox key aws-dev")
+def key(
+    stack: StackName,
+    disabled: Annotated[bool, typer.Option("--disabled", help="Disable the key: the cloud refuses to use it.")] = False,
+) -> None:
+    """Create the key of encryption_key in the stack's sandbox, usable by all services."""
+    from operations.commands import sandbox_key
+
+    sandbox_key.create(stack, disabled=disabled)
+
+
 @command(FAULTS, "mullion sandbox change aws-dev web-0 instanceType=m6i.2xlarge")
 def change(
     stack: StackName,

@@ -32,7 +32,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     existing = plan.network.existing
     network = ExistingVpc(context, opts=child) if existing else Network(context, images.zone_names, opts=child)
     firewall = Firewall(context, network, opts=child)
-    storage = Storage(context, opts=child)
+    storage = Storage(context, network.zone_names, opts=child)
     identity = Identity(context, storage, opts=child)
     services = _services(context.target, InvokeOptions(parent=parent))
     storage.publish_members(context, Members(identity.role_ids, services["region"], network.zone_names))

@@ -44,11 +44,12 @@ def statements(
     registries: bool = False,
     sessions: bool = False,
     controller_of: str = "",
+    key: str | None = None,
 ) -> list[dict[str, Any]]:
     """Return the policy statements of a group's machines.
 
     registries: also to pull from ECR. sessions: also to offer sessions of Session Manager. controller_of: name of the
-    cluster, if it has a cloud controller.
+    cluster, if it has a cloud controller. key: ARN of the key that encrypts stores and secrets, if it is the user's.
     arns: of the stores (bundles, snapshots) and the secrets (join, pki, desired-state).
     """
     rows = _rows(EVERY, arns)
@@ -70,8 +71,27 @@ def statements(
     if sessions:
         rows += [(SESSIONS, ["*"])]  # the actions support no resource-level permissions
     found = [{"Effect": "Allow", "Action": actions, "Resource": resources} for actions, resources in rows]
+    if key:
+        found.append(_uses(key))
     controls = controller_of and group is SecurityGroup.CONTROL_PLANE
     return [*found, *(cloud_controller.statements(controller_of, partition) if controls else [])]
+
+
+def _uses(key: str) -> dict[str, Any]:
+    """Return the statement for a key that S3 and Secrets Manager use with the machine's rights.
+
+    GetObject and GetSecretValue need kms:Decrypt, PutObject kms:GenerateDataKey, PutSecretValue both (Amazon S3 user
+    guide, "Using server-side encryption with AWS KMS keys"; Secrets Manager user guide, "Secret encryption and
+    decryption"). The machine cannot use the key by itself.
+    """
+    region = key.split(":")[3]
+    services = [f"{service}.{region}.*" for service in ("s3", "secretsmanager")]  # China has another suffix
+    return {
+        "Effect": "Allow",
+        "Action": ["kms:Decrypt", "kms:GenerateDataKey"],
+        "Resource": [key],
+        "Condition": {"StringLike": {"kms:ViaService": services}},
+    }
 
 
 def _rows(rights: Rights, arns: Mapping[str, str]) -> list[tuple[list[str], list[str]]]:
@@ -103,7 +123,7 @@ class Identity(pulumi.ComponentResource):
         self._registries = "ecr" in context.plan.spec.registry_credentials
         self._controller_of = name if cloud_controller.is_used(context.plan) else ""
         self._sessions = context.plan.spec.access is MachineAccess.SESSION
-        self._storage, self._tags = storage, context.tags
+        self._storage, self._tags, self._key = storage, context.tags, context.plan.spec.encryption_key
         profiles = {group: self._profile(f"{name}-{group.value}", group) for group in NODES}
         self.profiles = {group: profile for group, (profile, _) in profiles.items()}
         self.role_ids = {group.value: role for group, (_, role) in profiles.items()}
@@ -116,6 +136,7 @@ class Identity(pulumi.ComponentResource):
             registries=self._registries,
             sessions=self._sessions,
             controller_of=self._controller_of,
+            key=self._key,
         )
         return json.dumps({"Version": "2012-10-17", "Statement": rights})
 

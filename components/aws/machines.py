@@ -51,6 +51,8 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> aws.ec2.Instance
     group, machine, name = request.group, request.machine, request.name
     others = cloud_controller.cluster_tag(inputs.context.plan)
     tags = inputs.context.tags.on(request.parent, aws.ec2.Instance, name, request.tags, others=others)
+    own_key = inputs.context.plan.spec.encryption_key
+    key: aws.ec2.InstanceRootBlockDeviceArgsDict = {"kms_key_id": own_key} if own_key else {}
     return aws.ec2.Instance(
         name,
         ami=inputs.images[group.os],
@@ -69,6 +71,7 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> aws.ec2.Instance
             "volume_type": "gp3",
             "volume_size": group.disk_gb,
             "encrypted": True,
+            **key,
             "tags": tags,
         },
         tags=tags,

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
@@ -37,14 +38,19 @@ class Storage(Stores):
     arns: Output[dict[str, str]]
     """ARNs of the buckets (bundles, snapshots) and secrets, by purpose."""
 
-    def __init__(self, context: ClusterContext, opts: ResourceOptions | None = None) -> None:
+    def __init__(
+        self, context: ClusterContext, checked: Output[list[str]], opts: ResourceOptions | None = None
+    ) -> None:
+        """checked: resolves once the layout's check has passed; no bucket or secret gets another key before it."""
         plan = context.plan
         groups = [group.name for group in plan.machine_groups]
         super().__init__("mullion:aws:Storage", plan.name, {"groups": groups}, opts)
         self._cluster, self._tags, self._guarded = plan.name, context.tags, plan.spec.protect
-        bundles = self._bucket("bundles", keep=False, versioned=False)
-        snapshots = self._bucket("snapshots", keep=plan.spec.expires is None, versioned=True)
-        self.bundle_bucket, self._bucket_id = bundles.bucket, bundles.id
+        self._key, self._checked = plan.spec.encryption_key, checked
+        bundles, encrypted = self._bucket("bundles", keep=False, versioned=False)
+        snapshots, _ = self._bucket("snapshots", keep=plan.spec.expires is None, versioned=True)
+        # an object written before the bucket's setting would be encrypted with S3's key
+        self.bundle_bucket, self._bucket_id = bundles.bucket, encrypted.bucket
         self.bundle_store, self.snapshot_store = (
             bucket.bucket_regional_domain_name.apply(partial(service_url, fact, target=context.target))
             for fact, bucket in (("bundle_store", bundles), ("snapshot_store", snapshots))
@@ -60,8 +66,10 @@ class Storage(Stores):
     def _child(self, *, keep: bool = False) -> ResourceOptions:
         return ResourceOptions(parent=self, retain_on_delete=keep)
 
-    def _bucket(self, purpose: str, *, keep: bool, versioned: bool) -> aws.s3.Bucket:
-        """Return a private, encrypted, TLS-only bucket. keep: the bucket and its settings outlive the cluster."""
+    def _bucket(
+        self, purpose: str, *, keep: bool, versioned: bool
+    ) -> tuple[aws.s3.Bucket, aws.s3.BucketServerSideEncryptionConfiguration]:
+        """Return a private, encrypted, TLS-only bucket and its encryption. keep: both outlive the cluster."""
         name = f"{self._cluster}-{purpose}"
         bucket = aws.s3.Bucket(
             name,
@@ -79,15 +87,10 @@ class Storage(Stores):
             restrict_public_buckets=True,
             opts=settings,
         )
-        aws.s3.BucketServerSideEncryptionConfiguration(
+        encrypted = aws.s3.BucketServerSideEncryptionConfiguration(
             name,
             bucket=bucket.id,
-            rules=[
-                {
-                    "apply_server_side_encryption_by_default": {"sse_algorithm": "AES256"},
-                    "blocked_encryption_types": ["SSE-C"],  # S3's default for new buckets since 2026
-                }
-            ],
+            rules=self._checked.apply(lambda _: [encryption(self._key)]),
             opts=settings,
         )
         if versioned:
@@ -107,7 +110,7 @@ class Storage(Stores):
             # S3 answers 409 if both change at once
             opts=ResourceOptions.merge(settings, ResourceOptions(depends_on=[closed])),
         )
-        return bucket
+        return bucket, encrypted
 
     def _put(self, content: Content) -> tuple[pulumi.Resource, Output[str]]:
         full = f"{self._cluster}-{content.name}"
@@ -131,7 +134,8 @@ class Storage(Stores):
         name = f"{self._cluster}-{key}"
         secret = aws.secretsmanager.Secret(
             name,
-            description=SECRETS[key],
+            description=self._checked.apply(lambda _: SECRETS[key]),
+            kms_key_id=self._key,
             tags=self._tags.on(self, aws.secretsmanager.Secret, name),
             opts=ResourceOptions(parent=self, protect=self._guarded),
         )
@@ -141,6 +145,17 @@ class Storage(Stores):
             name, secret_id=secret.id, secret_string=value, opts=ResourceOptions(parent=self)
         )
         return secret, Output.all(secret.name, version.id).apply(lambda known: known[0])
+
+
+def encryption(key: str | None) -> Any:
+    """Return the rule of a bucket's encryption by default. key: ARN of the user's key; None: S3's own."""
+    default = {"sse_algorithm": "aws:kms", "kms_master_key_id": key} if key else {"sse_algorithm": "AES256"}
+    return {
+        "apply_server_side_encryption_by_default": default,
+        # a key for the bucket, which S3 derives: one call of KMS for many objects instead of one for each
+        **({"bucket_key_enabled": True} if key else {}),
+        "blocked_encryption_types": ["SSE-C"],  # S3's default for new buckets since 2026
+    }
 
 
 def _tls_only(arn: str) -> str:

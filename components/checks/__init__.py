@@ -7,6 +7,7 @@ from components.checks import (
     control_plane,
     downloads,
     egress,
+    encryption_key,
     eviction,
     existing_network,
     extra_arguments,
@@ -38,6 +39,7 @@ from components.spec.report import Problem, Severity
 TABLES: dict[str, tuple[Check, ...]] = {
     "IP plan": ranges.CHECKS + addresses.CHECKS,
     "Region": region.CHECKS,
+    "Encryption": encryption_key.CHECKS,
     "Network": network.CHECKS + existing_network.CHECKS,
     "API access": api.CHECKS + pod_security.CHECKS + sessions.CHECKS,
     "Traffic from outside": ingress.CHECKS + ingress_limits.CHECKS,

@@ -42,9 +42,9 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     (
         "encryption-key",
         "encryption_key",
-        lambda s: s.encryption_key is not None,
-        "your encryption key",
-        "remove encryption_key: the cloud's key encrypts disks, buckets and secrets",
+        lambda s: s.encryption_key is not None and s.cloud.facts.key_form is None,
+        "your encryption key on Azure",
+        "remove encryption_key: Azure's own key encrypts disks, stores and secrets",
         "SEC-02",
     ),
     (

@@ -11,7 +11,7 @@ from components.gcp.images import lookup
 from components.gcp.ingress import Ingress
 from components.gcp.machines import MachineInputs, cloud_machines
 from components.gcp.network import Network
-from components.gcp.place import place
+from components.gcp.place import Place, place
 from components.gcp.pod_routes import PodRoutes
 from components.gcp.records import Records
 from components.gcp.storage import Storage
@@ -33,7 +33,9 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         if plan.network.existing
         else Network(context, here, images.zone_names, opts=child)
     )
-    storage = Storage(context, here, opts=child)
+    # resolves once the layout's check has passed, so that no bucket or secret gets another key before it
+    region = Output.all(here.region, network.zone_names).apply(lambda known: str(known[0]))
+    storage = Storage(context, Place(here.project, region), opts=child)
     identity = Identity(context, here, storage, opts=child)
     firewall = Firewall(context, network, opts=child)
     api_name = Name(context, network, opts=child)

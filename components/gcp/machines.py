@@ -60,6 +60,8 @@ def cloud_machines(
 def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Instance:
     group, machine, name = request.group, request.machine, request.name
     own = group.cloud.facts.identity_of(group.name, machine.name)
+    own_key = inputs.context.plan.spec.encryption_key
+    key: gcp.compute.InstanceBootDiskArgsDict = {"kms_key_self_link": own_key} if own_key else {}
     return gcp.compute.Instance(
         name,
         name=name,
@@ -68,6 +70,7 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Inst
         can_ip_forward=machine.pods is not None,  # else GCP drops packets with a pod's source address
         boot_disk={
             "auto_delete": True,
+            **key,
             "initialize_params": {
                 "image": inputs.images[group.os],
                 "size": group.disk_gb,

@@ -38,6 +38,7 @@ class Storage(Stores):
             plan.spec.protect,
             place.region,
         )
+        self._key = plan.spec.encryption_key
         self._bundles = self._bucket("bundles", keep=False)
         snapshots = self._bucket("snapshots", keep=plan.spec.expires is None)
         self.buckets = {"bundles": self._bundles.name, "snapshots": snapshots.name}
@@ -78,6 +79,7 @@ class Storage(Stores):
             uniform_bucket_level_access=True,
             public_access_prevention="enforced",
             force_destroy=not keep,
+            encryption={"default_kms_key_name": self._key} if self._key else None,
             versioning={"enabled": versioned},
             lifecycle_rules=older if versioned else None,
             # versioning keeps older objects; `down` deletes at once
@@ -109,10 +111,13 @@ class Storage(Stores):
     ) -> tuple[gcp.secretmanager.Secret, Output[str]]:
         """Return a secret replicated in the cluster's region only, and its id, which resolves once it has its value."""
         name = f"{self._cluster}-{key}"
+        replica: gcp.secretmanager.SecretReplicationUserManagedReplicaArgsDict = {"location": self._region}
+        if self._key:
+            replica["customer_managed_encryption"] = {"kms_key_name": self._key}
         secret = gcp.secretmanager.Secret(
             name,
             secret_id=suffix.apply(lambda letters: f"{name}-{letters}"),
-            replication={"user_managed": {"replicas": [{"location": self._region}]}},
+            replication={"user_managed": {"replicas": [replica]}},
             labels=self._tags.labels(self, gcp.secretmanager.Secret, name),
             opts=ResourceOptions(parent=self, protect=self._guarded),
         )

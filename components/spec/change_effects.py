@@ -97,7 +97,7 @@ EFFECTS: dict[str, Effect] = {
     "artifacts.entries": Effect.REPLACED,
     "artifacts.images": Effect.REPLACED,
     "artifacts.mirror": Effect.NEXT_MACHINE,
-    "encryption_key": Effect.NOT_AVAILABLE,
+    "encryption_key": Effect.REFUSED,
     "csi": Effect.NOT_AVAILABLE,
     "gmsa": Effect.NOT_AVAILABLE,
     "acknowledge": Effect.IN_PLACE,

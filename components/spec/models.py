@@ -269,7 +269,7 @@ class ClusterSpec(Model):
     artifacts: Artifacts = Artifacts()
     """Addresses and digests of the files that machines download."""
     encryption_key: str | None = None
-    """Id of the key that encrypts disks, buckets and secrets. Default: the cloud's own key."""
+    """Id of your key, which encrypts disks, buckets and secrets (AWS, GCP). Default: the cloud's own key."""
     csi: list[StorageDriver] = []
     """Storage drivers to install: ebs, efs, azuredisk, azurefile, pd, smb."""
     gmsa: bool = False

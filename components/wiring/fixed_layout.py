@@ -1,9 +1,10 @@
-"""The network layout, which cannot change while a cluster exists.
+"""The network layout and the encryption key, which cannot change while a cluster exists.
 
 Machines have fixed addresses in fixed subnets. Another range, number of zones or egress would move workers and control
 planes to addresses that other machines still hold, and the cloud would refuse half-way. Another pod network would cut
-new nodes off from old ones, and certificates and objects of the cluster contain addresses of pods and services. So the
-state keeps the layout, and a run with another layout stops before it changes any resource.
+new nodes off from old ones, and certificates and objects of the cluster contain addresses of pods and services. Another
+key would replace all control planes, and on GCP the secrets. So the state keeps layout and key, and a run with another
+one stops before it changes any resource.
 """
 
 import json
@@ -14,7 +15,7 @@ import pulumi
 from pulumi import Output
 
 from components.plan import ClusterPlan
-from components.spec.models import Network
+from components.spec.models import ClusterSpec
 from components.topology.addressing import NetworkPlan
 from components.wiring.kept_secrets import stash
 
@@ -27,6 +28,7 @@ NETWORK_OPTIONS = {
     "pods": "network.pods",
     "services": "network.services",
     "existing": "network.existing",
+    "encryption_key": "encryption_key",
 }
 """Option of the stack file, by key of the layout. The default of network.zones depends on control_plane.count."""
 
@@ -40,15 +42,15 @@ def fixed_layout(
     or if the layout differs; then the error names each option with its value at the first `up`.
     """
     zones = region_zones.apply(lambda names: _first(plan.network.zones, names))
-    planned = _layout(plan.network, zones, plan.spec.network)
+    planned = _layout(plan.network, zones, plan.spec)
     kept = stash(f"{plan.name}-network", planned, parent=parent)
     layout = Output.all(kept, planned).apply(lambda layouts: _same(*layouts))
     return layout.apply(lambda same: list(same["zone_names"])), layout.apply(lambda same: str(same["nodes"]))
 
 
-def _layout(plan: NetworkPlan, zones: Output[list[str]], network: Network) -> dict[str, Any]:
-    """Return the layout of a planned network in these zones."""
-    existing = network.existing
+def _layout(plan: NetworkPlan, zones: Output[list[str]], spec: ClusterSpec) -> dict[str, Any]:
+    """Return the layout of a planned network in these zones, with the key if the spec has one."""
+    network, existing = spec.network, spec.network.existing
     listed = [existing.network, *(f"{each.id} {each.range}" for each in existing.subnets)] if existing else []
     return {
         "nodes": str(plan.cidr),
@@ -59,6 +61,7 @@ def _layout(plan: NetworkPlan, zones: Output[list[str]], network: Network) -> di
         "pods": str(network.pods),
         "services": str(network.services),
         **({"existing": listed} if listed else {}),
+        **({"encryption_key": spec.encryption_key} if spec.encryption_key else {}),
     }
 
 
@@ -67,7 +70,7 @@ def _same(kept: dict[str, Any], planned: dict[str, Any]) -> dict[str, Any]:
     if changed:
         lines = [f"{NETWORK_OPTIONS[key]}: {_text(kept.get(key))}   (not {_text(planned.get(key))})" for key in changed]
         raise pulumi.RunError(
-            "the network layout of a cluster cannot change while it exists; nothing was changed. "
+            "the network layout and encryption key of a cluster cannot change while it exists; nothing was changed. "
             "Write the values that the cluster was built with, or remove it and build it again:\n  "
             + "\n  ".join(lines)
         )

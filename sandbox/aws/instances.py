@@ -5,7 +5,7 @@ import binascii
 import re
 from typing import Any
 
-from sandbox.aws import addresses, boot_obstacles, offerings
+from sandbox.aws import addresses, boot_obstacles, keys, offerings
 from sandbox.aws.network import GROUP, INSTANCE, in_groups, in_subnet
 from sandbox.aws.quotas import QUOTAS, vcpus
 from sandbox.aws.regions import WINDOWS, images
@@ -203,7 +203,7 @@ TYPES: dict[str, ResourceType] = {
         created=boot_obstacles.start,
         rules=(
             *(_user_data, _image, _kind, _root_volume, _volume, _one_network, _groups, _key_pair),
-            *(addresses.check_address, vcpus),
+            *(addresses.check_address, vcpus, keys.check_disk),
         ),
         delete_rules=(_protected,),
         replaces=lambda old, new: ["userData", "userDataBase64"] if new.get("userDataReplaceOnChange") else [],

@@ -5,7 +5,7 @@ import binascii
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from sandbox.aws import policies
+from sandbox.aws import keys, policies
 from sandbox.aws.iam import PROFILE, ROLE, ROLE_POLICY
 from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
 from sandbox.cloud_state import CloudState
@@ -43,7 +43,29 @@ def not_allowed(cloud_state: CloudState, machine: Record, action: str, url: str)
     bucket, key = place(url)
     context = {**policies.MACHINE, "aws:userid": f"{role.outputs['uniqueId']}:{machine.id}"}
     documents, object = policy_documents(cloud_state, role, bucket), f"arn:aws:s3:::{bucket}/{key}"
-    return policies.refused(documents, action, object, role.outputs["arn"], context)
+    why = policies.refused(documents, action, object, role.outputs["arn"], context)
+    key = keys.of_bucket(cloud_state, bucket)
+    return why or (key_refused(cloud_state, documents, role.outputs["arn"], action, key) if key else "")
+
+
+KEY_ACTIONS = {
+    "s3:GetObject": ("kms:Decrypt",),
+    "s3:GetObjectVersion": ("kms:Decrypt",),
+    "s3:PutObject": ("kms:GenerateDataKey",),
+    "secretsmanager:GetSecretValue": ("kms:Decrypt",),
+    "secretsmanager:PutSecretValue": ("kms:GenerateDataKey", "kms:Decrypt"),
+}
+"""Rights on the key that a service asks of its caller (S3 user guide, "Using server-side encryption with AWS KMS keys";
+Secrets Manager user guide, "Secret encryption and decryption in AWS Secrets Manager")."""
+
+
+def key_refused(cloud_state: CloudState, documents: list[Any], principal: str, action: str, key: str) -> str:
+    """Return why a service may not use a key for a caller's action; an empty string if it may."""
+    region = key.split(":")[3]
+    context = {**policies.MACHINE, "kms:ViaService": f"{action.partition(':')[0]}.{region}.amazonaws.com"}
+    whys = [policies.refused(documents, each, key, principal, context) for each in KEY_ACTIONS.get(action, ())]
+    fault = keys.problem(cloud_state, key, region) if KEY_ACTIONS.get(action) else ""
+    return next(filter(None, [*whys, f"{key}: {fault}" if fault else ""]), "")
 
 
 def policy_documents(cloud_state: CloudState, role: Record | None, bucket: str) -> list[Any]:

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from sandbox.aws import keys
 from sandbox.aws.iam import document
 from sandbox.aws.quotas import QUOTAS
 from sandbox.aws.regions import REGIONS
@@ -154,7 +155,7 @@ TYPES: dict[str, ResourceType] = {
         delete_rules=(_emptied,),
     ),
     ACCESS_BLOCK: _setting(immutable=("bucket",)),
-    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": _setting(
+    keys.ENCRYPTION: _setting(
         patterns={
             "rules[].applyServerSideEncryptionByDefault.sseAlgorithm": (
                 re.compile("AES256|aws:kms|aws:kms:dsse"),
@@ -190,7 +191,7 @@ TYPES: dict[str, ResourceType] = {
         auto_name=AutoName("key", limit=1024, digits=0),
         at_most_one=(("source", "content", "contentBase64"),),
         references=(_in_bucket(),),
-        rules=(_key, tag_rule("InvalidTag", limit=10)),
+        rules=(_key, tag_rule("InvalidTag", limit=10), keys.check_object),
         created=_store,
         deleted=_removed,
     ),

@@ -4,11 +4,12 @@ import re
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from sandbox.aws import keys
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 
-ENTRY = "aws:secretsmanager/secret:Secret"
+ENTRY = keys.SECRET
 DESCRIPTION_LIMIT = 2048
 VALUE_LIMIT = 65536
 """Largest secret value in bytes (Secrets Manager quotas)."""
@@ -103,7 +104,7 @@ TYPES: dict[str, ResourceType] = {
                 "vanish",
             ),
         ),
-        rules=(_value_size,),
+        rules=(_value_size, keys.check_secret),
         created=_store,
         apart=_apart,
         deleted=lambda request: request.cloud_state.remove_secret(

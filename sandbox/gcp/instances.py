@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
-from sandbox.gcp import addresses, boot_obstacles, regions
+from sandbox.gcp import addresses, boot_obstacles, keys, regions
 from sandbox.gcp.names import (
     AUTO_NAME,
     COMPUTE,
@@ -204,7 +204,7 @@ TYPES: dict[str, ResourceType] = {
         unique=(zonal_name(INSTANCE),),
         claims=_used,
         created=boot_obstacles.start,
-        rules=(_metadata, _kind, _network, _shape, cpus, external, ssd),
+        rules=(_metadata, _kind, _network, _shape, cpus, external, ssd, keys.disk),
         delete_rules=(_protected,),
     ),
 }

@@ -6,6 +6,7 @@ from typing import Any
 
 from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
 from sandbox.cloud_state import CloudState
+from sandbox.gcp import keys
 from sandbox.gcp.iam import member_type
 from sandbox.gcp.regions import NUMBER, REGIONS
 from sandbox.records import Record
@@ -106,7 +107,7 @@ TYPES: dict[str, ResourceType] = {
                 f"googleapi: Error 409: Secret [projects/{NUMBER}/secrets/{{in_.secretId}}] already exists.",
             ),
         ),
-        rules=(_replicas,),
+        rules=(_replicas, keys.replicas),
         delete_rules=(_protected,),
         deleted=lambda request: request.cloud_state.remove_secret(request.id),
     ),
@@ -121,7 +122,7 @@ TYPES: dict[str, ResourceType] = {
         at_most_one=(("secretData", "secretDataWo"),),
         at_least_one=(("secretData", "secretDataWo"),),
         references=(in_secret("secret"),),
-        rules=(_size,),
+        rules=(_size, keys.version(SECRET, _secret_of)),
         created=_store,
         apart=_apart,
         deleted=lambda request: request.cloud_state.remove_secret(_secret_of(request), request.id.rpartition("/")[2]),

@@ -9,6 +9,7 @@ from typing import Any
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
 from sandbox.cloud_state import CloudState
 from sandbox.content import content
+from sandbox.gcp import keys
 from sandbox.gcp.iam import member_type
 from sandbox.gcp.regions import NUMBER, REGIONS
 from sandbox.records import Record
@@ -197,7 +198,7 @@ TYPES: dict[str, ResourceType] = {
                 " it.",
             ),
         ),
-        rules=(_place, _kept, _rules),
+        rules=(_place, _kept, _rules, keys.bucket),
         delete_rules=(_emptied,),
     ),
     OBJECT: ResourceType(

@@ -1,7 +1,7 @@
 """Permission checks: the policies of the caller's role and of the bucket, evaluated together."""
 
-from sandbox.aws import policies
-from sandbox.aws.machine import policy_documents
+from sandbox.aws import keys, policies
+from sandbox.aws.machine import key_refused, policy_documents
 from sandbox.cloud_state import SERVICES, CloudState
 from sandbox.services.calls import Refused
 from sandbox.services.credentials import Caller
@@ -11,7 +11,10 @@ NOBODY = "arn:aws:iam::nobody:anonymous"
 
 
 def require(cloud_state: CloudState, caller: Caller | None, action: str, resource: str, bucket: str = "") -> None:
-    """Raise Refused("denied") unless some statement allows the action on the resource and none denies it."""
+    """Raise Refused("denied") unless some statement allows the action on the resource and none denies it.
+
+    The same holds for the key that encrypts the bucket or secret, if it is the user's; it must also be usable.
+    """
     # The services speak plain http; conditions on TLS hold if machines of this cloud state would use https.
     context = {"aws:SecureTransport": str(cloud_state.setting(SERVICES) == "http").lower()}
     if caller:
@@ -19,6 +22,8 @@ def require(cloud_state: CloudState, caller: Caller | None, action: str, resourc
     documents = policy_documents(cloud_state, caller.role if caller else None, bucket)
     principal = caller.role.outputs["arn"] if caller else NOBODY
     reason = policies.refused(documents, action, resource, principal, context)
+    if not reason and (key := keys.of_bucket(cloud_state, bucket) or keys.of_secret(cloud_state, resource)):
+        reason = key_refused(cloud_state, documents, principal, action, key)
     if reason:
         raise Refused("denied", reason)
 

@@ -137,7 +137,7 @@ VALUES: dict[str, Any] = {
     "artifacts.entries": [DOWNLOAD],
     "artifacts.images": {"registry.k8s.io/pause:3.10.2": f"sha256:{64 * '1'}"},
     "artifacts.mirror": "https://mirror.example.com",
-    "encryption_key": "key",
+    "encryption_key": "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab",
     "csi": ["ebs"],
     "gmsa": True,
     "acknowledge": {"kubernetes-end-of-life": "tried"},
@@ -230,7 +230,8 @@ def layout(plan: ClusterPlan) -> list[str]:
     existing = (network := plan.spec.network).existing
     kept = (existing.network, existing.subnets) if existing else None
     values = {"nodes": plan.network.cidr, "zones": plan.network.zones, "existing": kept}
-    return [str(values.get(key, getattr(network, key))) for key in NETWORK_OPTIONS]
+    values["encryption_key"] = plan.spec.encryption_key
+    return [str(values[key] if key in values else getattr(network, key)) for key in NETWORK_OPTIONS]
 
 
 def measured(before: ClusterPlan, after: ClusterPlan) -> Effect:

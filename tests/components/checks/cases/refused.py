@@ -2,6 +2,9 @@
 
 from tests.components.spec.documents import Case, web
 
+KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+GCP_KEY = "projects/keys-of-ours/locations/europe-west1/keyRings/ring/cryptoKeys/disks"
+
 CASES = (
     Case(
         "not-built-cloud-controller",
@@ -21,7 +24,26 @@ CASES = (
         "registry_credentials",
         {"registry_credentials": ["ecr"]},
     ),
-    Case("not-built-encryption-key", {"encryption_key": "key"}, "encryption_key", {"encryption_key": None}),
+    Case("not-built-encryption-key", {"cloud": "azure", "encryption_key": "key"}, "encryption_key", {"cloud": "azure"}),
+    Case("encryption-key-malformed", {"encryption_key": "alias/mine"}, "encryption_key", {"encryption_key": KEY}),
+    Case(
+        "encryption-key-malformed",
+        {"cloud": "gcp", "encryption_key": f"{GCP_KEY}/cryptoKeyVersions/1"},
+        "encryption_key",
+        {"cloud": "gcp", "encryption_key": GCP_KEY},
+    ),
+    Case(
+        "encryption-key-region",
+        {"encryption_key": KEY.replace("eu-west-1", "eu-west-2")},
+        "encryption_key",
+        {"encryption_key": KEY},
+    ),
+    Case(
+        "encryption-key-region",
+        {"cloud": "gcp", "encryption_key": GCP_KEY.replace("europe-west1", "global")},
+        "encryption_key",
+        {"cloud": "gcp", "encryption_key": GCP_KEY},
+    ),
     Case("not-built-csi", {"csi": ["ebs"]}, "csi", {"csi": []}),
     Case("not-built-gmsa", {"gmsa": True}, "gmsa", {"gmsa": False}),
     Case(

@@ -1,0 +1,35 @@
+"""Encryption keys of the user, which belong to no stack: what a key service would say about them.
+
+A setting of the cloud state holds a key. A key that nobody added does not exist.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+
+from sandbox.cloud_state import CloudState
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key. lacking: services, or "account" on AWS, that its policy does not let use it."""
+
+    enabled: bool = True
+    lacking: tuple[str, ...] = ()
+
+
+def put(cloud_state: CloudState, id: str, key: Key | None = None) -> None:
+    """Add a key, or change it."""
+    cloud_state.set_setting(_setting(id), json.dumps(asdict(key or Key())))
+
+
+def find(cloud_state: CloudState, id: str) -> Key | None:
+    """Return a key; None if it does not exist."""
+    found = cloud_state.setting(_setting(id))
+    if not found:
+        return None
+    known = json.loads(found)
+    return Key(bool(known["enabled"]), tuple(known["lacking"]))
+
+
+def _setting(id: str) -> str:
+    return f"key/{id}"

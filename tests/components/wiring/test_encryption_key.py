@@ -1,0 +1,69 @@
+"""encryption_key: every disk, bucket and secret has the user's key; machines use it through the stores alone."""
+
+import json
+from typing import Any
+
+import pytest
+
+from components.stack_files.stack import CLUSTER
+from operations.recorder.recorder import Recording, Registered, record
+from tests.components.checks.cases.refused import GCP_KEY, KEY
+from tests.components.recorded_wiring import config, of, recording
+
+KEYS = {"aws-prod": KEY, "gcp-prod": GCP_KEY}
+AWS_SETTING = "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration"
+
+
+def with_key(stack: str) -> Recording:
+    settings = config(stack)
+    found = record(stack, {**settings, CLUSTER: {**settings[CLUSTER], "encryption_key": KEYS[stack]}})
+    assert found.errors == []
+    return found
+
+
+def _replica(each: Registered) -> Any:
+    return each.inputs["replication"]["userManaged"]["replicas"][0].get("customerManagedEncryption", {})
+
+
+def keys_of(stack: str, found: Recording) -> dict[str, Any]:
+    """Return the key by the URN of everything that stores data; None without a key of the user."""
+    rows: dict[str, Any] = {
+        "aws:ec2/instance:Instance": lambda each: each.inputs["rootBlockDevice"].get("kmsKeyId"),
+        AWS_SETTING: lambda each: each.inputs["rules"][0]["applyServerSideEncryptionByDefault"].get("kmsMasterKeyId"),
+        "aws:secretsmanager/secret:Secret": lambda each: each.inputs.get("kmsKeyId"),
+        "gcp:compute/instance:Instance": lambda each: each.inputs["bootDisk"].get("kmsKeySelfLink"),
+        "gcp:storage/bucket:Bucket": lambda each: each.inputs.get("encryption", {}).get("defaultKmsKeyName"),
+        "gcp:secretmanager/secret:Secret": lambda each: _replica(each).get("kmsKeyName"),
+    }
+    return {each.urn: rows[each.type](each) for each in found.resources.values() if each.type in rows}
+
+
+@pytest.mark.parametrize("stack", KEYS)
+def test_the_key_encrypts_every_disk_bucket_and_secret(stack: str) -> None:
+    found, without = keys_of(stack, with_key(stack)), keys_of(stack, recording(stack))
+    assert set(found.values()) == {KEYS[stack]}
+    assert set(without.values()) == {None}
+    assert len({urn.split("::")[2].split("$")[-1] for urn in found}) == 3, "a disk, a bucket and a secret"
+
+
+def test_objects_are_written_after_the_setting_of_their_bucket() -> None:
+    found = with_key("aws-prod")
+    settings = {each.urn for each in of(found, AWS_SETTING).values()}
+    for each in of(found, "aws:s3/bucketObjectv2:BucketObjectv2").values():
+        assert settings & each.dependencies, f"{each.name} may be encrypted with S3's own key"
+
+
+def test_machines_use_the_key_through_the_stores_alone() -> None:
+    for name, each in of(with_key("aws-prod"), "aws:iam/rolePolicy:RolePolicy").items():
+        rows = json.loads(each.inputs["policy"])["Statement"]
+        [row] = [row for row in rows if any(action.startswith("kms:") for action in row["Action"])]
+        assert row["Resource"] == [KEY], name
+        assert row["Condition"] == {"StringLike": {"kms:ViaService": ["s3.eu-west-1.*", "secretsmanager.eu-west-1.*"]}}
+
+
+def test_on_gcp_the_machines_get_no_right_on_the_key() -> None:
+    found, without = (
+        {(each.type, each.name) for each in one.resources.values() if "iam" in each.type.lower()}
+        for one in (with_key("gcp-prod"), recording("gcp-prod"))
+    )
+    assert found == without != set()
