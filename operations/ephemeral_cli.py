@@ -12,11 +12,21 @@ TEMPORARY = "Temporary clusters"
 
 app = typer.Typer()
 command = adder(app)
+Boot = Annotated[
+    bool, typer.Option("--boot", help="With --sandbox: boot the machines, so the command has a live cluster.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="PATH=VALUE", help="Change an option of the template: pools.web.count=2; += appends to a list."
+    ),
+]
 
 
 @command(
     TEMPORARY,
     "mullion run aws-ci --sandbox -- make test",
+    "mullion run aws-ci --sandbox --boot --set kubernetes=1.37.1 -- kubectl get nodes",
     "mullion run aws-ci --yes --name ci-4711 --ttl 2h --set pools.windows.count=2 -- ./smoke.sh",
 )
 def run(
@@ -28,14 +38,7 @@ def run(
     ttl: Annotated[
         str | None, typer.Option(metavar="TIME", help="Lifetime of the cluster: 2h. Default: the template's, or 2h.")
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="PATH=VALUE",
-            help="Change an option of the template: pools.web.count=2; += appends to a list.",
-        ),
-    ] = None,
+    settings: Settings = None,
     keep: Annotated[
         str | None,
         typer.Option(
@@ -56,10 +59,13 @@ def run(
     timeout: Annotated[str, typer.Option(metavar="TIME", help="Longest wait for the machines: 45m.")] = "45m",
     sandbox: Sandbox = False,
     yes: Yes = False,
+    boot: Boot = False,
 ) -> None:
     """Build a cluster for one command, run the command with its kubeconfig, and always remove the cluster."""
     from operations.commands import run as running
 
+    if boot and not sandbox:
+        raise typer.BadParameter("--boot needs --sandbox")
     wanted = running.Wanted(
         template,
         tuple(words),
@@ -73,6 +79,7 @@ def run(
         sandbox,
         yes,
         collect,
+        boot,
     )
     raise typer.Exit(running.run(wanted))
 

@@ -13,11 +13,21 @@ from components.rollout.api_tunnel import uses_tunnel
 from components.spec import expiry
 from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, read_stack
-from operations.commands import extend, reached_api, run_artifacts, run_command, up_and_down, verify, wait
+from operations.commands import (
+    extend,
+    reached_api,
+    run_artifacts,
+    run_command,
+    run_kept,
+    sandbox_boot,
+    up_and_down,
+    verify,
+    wait,
+)
 from operations.commands.run_report import RunReport, explained
 from operations.console.exits import EngineError, Exit, Stop
 from operations.engine import engine_log, failures, locate, workspace
-from operations.stacks import boot_site, ephemeral, stack_files, target
+from operations.stacks import boot_overlay, boot_site, ephemeral, stack_files, target
 from operations.verification.verdicts import TITLES
 
 TTL = "2h"
@@ -44,6 +54,8 @@ class Wanted:
     yes: bool = False
     collect: bool = False
     """Collect logs and events after a success too."""
+    boot: bool = False
+    """Boot the sandbox's machines, so the command has a cluster that answers."""
 
 
 def run(wanted: Wanted) -> int:
@@ -84,6 +96,9 @@ def _begun(wanted: Wanted) -> "_Job":
     name = wanted.name or ephemeral.new_name(wanted.template)
     whole = ephemeral.document(wanted.template, wanted.settings, expiry.written(ends))
     stack = read_stack(name, whole["config"])
+    if wanted.boot:
+        sandbox_boot.refuse(name, stack.spec)
+        boot_overlay.refuse_unbuilt(whole["config"][CLUSTER], stack.spec.kubernetes, "--set kubernetes=")
     if (place := target.recall(name)) is not None:
         raise Stop(Exit.REFUSED, ephemeral.taken(name, f"stack {name} is built in {place}"))
     if not wanted.sandbox:
@@ -144,11 +159,14 @@ class _Job:
     def failure(self) -> BaseException | None:
         """Run the phases up to the command. Return the error that ended a phase, or None."""
         try:
+            wanted, bootable = self.wanted, boot_overlay.As() if self.wanted.boot else None
             with self._phase("up"):
-                up_and_down.up(self.name, sandbox=self.wanted.sandbox, yes=self.wanted.yes, created=self._own)
+                up_and_down.up(
+                    self.name, sandbox=wanted.sandbox, yes=wanted.yes, bootable_as=bootable, created=self._own
+                )
             self.built = True
             with self._phase("wait"):
-                wait.wait(self.name, self.wanted.timeout)
+                (sandbox_boot.boot if wanted.boot else wait.wait)(self.name, wanted.timeout)
             self._verify()
             with self._phase("command"), reached_api.for_command(self.name) as path:
                 environment = {"KUBECONFIG": str(path), "MULLION_STACK": self.name}
@@ -203,9 +221,7 @@ class _Job:
         self.report.kept_until = expiry.written(until)
         lines = [
             f"\nmullion: cluster {self.name} is kept until {expiry.written(until)}. To use it:",
-            f"  export KUBECONFIG={target.folder(self.name) / 'kubeconfig'}",
-            "  kubectl get nodes",
-            f"  mullion logs {self.name} MACHINE",
+            *(f"  {line}" for line in run_kept.ways_in(self.name)),
             f"To keep it longer: {target.command('extend', self.name, '1h')}",
             f"To remove it now: {target.command('down', self.name, '--yes')}",
         ]

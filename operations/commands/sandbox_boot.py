@@ -12,6 +12,7 @@ from components.naming import CONTROL_PLANE
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout.plain_text import plain
 from components.spec.choices import CloudController, Gate
+from components.spec.models import ClusterSpec
 from components.spec.quantities import duration_seconds
 from lab import cluster as programs
 from lab.linuxnode import machine as linuxnode
@@ -56,18 +57,7 @@ def boot(name: str, timeout: str) -> None:
             Exit.USAGE,
             f"the machines of {name} were not created bootable; run: mullion up {name} --sandbox --bootable",
         )
-    if why := lacking():
-        raise Stop(Exit.FAILED, f"no machine can boot here: {why}")
-    try:
-        servers = set(hosts.hosts())
-    except ValueError as error:
-        raise Stop(Exit.USAGE, str(error)) from error
-    if plan.spec.cloud_controller is CloudController.EXTERNAL:
-        raise Stop(
-            Exit.USAGE,
-            f"{name} has cloud_controller: external, and the sandbox has no cloud controller that could initialise its"
-            " Nodes; write cloud_controller: none to boot it",
-        )
+    servers = refuse(name, plan.spec)
     began = time.monotonic()
     boot_site.start(name)
     with _cloud_state(name) as cloud_state:
@@ -86,6 +76,26 @@ def boot(name: str, timeout: str) -> None:
     if own := sorted(servers & {report.expected.name for report in reports}):
         print(f"These machines run on a real Windows Server: {', '.join(own)}")
     print(f"To end it: mullion sandbox stop {name} (keeps disks), or mullion down {name} --sandbox")
+
+
+def refuse(name: str, spec: ClusterSpec) -> set[str]:
+    """Raise Stop if no machine can boot on this host, or if the cluster would not become ready.
+
+    Return the names of the machines that run on real Windows Servers.
+    """
+    if why := lacking():
+        raise Stop(Exit.FAILED, f"no machine can boot here: {why}")
+    try:
+        servers = set(hosts.hosts())
+    except ValueError as error:
+        raise Stop(Exit.USAGE, str(error)) from error
+    if spec.cloud_controller is CloudController.EXTERNAL:
+        raise Stop(
+            Exit.USAGE,
+            f"{name} has cloud_controller: external, and the sandbox has no cloud controller that could initialise its"
+            " Nodes; write cloud_controller: none to boot it",
+        )
+    return servers
 
 
 def _watch(name: str, cloud_state: CloudState, plan: ClusterPlan, seconds: float) -> list[MachineReport]:

@@ -42,7 +42,7 @@ def choose(name: str, config: Mapping[str, Any], kubernetes: str | None) -> None
     own = str(cluster.get("kubernetes", ""))
     version = kubernetes or own
     refuse_unbootable(name)
-    _refuse_unbuilt(cluster, version)
+    refuse_unbuilt(cluster, version)
     memory = _memory(name)
     database = memory.with_name("world.db")
     memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ def begin(name: str, config: Mapping[str, Any], chosen: As | None) -> None:
     if chosen:
         choose(name, config, chosen.kubernetes)
     elif is_chosen(name) and isinstance(cluster, Mapping):
-        _refuse_unbuilt(cluster, kubernetes(name, str(cluster.get("kubernetes", ""))))
+        refuse_unbuilt(cluster, kubernetes(name, str(cluster.get("kubernetes", ""))))
 
 
 def refuse_unbootable(name: str) -> None:
@@ -75,7 +75,11 @@ def refuse_unbootable(name: str) -> None:
         )
 
 
-def _refuse_unbuilt(cluster: Mapping[str, Any], version: str) -> None:
+def refuse_unbuilt(cluster: Mapping[str, Any], version: str, option: str = "--kubernetes ") -> None:
+    """Raise Stop if the programs of a version are not built.
+
+    cluster: a `mullion:cluster` object. option: what the user writes before another version.
+    """
     from lab import cluster as programs
 
     needs = systems(cluster)
@@ -84,7 +88,7 @@ def _refuse_unbuilt(cluster: Mapping[str, Any], version: str) -> None:
             Exit.FAILED,
             f"the programs of Kubernetes {version} that machines here run ({', '.join(needs)}) are not built. To build "
             f"them once, in 20 to 60 minutes on two cores: python -m lab cluster {version}. Or boot a "
-            f"version that is built: --kubernetes {' | '.join(programs.built(needs)) or '(none is)'}",
+            f"version that is built: {option}{' | '.join(programs.built(needs)) or '(none is)'}",
         )
 
 

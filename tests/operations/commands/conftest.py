@@ -9,7 +9,7 @@ import pytest
 from typer.testing import Result
 
 from components.spec import expiry
-from operations.commands import extend, logs, ls, removal, report_times, run, up_and_down, verify, wait
+from operations.commands import extend, logs, ls, removal, report_times, run, sandbox_boot, up_and_down, verify, wait
 from operations.engine import clusters, workspace
 from operations.stacks.target import Target
 from tests.operations.commands.runs import Cluster
@@ -59,6 +59,7 @@ def cluster(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     monkeypatch.setattr(up_and_down, "up", made.up)
     monkeypatch.setattr(up_and_down, "down", made.down)
     monkeypatch.setattr(wait, "wait", made.wait)
+    monkeypatch.setattr(sandbox_boot, "boot", made.boot)
     monkeypatch.setattr(verify, "run", made.verify)
     monkeypatch.setattr(logs, "fetch_all", made.logs)
     monkeypatch.setattr(extend, "expire", made.expire)

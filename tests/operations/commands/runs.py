@@ -18,26 +18,30 @@ class Cluster:
         self.fails: dict[str, Exit] = {}
         self.spec: Any = None
         self.expires: list[Any] = []
-        self.asked = False
+        self.asked = self.bootable = False
 
     def _call(self, phase: str) -> None:
         self.calls.append(phase)
         if phase in self.fails:
             raise Stop(self.fails[phase], f"{phase} broke with password: hunter2hunter2")
 
-    def up(self, name: str, *, sandbox: bool, yes: bool, created: Callable[[], None]) -> None:
+    def up(self, name: str, *, sandbox: bool, yes: bool, created: Callable[[], None], bootable_as: Any = None) -> None:
         sys.stdout.write("progress of the engine\n")
         if "name" in self.fails:
             self._call("name")
         created()
         self.spec = stack_files.load(name).spec
         self.asked = not sandbox and not yes
+        self.bootable = bootable_as is not None
         target.remember(name, Target("sandbox" if sandbox else "aws"))
         target.write(target.folder(name) / "kubeconfig", "{}")
         self._call("up")
 
     def wait(self, name: str, timeout: str) -> None:
         self._call("wait")
+
+    def boot(self, name: str, timeout: str) -> None:
+        self._call("boot")
 
     def verify(self, name: str, **options: Any) -> None:
         self._call("verify")
