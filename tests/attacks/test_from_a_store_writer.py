@@ -212,7 +212,7 @@ def test_planted_snapshots_do_not_push_true_ones_out(module: Callable[[str], Mod
     found, others = snapshots.stored(run, now)
     assert [each.key for each in found] == TRUE
     assert sorted(others) == sorted([*PLANTED, *planted])
-    assert snapshots.surplus(found, now, 24, 7) == []
+    assert snapshots.surplus(found, now, {"keep": 24, "days": 7, "daily": 0, "weekly": 0}) == []
     assert not snapshots.due(found, now, 60)
     assert snapshots.due(found, now + 3600, 60)
 

@@ -14,8 +14,8 @@ from operations.__main__ import app
 from operations.stacks.paths import REPOSITORY
 from tests.operations.conftest import STACK
 
-BLOCKING = {"chaos"}
-"""Commands that copy the whole clone before they check anything else."""
+BLOCKING = {"chaos", "portal"}
+"""Commands that copy the whole clone before they check anything else, or run until somebody ends them."""
 
 NAMES = ["small", "smal", "aws-prod", "", "../small", "small/../small", "a" * 300, "\udcff", "\0", "ü", "web", "image"]
 TEXTS = [

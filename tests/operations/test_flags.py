@@ -212,6 +212,7 @@ ELSEWHERE = {
     **dict.fromkeys(("run --set", "run --ttl", "run --verify", "run --yes"), "commands/test_run.py"),
     "report --results": "commands/test_html_report.py",
     "run --boot": "commands/test_run_boot.py",
+    "sandbox key --disabled": "commands/test_sandbox_key.py",
     "run --collect-always": "commands/test_run_artifacts.py",
     **dict.fromkeys(("run --keep-on-failure", "run --timeout"), "commands/test_run_refusals.py"),
 }

@@ -104,7 +104,7 @@ def test_boot_refuses_an_invalid_file_of_windows_servers_before_any_machine_boot
     file.write_text("web-0: {link: tap3}\n")
     monkeypatch.setenv(HOSTS, str(file))
     monkeypatch.setattr(sandbox_boot.stack_files, "load", lambda name: SimpleNamespace(spec=None))
-    monkeypatch.setattr(sandbox_boot, "plan_cluster", lambda name, spec: None)
+    monkeypatch.setattr(sandbox_boot, "plan_cluster", lambda name, spec: SimpleNamespace(spec=spec))
     monkeypatch.setattr(sandbox_boot.boot_overlay, "is_chosen", lambda name: True)
     monkeypatch.setattr(sandbox_boot, "cloud_state_file", lambda name: file)
     monkeypatch.setattr(sandbox_boot, "lacking", str)

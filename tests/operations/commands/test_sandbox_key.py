@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from components.stack_files.stack import CLUSTER
+from operations.__main__ import app
 from operations.commands import sandbox_key
 from operations.console.exits import Exit, Stop
 from operations.stacks import target
@@ -31,17 +33,15 @@ def write(clone: Path, **fields: str) -> None:
     (clone / "stacks" / "Pulumi.mine.yaml").write_text(yaml.safe_dump(settings))
 
 
-@pytest.mark.parametrize("disabled", [True, False])
-def test_the_key_of_the_stack_file_is_in_the_sandbox(
-    disabled: bool, clone: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("flags", [["--disabled"], []], ids=["disabled", "enabled"])
+def test_the_key_of_the_stack_file_is_in_the_sandbox(flags: list[str], clone: Path) -> None:
     write(clone, encryption_key=KEY)
-    sandbox_key.create("mine", disabled=disabled)
+    result = CliRunner().invoke(app, ["sandbox", "key", "mine", *flags])
     cloud_state = CloudState(target.cloud_state_file("mine"))
-    assert keys.find(cloud_state, KEY) == Key(enabled=not disabled)
+    assert keys.find(cloud_state, KEY) == Key(enabled=not flags)
     cloud_state.close()
-    word = "disabled" if disabled else "enabled"
-    assert capsys.readouterr().out == f"the sandbox of mine has the key, {word}: {KEY}\n"
+    word = "disabled" if flags else "enabled"
+    assert result.output == f"the sandbox of mine has the key, {word}: {KEY}\n"
 
 
 def test_a_stack_without_a_key_is_refused(clone: Path) -> None:
