@@ -45,7 +45,7 @@ def _rule(rule: Rule) -> str:
     stack = " Only with `--stack`." if needs else ""
     return (
         f"### {rule.id}\n\n"
-        f"{rule.level.value}, {rule.requirements}: {rule.what}. {rule.why}{stack}\n\n"
+        f"{', '.join(filter(None, (rule.level.value, rule.requirements)))}: {rule.what}. {rule.why}{stack}\n\n"
         f"Judges {rule.scope.value}. In the cluster: {_JUDGES.get(rule.judge, f'nobody, because {rule.judge}')}. "
         f"Fix: {rule.fix}. [Source]({rule.source})\n\n"
         f"```yaml\n# accepted\n{rule.accepted}\n# refused\n{rule.refused}\n```\n"
