@@ -184,16 +184,30 @@ def scale(
     scaling.scale(stack, pool, count, sandbox=sandbox, yes=yes)
 
 
-@command(CHANGE, "mullion upgrade aws-prod 1.37.0")
+@command(CHANGE, "mullion upgrade aws-prod 1.37.0 --check", "mullion upgrade aws-prod 1.37.0")
 def upgrade(
     stack: StackName,
     version: Annotated[str, typer.Argument(metavar="VERSION", help="New Kubernetes version: 1.37.0.")],
     sandbox: Sandbox = False,
     yes: Yes = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only look for what would stop it in the running cluster; change nothing.")
+    ] = False,
+    kubeconfig: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --check: administrator's kubeconfig. Default: the stack's."),
+    ] = None,
 ) -> None:
     """Upgrade Kubernetes: write the version to the stack file, then upgrade the control plane, then the pools."""
     from operations.commands import upgrade as upgrading
 
+    if check and (sandbox or yes):
+        raise typer.BadParameter("--check takes neither --sandbox nor --yes")
+    if kubeconfig and not check:
+        raise typer.BadParameter("--kubeconfig needs --check")
+    if check:
+        upgrading.check(stack, version, kubeconfig)
+        return
     upgrading.upgrade(stack, version, sandbox=sandbox, yes=yes)
 
 

@@ -132,6 +132,7 @@ WITHOUT_ENGINE = (
     ("outputs {stack} --json", NO_ENGINE),
     ("scale {stack} {pool} 7 --sandbox --yes", NO_ENGINE),
     ("upgrade {stack} {kubernetes} --sandbox --yes", ""),
+    ("upgrade {stack} {kubernetes} --check --kubeconfig {folder}/none", "/none"),
     ("roll {stack} {pool} --machine {pool}-0 --sandbox --yes", NO_ENGINE),
     ("repair {stack} --after 1s --sandbox --yes", NO_ENGINE),
     ("revoke {stack} {pool}-0 --kubeconfig {folder}/none", "/none: No such file"),

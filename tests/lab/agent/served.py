@@ -153,6 +153,8 @@ class Served:
         flags |= {"etcd-servers": f"https://127.0.0.1:{self.etcd}", "authorization-mode": "Node,RBAC"}
         flags |= {"enable-admission-plugins": "NodeRestriction", "enable-bootstrap-token-auth": "true"}
         flags |= {"allow-privileged": "true"}  # as kubeadm
+        if self.kubernetes.startswith("1.37."):  # an API that 1.38 removes, for tests of `upgrade --check`
+            flags |= {"runtime-config": "resource.k8s.io/v1beta1=true"}
         flags |= {"service-cluster-ip-range": "10.96.0.0/12"}
         flags |= {"service-account-issuer": "https://kubernetes.default.svc.cluster.local"}
         given = arguments(self.plan, "apiServer")

@@ -1,13 +1,18 @@
 """`mullion upgrade`: the version in the stack file, checked, and then the cluster."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import Result
 
 from components import releases
-from operations.commands import up_and_down, versions
+from components.rollout.kubernetes_api import Unreachable
+from operations.commands import reached_api, up_and_down, versions
+from operations.verification.upgrading import check
+from operations.verification.upgrading.findings import Finding
 from tests.operations.conftest import STACK
 
 Run = Callable[..., Result]
@@ -79,3 +84,66 @@ def test_the_version_that_is_there_changes_nothing(clone: Path, mullion: Run, up
     result = mullion("upgrade", "small", "1.36.4")
     assert (result.exit_code, upped) == (0, [])
     assert "has 1.36.4 already" in result.stdout
+
+
+STOPS = Finding("budgets", "PodDisruptionBudget shop/db", "it needs 1 of its 1 pods", "add a replica")
+WARNS = Finding("disk", "Node control-plane-0", "its kubelet gives no figures", "look at its disks", stops=False)
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Answer the questions of --check with these findings or this error, instead of asking an API."""
+
+    @contextmanager
+    def administrator(name: str, kubeconfig: Path | None) -> Iterator[str]:
+        yield ""
+
+    def answers(found: Any) -> None:
+        def ask(api: Any, wanted: str) -> list[Finding]:
+            if isinstance(found, Exception):
+                raise found
+            return found
+
+        monkeypatch.setattr(check, "ask", ask)
+
+    monkeypatch.setattr(reached_api, "administrator", administrator)
+    monkeypatch.setattr(reached_api, "client", lambda text: None)
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "says"),
+    [
+        ([], 0, "nothing in the cluster stops an upgrade to 1.37.1"),
+        ([WARNS], 0, "nothing in the cluster stops an upgrade to 1.37.1"),
+        ([STOPS, WARNS], 3, "1 of 2 findings stop an upgrade to 1.37.1; nothing was changed"),
+        (Unreachable("connection refused"), 1, "nothing was judged: connection refused"),
+    ],
+    ids=["nothing", "warning", "stops", "no answer"],
+)
+def test_check_names_each_finding_and_changes_nothing(
+    found: Any, code: int, says: str, clone: Path, mullion: Run, upped: list[str], cluster: Callable[..., None]
+) -> None:
+    cluster(found)
+    result = mullion("upgrade", "small", "1.37.1", "--check")
+    assert (result.exit_code, upped) == (code, [])
+    assert says in result.output
+    if isinstance(found, list):
+        assert all(text in result.stdout for each in found for text in (each.subject, each.says, each.fix))
+    assert (clone / "stacks" / "Pulumi.small.yaml").read_text() == STACK
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["1.38.0", "--check"], "kubernetes"),
+        (["1.37.1", "--check", "--yes"], "--check takes neither --sandbox nor --yes"),
+        (["1.37.1", "--kubeconfig", "x"], "--kubeconfig needs --check"),
+    ],
+)
+def test_check_refuses_what_does_not_fit_before_it_asks(
+    words: list[str], says: str, clone: Path, mullion: Run, cluster: Callable[..., None]
+) -> None:
+    cluster(AssertionError("it asked"))
+    result = mullion("upgrade", "small", *words)
+    assert (result.exit_code, says in result.stderr) == (2, True), result.output
