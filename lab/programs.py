@@ -149,7 +149,7 @@ def cluster_programs(kubernetes: str) -> tuple[Program, ...]:
     )
 
 
-STAND_IN = Program(STANDINS, "windows", "golang.org/x/sys", "0.47.0", STANDINS)
+STAND_IN = Program(STANDINS, "windows", "k8s.io/client-go", "0.37.1", STANDINS)
 """One build for all versions of Kubernetes."""
 
 WITHOUT_RUNTIME = Program(NOT_READY, "linux", CRI_API, "0.37.1", NOT_READY)

@@ -1,4 +1,4 @@
-"""Writes the facts by which tests/powershell_lint judges scripts: the API of .NET Framework and the cmdlets of 5.1.
+"""Writes the facts that tests/powershell_lint compares scripts with: the API of .NET Framework, the cmdlets of 5.1.
 
     mono-api-info /usr/lib/mono/4.7.2-api/{mscorlib,System,System.Core,...}.dll > api.xml    # Debian: mono-devel 6.8
     python -m tools.powershell_facts framework api.xml

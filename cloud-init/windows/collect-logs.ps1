@@ -186,9 +186,7 @@ $Told = ConvertFrom-Json ([IO.File]::ReadAllText("$Mullion\machine.json"))
 $facts = @{}
 foreach ($fact in $Told.facts.PSObject.Properties) { $facts[$fact.Name] = $fact.Value }
 $Site.Facts = $facts
-foreach ($folder in 'modules', 'kinds') {
-    foreach ($file in [IO.Directory]::GetFiles("$PSScriptRoot\$folder", '*.ps1')) { . $file }
-}
+. "$PSScriptRoot\load-modules.ps1"
 $known = Read-Json "$Mullion\machine.json"
 # The network first: without its route the metadata service answers no request to the store.
 if ($Requested) { Invoke-NetworkWatch (New-Run $known $false) }

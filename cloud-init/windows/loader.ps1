@@ -1,16 +1,14 @@
 # Fetches this machine's bundle, checks its digest, unpacks it (once per digest) and runs its executor, node.ps1. As
 # user-data it saves itself once and registers a boot task of SYSTEM. Another cloud takes a function that signs requests
 # and a row (by facts.cloud) in $Signers. node.ps1 uses the functions. Functions of modules see global preferences only.
-[CmdletBinding()]
-param([switch] $Functions)
+[CmdletBinding()] param([switch] $Functions)
 Set-StrictMode -Version 2.0
 $global:ErrorActionPreference = 'Stop'
 $Document = @'
 {}
 '@
 $Mullion = Join-Path $env:ProgramFiles 'mullion'
-$Utf8 = [Text.UTF8Encoding]::new($false)
-$Invariant = [Globalization.CultureInfo]::InvariantCulture
+$Utf8, $Invariant = [Text.UTF8Encoding]::new($false), [Globalization.CultureInfo]::InvariantCulture
 $Signers = @{ aws = 'Get-AwsHeader'; gcp = 'Get-GcpHeader'; azure = 'Get-AzureHeader' }
 $AwsServices = @{ store = 's3'; secrets = 'secretsmanager' }
 # Offset: time by which the services' clock is ahead, set after a service refused a request as too early or too late.
@@ -72,8 +70,7 @@ function Get-AwsHeader {
     $identity = Get-AwsIdentity
     $now, $digest = ([DateTime]::UtcNow + $Site.Offset).ToString('yyyyMMddTHHmmssZ', $Invariant), (Get-Sha256 $Bytes)
     $sent = @{ 'x-amz-content-sha256' = $digest; 'x-amz-date' = $now; 'x-amz-security-token' = $identity.Token }
-    $sent += $Headers
-    $signed = @{ host = $Url.Authority } + $sent
+    $signed = @{ host = $Url.Authority } + $sent + $Headers
     $order = [string[]] $signed.Keys
     [Array]::Sort($order, [StringComparer]::Ordinal)
     $names = $order -join ';'
@@ -87,7 +84,7 @@ function Get-AwsHeader {
     }
     $place = 'Credential={0}/{1}, SignedHeaders={2}' -f $identity.AccessKeyId, $scope, $names
     $sent['Authorization'] = 'AWS4-HMAC-SHA256 {0}, Signature={1}' -f $place, (ConvertTo-Hex $key)
-    $sent
+    $sent + $Headers
 }
 
 # .SYNOPSIS
@@ -161,8 +158,7 @@ function Send-Request {
 }
 
 # .SYNOPSIS
-# Send a request with the machine's identity and return the body as bytes. If the service refuses the clock, send it
-# again dated by the service's clock; the machine's own clock is not set.
+# Send a request as this machine; return the body. If the service refuses the clock, send it again with the service's.
 function Invoke-SignedRequest {
     [CmdletBinding()]
     param([Uri] $Url, [string] $Service, [string] $Method = 'GET', [string] $Body = '', [hashtable] $Headers = @{})
@@ -179,12 +175,16 @@ function Invoke-SignedRequest {
 }
 
 # .SYNOPSIS
-# Rename a complete new file to its path, replacing an existing file atomically.
+# Rename a complete new file to its path, replacing an existing one; repeat that for a second. Windows refuses it while
+# a scanner has one of them open, and can fail after it removed the old one (ReplaceFile, error 1176).
 function Move-IntoPlace {
     [CmdletBinding()]
-    param([string] $New, [string] $Path)
-    if ([IO.File]::Exists($Path)) { [IO.File]::Replace($New, $Path, [NullString]::Value) }
-    else { [IO.File]::Move($New, $Path) }
+    param([string] $New, [string] $Path, [int] $Tries = 10)
+    try {
+        if ([IO.File]::Exists($Path)) { [IO.File]::Replace($New, $Path, [NullString]::Value) }
+        else { [IO.File]::Move($New, $Path) }
+    }
+    catch { if ($Tries -le 1) { throw }; [Threading.Thread]::Sleep(100); Move-IntoPlace $New $Path ($Tries - 1) }
 }
 
 # .SYNOPSIS
@@ -206,8 +206,9 @@ function Set-WholeFile {
 function Write-Log {
     [CmdletBinding()]
     param([string] $Message)
-    $folder = [IO.Directory]::CreateDirectory("$env:ProgramData\mullion").FullName
-    [IO.File]::AppendAllText("$folder\loader.log", ("{0:s}Z mullion: {1}`r`n" -f [DateTime]::UtcNow, $Message))
+    $folder, $line = "$env:ProgramData\mullion", ("{0:s}Z mullion: {1}`r`n" -f [DateTime]::UtcNow, $Message)
+    try { [IO.File]::AppendAllText("$([IO.Directory]::CreateDirectory($folder).FullName)\loader.log", $line) }
+    catch { [void] 'the disk is full, or another program has the file open' }
 }
 
 # .SYNOPSIS
@@ -220,26 +221,24 @@ function Install-Bundle {
     $target, $partial = "$Mullion\bundles\$Digest", "$Mullion\bundles\.$Digest"
     if ([IO.Directory]::Exists($partial)) { [IO.Directory]::Delete($partial, $true) }
     Add-Type -AssemblyName System.IO.Compression
-    $zip = [IO.Compression.ZipArchive]::new([IO.MemoryStream]::new($Content))
-    $files = @{}
+    $zip, $files = [IO.Compression.ZipArchive]::new([IO.MemoryStream]::new($Content)), @{}
     foreach ($entry in @($zip.Entries | Where-Object { -not $_.FullName.EndsWith('/') })) {
         $path = [IO.Path]::GetFullPath("$partial\$($entry.FullName)")
         if ($entry.FullName.Contains(':') -or -not $path.StartsWith("$partial\", 'OrdinalIgnoreCase')) {
             throw "the bundle has an entry that leaves its folder: $($entry.FullName)"
         }
-        $memory, $stream = [IO.MemoryStream]::new(), $entry.Open()
-        $stream.CopyTo($memory)
-        $files[$path] = $memory.ToArray()
+        $files[$path] = [IO.MemoryStream]::new()
+        $entry.Open().CopyTo($files[$path])
     }
-    foreach ($path in $files.Keys) { Set-WholeFile $path $files[$path] }
+    foreach ($path in $files.Keys) { Set-WholeFile $path $files[$path].ToArray() }
     if ([IO.Directory]::Exists($target)) { [IO.Directory]::Delete($partial, $true) }
     else { [IO.Directory]::Move($partial, $target) }
     foreach ($name in 'current.txt', 'installed.txt') { Set-WholeFile "$Mullion\$name" $Utf8.GetBytes($Digest) }
 }
 
 # .SYNOPSIS
-# Download and install the bundle. Retry without end: network, identity and clock may come up after the machine, Windows
-# renames no folder while Defender scans a file in it, and the store may get the right bundle later.
+# Download and install the bundle. Retry without end: network, identity, clock and the right bundle may come later, and
+# Windows renames no folder while Defender scans a file in it.
 function Receive-Bundle {
     [CmdletBinding()]
     param([string] $Url, [string] $Digest)
@@ -254,8 +253,7 @@ function Receive-Bundle {
 }
 
 # .SYNOPSIS
-# Register the script as a task that SYSTEM runs at every boot, and start it now. If Windows cannot start it, it tries
-# again after a minute; the script itself repeats what fails later.
+# Register the script as a task of SYSTEM at every boot, tried again after a minute if it cannot start; start it now.
 function Start-BootTask {
     [CmdletBinding()]
     param([string] $Script)
@@ -278,8 +276,10 @@ try {
         if ([IO.File]::Exists($installed)) { exit 0 }
         Set-WholeFile "$Mullion\machine.json" $Utf8.GetBytes($Document)
         Set-WholeFile $loader $Utf8.GetBytes($MyInvocation.MyCommand.ScriptBlock.ToString())
-        Start-BootTask $loader
-        exit 0
+        # without end: AWS and Azure do not run user-data again, and WMI may start later
+        for (; ; ) {
+            try { Start-BootTask $loader; exit 0 } catch { Write-Log "$_"; Start-Sleep 15 }
+        }
     }
     $told = ConvertFrom-Json $Document
     if (-not [IO.File]::Exists($installed) -or [IO.File]::ReadAllText($installed) -ne $told.bundle.sha256) {

@@ -9,12 +9,7 @@ $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'    # the progress bar slows cmdlets of Windows down
 
 . "$PSScriptRoot\loader.ps1" -Functions
-foreach ($folder in 'modules', 'kinds') {
-    foreach ($file in [IO.Directory]::GetFiles("$PSScriptRoot\$folder", '*.ps1')) {
-        # Security software may refuse these two; plain.ps1 does without them.
-        try { . $file } catch { if ($file -notmatch '\\(native|scm)\.ps1$') { throw } }
-    }
-}
+. "$PSScriptRoot\load-modules.ps1"
 
 $Format = 1
 
@@ -36,17 +31,19 @@ function Read-Plan {
 function Invoke-Plan {
     [CmdletBinding()]
     param([hashtable] $Run, $Result)
+    if (-not $Run.Checking) { Save-Beginning }
     $plan = Read-Plan
     $Run.Told['registration'] = $plan['registration']
     $Run.Kubernetes = $plan['kubernetes']
     if ($plan['egress']) { $Run.Egress = $plan['egress'] }
     Send-Status $Run $Result 'running'
+    Save-Epoch $Run
     foreach ($phase in $plan['phases']) {
         Invoke-Phase $Run $phase $Result
         $Run.Reached = if ($phase['reports']) { $phase['reports'] } else { 'ready' }
         if ($phase['reports']) { Send-Status $Run $Result $Run.Reached }
     }
-    if (-not $Run.Checking -and (Update-Memory)['reboots']) { [void](Update-Memory @{ reboots = 0 }) }
+    if (-not $Run.Checking) { Save-Finish }
     foreach ($key in 'phase', 'step') { $Result.Remove($key) }
 }
 
@@ -71,7 +68,7 @@ function Start-Node {
         }
     }
     Write-Result $run $result
-    if ($result['state'] -eq 'reboot') { Restart-Computer -Force }
+    if ($result['state'] -eq 'reboot') { Restart-Machine $run }
     $result
 }
 
@@ -92,7 +89,12 @@ if (-not $me.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
     exit 1
 }
 $lock = [Threading.Mutex]::new($false, 'Global\mullion')
-try { $mine = $lock.WaitOne(0) } catch [Threading.AbandonedMutexException] { $mine = $true }
+# A look of the network watch holds it for some seconds, and the loader's next try is a minute away.
+for ($tries = 5; ; $tries--) {
+    try { $mine = $lock.WaitOne(0) } catch [Threading.AbandonedMutexException] { $mine = $true }
+    if ($mine -or -not $tries) { break }
+    Start-Sleep -Seconds 2
+}
 if (-not $mine) {
     [Console]::Error.WriteLine("mullion: E$((Get-ErrorRow 'locked')['code']) locked: another run is under way")
     exit 1

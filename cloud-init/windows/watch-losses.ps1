@@ -3,6 +3,8 @@
 
 $RouteLooks = 5    # looks between two questions to the API for the other nodes' pod ranges
 $BalancerLooks = 10    # looks between two questions to the API for the Service kubernetes
+# first build of Windows with the policy HostRoute (flannel-io/flannel pkg/backend/vxlan/device_windows.go)
+$HostRouteBuild = 18321
 $QuestionSeconds = 60    # for one question to the API
 $AgainSeconds = 10    # after which a missing network is asked for again
 
@@ -29,6 +31,29 @@ function Get-PlannedStep {
 }
 
 # .SYNOPSIS
+# Return whether someone stopped the kubelet. Windows would start it with flanneld and kube-proxy, which depend on it,
+# and without it nothing replaces a sandbox.
+function Test-KubeletStopped {
+    [CmdletBinding()]
+    param()
+    (Get-ServiceState 'kubelet') -eq 'Stopped'
+}
+
+# .SYNOPSIS
+# Return why kube-proxy needs another address, as text; nothing if it does not. A Node that registers again, after a
+# restore for example, can get another pod range, and flanneld makes its network of that range. kube-proxy makes no
+# load balancer while HNS refuses an endpoint with its address (Kubernetes, pkg/proxy/winkernel/proxier.go). Only the
+# executor's steps help.
+function Get-MovedRange {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    if (-not $Step['subnet_file'] -or -not $Step['subnet']) { return }
+    $held = Get-HeldAddress (Get-PlannedStep $Run 'stale-network')
+    if (-not $held -or (Test-InRange $held $Step['subnet'])) { return }
+    "kube-proxy has the address $held, which is outside $($Step['subnet']), the range of $($Step['network'])"
+}
+
+# .SYNOPSIS
 # Say what a deadline has ended since the last run. Return whether the executor must be started.
 function Test-Hung {
     [CmdletBinding()]
@@ -45,6 +70,26 @@ function Test-Hung {
     if (-not $why) { return $false }
     $starts = Test-RepairDue $Run $record 'executor' '' $why
     if ($starts) { $record['pending'] = '' }
+    [void](Update-Memory @{ watch = $record })
+    $starts
+}
+
+# .SYNOPSIS
+# Return whether the executor must be started because it ended before it finished its plan in this boot: at two looks in
+# a row its process was gone. A machine that restarts, or a task that starts at boot, takes less than the time between
+# two looks.
+function Test-Died {
+    [CmdletBinding()]
+    param([hashtable] $Run)
+    $record, $why = (Get-WatchRecord), 'the executor ended before it finished its plan'
+    $died = Get-Confirmed $record 'executor' @(if (-not (Test-ExecutorProcess)) { 'executor' })
+    $starts = $died -and (Test-RepairDue $Run $record 'executor' '' $why)
+    if ($starts) {
+        Write-Event $Run "the executor is started: $why" 0
+        Write-Said $Run "the executor is started: $why"
+        # two looks in a row again before the next start
+        [void](Get-Confirmed $record 'executor' @())
+    }
     [void](Update-Memory @{ watch = $record })
     $starts
 }
@@ -82,6 +127,37 @@ function Get-ServiceLoss {
 }
 
 # .SYNOPSIS
+# Return name, pod range and flannel's backend-data of these Nodes, or of all, as a list of lists. $null if the API does
+# not answer.
+function Get-FlannelRow {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Api, [string[]] $Names = @())
+    $columns = '.metadata.name', '.spec.podCIDR', '.metadata.annotations.flannel\.alpha\.coreos\.com/backend-data'
+    $named = @(0..2 | ForEach-Object { "C${_}:$($columns[$_])" }) -join ','
+    $words = @("--kubeconfig=$($Api['kubeconfig'])", 'get', 'nodes') + $Names
+    $words += '--no-headers', "--output=custom-columns=$named"
+    $said = Invoke-Kubectl (New-TimedRun $Run $QuestionSeconds) $Api['kubectl'] $words
+    if (-not $said) { return $null }
+    , @($said -split "`r?`n" | ForEach-Object { , @(-split $_) })
+}
+
+# .SYNOPSIS
+# The own Node has no annotations of flannel at two questions: it was deleted, and the kubelet registered it again.
+# flanneld writes them at its start only, and other nodes have no route to this one without them.
+function Get-AnnotationLoss {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step, $Record)
+    if ($Step['kind'] -ne 'overlay-network' -or $Record['looks'] % $RouteLooks) { return }
+    $api = Get-PlannedStep $Run 'pod-range'
+    $rows = Get-FlannelRow $Run $api @($api['node'])
+    if ($null -eq $rows) { return }
+    # kubectl prints warnings in lines of their own
+    $bare = $rows | Where-Object { $_.Count -eq 3 -and $_[0] -eq $api['node'] -and $_[2] -eq '<none>' }
+    if (-not (Get-Confirmed $Record 'annotations' @(if ($bare) { $api['node'] }))) { return }
+    "the Node $($api['node']) has lost flannel's annotations, which flanneld writes at its start"
+}
+
+# .SYNOPSIS
 # Return pod ranges of other nodes that flannel has announced with a router, for which the network has no route, or one
 # to another router, also beside the right one: flanneld drops errors of HNS when it adds routes and when it removes old
 # ones (flannel-io/flannel pkg/backend/vxlan/vxlan_network_windows.go). $null if the API does not answer.
@@ -89,11 +165,8 @@ function Get-UnroutedRange {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
     $api = Get-PlannedStep $Run 'pod-range'
-    $columns = '.metadata.name', '.spec.podCIDR', '.metadata.annotations.flannel\.alpha\.coreos\.com/backend-data'
-    $named = @(0..2 | ForEach-Object { "C${_}:$($columns[$_])" }) -join ','
-    $words = "--kubeconfig=$($api['kubeconfig'])", 'get', 'nodes', '--no-headers', "--output=custom-columns=$named"
-    $said = Invoke-Kubectl (New-TimedRun $Run $QuestionSeconds) $api['kubectl'] $words
-    if (-not $said) { return $null }
+    $rows = Get-FlannelRow $Run $api
+    if ($null -eq $rows) { return $null }
     $network = Get-HnsObject 'networks' $Step['network']
     $policies = if ($network.PSObject.Properties['Policies']) { $network.Policies }
     $routes = $policies | Where-Object { $_.PSObject.Properties['DestinationPrefix'] }
@@ -103,8 +176,8 @@ function Get-UnroutedRange {
         $mac = if ($route.PSObject.Properties['DistributedRouterMacAddress']) { $route.DistributedRouterMacAddress }
         $routed[$route.DestinationPrefix] = @($routed[$route.DestinationPrefix]) + ("$mac" -replace '[-:]')
     }
-    $unrouted = @(foreach ($line in $said -split "`r?`n") {
-            $name, $range, $backend = -split $line
+    $unrouted = @(foreach ($row in $rows) {
+            $name, $range, $backend = $row
             # a Windows node that has no network yet has announced no router
             if ($name -eq $api['node'] -or $backend -notmatch '"VtepMAC":"([0-9a-fA-F:]+)"') { continue }
             $router = $Matches[1] -replace ':'
@@ -127,6 +200,22 @@ function Get-RouteLoss {
     if (-not $ranges) { return }
     "the network $($Step['network']) has no route to pods of $($ranges -join ', '), or an old one"
     $ranges
+}
+
+# .SYNOPSIS
+# flannel's network has no policy HostRoute at two looks: the host does not reach its own pods, and the kubelet's probes
+# fail. flanneld adds it at its start, and drops errors of HNS (pkg/backend/vxlan/device_windows.go).
+function Get-HostRouteLoss {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step, $Record)
+    if ($Step['kind'] -ne 'overlay-network') { return }
+    if ([int] (Get-RegistryValue $CurrentVersion 'CurrentBuildNumber') -lt $HostRouteBuild) { return }
+    $network = Get-HnsObject 'networks' $Step['network']
+    $policies = if ($network -and $network.PSObject.Properties['Policies']) { $network.Policies }
+    $kinds = @($policies | ForEach-Object { if ($_.PSObject.Properties['Type']) { $_.Type } })
+    $lost = @(Get-Confirmed $Record 'hostroute' @(if ('HostRoute' -notin $kinds) { $Step['network'] }))
+    Clear-Repair $Record 'hostroute' $lost
+    if ($lost) { "the network $($Step['network']) has no policy HostRoute, so probes of the kubelet fail", $lost }
 }
 
 # .SYNOPSIS

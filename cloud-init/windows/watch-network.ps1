@@ -8,6 +8,7 @@
 #   repairs    cause and subject -> up-times of the repairs made, and whether $Limits has the next one wait
 #   pending    why the executor must run, which repairs the node or reports the error. A repair sets it before it stops
 #              services and empties it at its end: the executor also follows a repair that failed or was cut off
+#   silent     number of looks in a row in which HNS did not answer a call in time; one says nothing, HNS may be slow
 #   shared     addresses that the last look found in several endpoints
 
 . "$PSScriptRoot\watch-losses.ps1"
@@ -17,29 +18,20 @@ $NetworkKinds = 'overlay-network', 'hns-network'
 
 # Cause -> what looks for it (returns the loss as text and its subjects), and what repairs it.
 $Causes = [ordered] @{
-    network   = 'Get-NetworkLoss', 'Restart-Network'
-    services  = 'Get-ServiceLoss', 'Start-StoppedService'
-    routes    = 'Get-RouteLoss', 'Restart-Network'
-    balancers = 'Get-BalancerLoss', 'Restart-KubeProxy'
+    network     = 'Get-NetworkLoss', 'Restart-Network'
+    services    = 'Get-ServiceLoss', 'Start-StoppedService'
+    annotations = 'Get-AnnotationLoss', 'Restart-Network'
+    routes      = 'Get-RouteLoss', 'Restart-Network'
+    hostroute   = 'Get-HostRouteLoss', 'Restart-Network'
+    strays      = 'Get-StrayLoss', 'Restart-KubeProxy'
+    balancers   = 'Get-BalancerLoss', 'Restart-KubeProxy'
 }
+# Causes whose repair waits while kube-proxy is still making load balancers.
+$Patient = 'annotations', 'routes', 'hostroute', 'strays', 'balancers'
+$Proxied = 'strays', 'balancers'    # causes that are asked anew after kube-proxy was started: it makes these objects
 
-# Cause -> number of repairs of one subject within seconds; $null: within the boot, or until the subject is well again.
-$Limits = @{
-    network = 3, 3600; services = 3, 3600; executor = 3, 3600
-    # the services were started anew for this; more starts only cut connections
-    routes = 3, $null; balancers = 3, $null; sandbox = 3, $null
-}
 $NetworkSeconds = 180    # for flannel's network or the bridge
-$ServiceSeconds = 60    # for the stop and the start of one service
-
-# .SYNOPSIS
-# Return whether the executor finished its plan in this boot, so that all services and the network were there.
-function Test-NodeDone {
-    [CmdletBinding()]
-    param($Step)
-    $result = "$State\result.json"
-    [IO.File]::Exists($result) -and (Read-Json $result)['state'] -eq 'done' -and (Test-SetInBoot $Step)
-}
+$ServiceSeconds = 60    # for the stop of one service, and as many for its start
 
 # .SYNOPSIS
 # Return whether network and routes that the step's kind makes are there.
@@ -58,71 +50,20 @@ function Get-WatchRecord {
     if ($record -and $record['boot'] -eq (Get-BootId)) { return $record }
     [ordered] @{
         boot = Get-BootId; looks = 0; suspects = [ordered] @{}; repairs = [ordered] @{}
-        pending = ''; shared = ''
+        pending = ''; silent = 0; shared = ''
     }
 }
 
 # .SYNOPSIS
-# Return what this question of a cause and the last one found, and keep what this one found.
-function Get-Confirmed {
-    [CmdletBinding()]
-    param($Record, [string] $Cause, [string[]] $Found)
-    $before, $now = @($Record['suspects'][$Cause]), @($Found | Where-Object { $_ })
-    $Record['suspects'][$Cause] = $now
-    $now | Where-Object { $_ -in $before }
-}
-
-# .SYNOPSIS
-# Return the seconds since Windows started, which no change of the clock affects.
-function Get-UpSecond {
-    [CmdletBinding()]
-    param()
-    [long] ([Diagnostics.Stopwatch]::GetTimestamp() / [Diagnostics.Stopwatch]::Frequency)
-}
-
-# .SYNOPSIS
-# Count a repair and return $true, or return $false if $Limits has it wait, and say that once.
-function Test-RepairDue {
-    [CmdletBinding()]
-    param([hashtable] $Run, $Record, [string] $Cause, [string] $Subject, [string] $Why)
-    $most, $seconds = $Limits[$Cause]
-    $name = "$Cause $Subject".Trim()
-    $known = $Record['repairs'][$name]
-    $since = if ($seconds) { (Get-UpSecond) - $seconds } else { -1 }
-    $made = @(if ($known) { $known['made'] | Where-Object { $_ -gt $since } })
-    $due = $made.Count -lt $most
-    if ($due) { $made += Get-UpSecond }
-    elseif (-not $known['waits']) {
-        $said = "${Why}: $most repairs ($name) "
-        $said += if ($seconds) { "within $seconds s did not help, the next one waits" } else {
-            'did not help, no more follow'
-        }
-        Write-Event $Run $said 0
-        Write-Said $Run $said
-    }
-    $Record['repairs'][$name] = [ordered] @{ made = $made; waits = -not $due }
-    $due
-}
-
-# .SYNOPSIS
-# Forget the repairs of a cause for all but these subjects: the others are well.
-function Clear-Repair {
-    [CmdletBinding()]
-    param($Record, [string] $Cause, [string[]] $Except = @())
-    $kept = @($Except | ForEach-Object { "$Cause $_" })
-    foreach ($name in @($Record['repairs'].Keys)) {
-        if ($name.Split(' ')[0] -eq $Cause -and $name -notin $kept) { $Record['repairs'].Remove($name) }
-    }
-}
-
-# .SYNOPSIS
-# Restart kube-proxy, which creates all load balancers again.
+# Restart kube-proxy, which creates all load balancers again. While it is stopped, remove what it would take as it is:
+# endpoints of other nodes' pods with a wrong provider address, and with them all load balancers.
 function Restart-KubeProxy {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
     if ((Get-ServiceState 'kube-proxy') -notin '', 'Stopped') {
         Stop-PlannedService (New-TimedRun $Run $ServiceSeconds) 'kube-proxy'
     }
+    Remove-StrayEndpoint (New-TimedRun $Run $NetworkSeconds) $Step
     Start-PlannedService (New-TimedRun $Run $ServiceSeconds) 'kube-proxy'
 }
 
@@ -165,11 +106,19 @@ function Repair-Network {
     # first: without this route no request reaches the cloud's services, and no run of the executor ends
     $route = Get-PlannedStep $Run 'metadata-route'
     if ($route -and -not (Test-MetadataRouteStep $Run $route)) { Repair-MetadataRoute $Run }
+    if (Test-KubeletStopped) { return }
     $step = Get-PlannedStep $Run $NetworkKinds
+    $moved = Get-MovedRange $Run $step
+    if ($moved) { throw (New-Failure 'network-missing' $moved) }
     foreach ($cause in $Causes.Keys) {
         $finds, $repairs = $Causes[$cause]
         $why, $subjects = & $finds $Run $step $Record
         if (-not $why) { continue }
+        $open = @($subjects) | Where-Object { -not (Test-GivenUp $Record $cause $_) }
+        if ($open -and $cause -in $Patient -and (Test-ProxyProgress)) {
+            Write-Said $Run "${why}: kube-proxy is still making load balancers, so it is not restarted yet"
+            continue
+        }
         $due = @(@($subjects) | Where-Object { Test-RepairDue $Run $Record $cause $_ $why })
         if (-not $due.Count) {
             # without a network the other causes say nothing
@@ -183,6 +132,7 @@ function Repair-Network {
         [void](Update-Memory @{ watch = $Record })
         & $repairs $Run $step
         $Record['pending'] = ''
+        foreach ($each in $Proxied) { $Record['suspects'].Remove($each) }
         return Write-Said $Run 'the pod network works again'
     }
 }
@@ -196,16 +146,20 @@ function Invoke-Look {
     $known = $record['repairs']['executor']
     # the executor has to wait: the loss may be over before
     if ($known -and $known['waits']) { $record['pending'] = '' }
+    $silent = $false
     foreach ($part in 'Repair-Network', 'Watch-Endpoint') {
-        if ($record['pending']) { break }
+        if ($record['pending'] -or $silent) { break }
         try { [void](& $part $Run $record) }
         catch {
             $failure = Get-Failure $_.Exception
             Write-Said $Run "the pod network: $($failure.Message)"
-            # the address or default route is lost, or HNS refuses or hangs
-            if ($failure.Name -eq 'network-missing') { $record['pending'] = $failure.Message }
+            $silent = [bool] $_.Exception.Data['hns-silent']
+            # the address or default route is lost, HNS refuses, or it was silent at the last look too
+            $lost = $failure.Name -eq 'network-missing' -and (-not $silent -or $record['silent'])
+            if ($lost) { $record['pending'] = $failure.Message }
         }
     }
+    $record['silent'] = if ($silent) { 1 + $record['silent'] } else { 0 }
     $record['looks'] = 1 + $record['looks']
     $starts = $record['pending'] -and (Test-RepairDue $Run $record 'executor' '' $record['pending'])
     if ($starts) {
@@ -217,8 +171,8 @@ function Invoke-Look {
 }
 
 # .SYNOPSIS
-# Look at the network unless the executor is running, or has not finished in this boot. After a run that was ended, look
-# only at the next one, so that a hanging call does not keep this task from its requests.
+# Look at the network unless the executor is running, or has not finished in this boot; then look whether it died. After
+# a run that was ended, look only at the next one, so that a hanging call does not keep this task from its requests.
 function Invoke-NetworkWatch {
     [CmdletBinding()]
     param([hashtable] $Run)
@@ -236,10 +190,14 @@ function Start-Look {
     try { $mine = $lock.WaitOne(0) } catch [Threading.AbandonedMutexException] { $mine = $true }
     if (-not $mine) { return $lock.Dispose() }
     try {
-        $hung, $step = @(Get-Hung), (Find-PlannedStep $NetworkKinds)
-        $starts = if ($hung) { Test-Hung $Run $hung } else { $step -and (Test-NodeDone $step) -and (Invoke-Look $Run) }
+        $hung = @(Get-Hung)
+        $starts = if ($hung) { Test-Hung $Run $hung }
+        elseif (-not (Test-Finished)) { Test-Died $Run }
+        else { (Find-PlannedStep $NetworkKinds) -and (Invoke-Look $Run) }
     }
     finally { $lock.ReleaseMutex(); $lock.Dispose() }
-    # afterwards: the executor ends at once if another run has the lock
-    if ($starts) { Start-ScheduledTask -TaskName 'mullion' }
+    if (-not $starts) { return }
+    # afterwards: the executor waits only some seconds for the lock
+    try { Start-ScheduledTask -TaskName 'mullion' }
+    catch { Write-Said $Run "the executor is not started: $($_.Exception.GetBaseException().Message)" }
 }

@@ -5,6 +5,7 @@ Forms: hcsshim internal/hns/*.go; published output of Get-HnsNetwork, Get-HnsEnd
 
 import json
 from collections.abc import Callable, Mapping
+from ipaddress import IPv4Address
 from typing import Any
 
 from lab.hns import endpoints, load_balancers, networks, shapes
@@ -175,6 +176,8 @@ def _endpoint(service: Service, request: Mapping[str, Any]) -> Object:
         "SchemaVersion": VERSION,
     }
     if gateway := request.get("GatewayAddress"):
+        if service.refuses_no_gateway and not int(IPv4Address(gateway)):
+            raise HnsError(Code.ADDRESS_INVALID, f"gateway {gateway}")
         document["Routes"] = [{"NextHop": gateway, "DestinationPrefix": "0.0.0.0/0"}]
     made = endpoints.create(service, request.get("VirtualNetwork", ""), request.get("ID", ""), json.dumps(document))
     return endpoint_form(service, made)

@@ -112,6 +112,8 @@ class Service:
     """Number of requests to attach an endpoint to the host that will be refused (flannel-io/flannel#1112)."""
     keeps: int = 0
     """Number of requests to remove a network that will be refused although nothing uses it."""
+    refuses_no_gateway: bool = False
+    """Whether endpoints with the gateway 0.0.0.0 are refused; no source shows that Windows Server 2025 accepts it."""
     numbered: bool = False
     """Whether names of endpoints' adapters have a number, because Windows found them taken
     (microsoft/Windows-Containers#61)."""

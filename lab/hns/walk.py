@@ -144,7 +144,9 @@ class Fabric:
             yield _dropped("OutBoundNAT takes the packet to the Service out of the node", packet)
             return
         for endpoint in balancer["HostComputeEndpoints"]:
-            backend = endpoints.address(node.service.get("Endpoint", endpoint))
+            behind = node.service.get("Endpoint", endpoint)
+            backend = endpoints.address(behind)
+            told = next((each["ProviderAddress"] for each in policies(behind, "ProviderAddress")), "")
             sent = replace(packet, destination=backend, port=port)
             if balancer.get("Flags", 0) & load_balancers.DSR:
                 if backend == packet.source:  # a pod behind its own Service: it needs another source, or answers itself
@@ -159,10 +161,13 @@ class Fabric:
                     yield _dropped(f"answers to {source} are lost: HNS has no such local endpoint", sent)
                     continue
                 sent = replace(sent, source=source)
-            yield self._forwarded(node, pod, sent)
+            yield self._forwarded(node, pod, sent, told)
 
-    def _forwarded(self, node: WindowsNode, pod: Mapping[str, Any], packet: Packet) -> Outcome:
-        """Return the outcome after load balancing: to a local endpoint, another node, the node itself, or outside."""
+    def _forwarded(self, node: WindowsNode, pod: Mapping[str, Any], packet: Packet, told: str = "") -> Outcome:
+        """Return the outcome after load balancing: to a local endpoint, another node, the node itself, or outside.
+
+        told: provider address of the load balancer's remote endpoint, which HNS demands of each.
+        """
         there = node.local(packet.destination)
         if there is not None:
             return _arrived(node, there, packet)
@@ -170,18 +175,18 @@ class Fabric:
         if any(destination in subnet for subnet, _ in networks.subnets(network)):
             return _dropped(f"{node.name} has no endpoint {destination}", packet)
         if network["Type"] == "Overlay":
-            return self._over_overlay(node, pod, packet)
+            return self._over_overlay(node, pod, packet, told)
         return self._over_bridge(node, pod, packet)
 
-    def _over_overlay(self, node: WindowsNode, pod: Mapping[str, Any], packet: Packet) -> Outcome:
+    def _over_overlay(self, node: WindowsNode, pod: Mapping[str, Any], packet: Packet, told: str) -> Outcome:
         network, destination = node.pod_network, IPv4Address(packet.destination)
         for route in policies(network, "RemoteSubnetRoute"):
             if destination in IPv4Network(route["DestinationPrefix"]):
                 provider = [each["ProviderAddress"] for each in policies(pod, "ProviderAddress")]
                 if provider != [networks.management_address(network)]:
                     return _dropped(f"ProviderAddress of the pod is {provider}", packet)
-                words = (route["IsolationId"], route["ProviderAddress"], route["DistributedRouterMacAddress"])
-                return self.over_vxlan(packet, *words)
+                there = told or route["ProviderAddress"]
+                return self.over_vxlan(packet, route["IsolationId"], there, route["DistributedRouterMacAddress"])
         if not _translated(pod, packet.destination):
             return _dropped("an exception of OutBoundNAT without a route", packet)
         if packet.destination == node.address:

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"regexp"
 	"strings"
+
+	"k8s.io/client-go/util/jsonpath"
 )
 
 var kubectlTexts = []string{
@@ -15,9 +16,7 @@ var kubectlTexts = []string{
 	"username",
 }
 
-var jsonPath = regexp.MustCompile(`^jsonpath=\{((?:\.[A-Za-z]+)+)\}$`)
-
-// kubectl supports `get --raw PATH`, and `get node NAME` as JSON or as one of its fields.
+// kubectl supports `get --raw PATH`, and `get node NAME` as JSON or by a JSONPath template.
 func kubectl(words []string) error {
 	options, names := apart(words)
 	values, _, err := flags(options, kubectlTexts, []string{"ignore-not-found"})
@@ -46,9 +45,8 @@ func kubectl(words []string) error {
 		return err
 	}
 	format := values["output"] + values["o"]
-	if match := jsonPath.FindStringSubmatch(format); match != nil {
-		fmt.Print(field(found, strings.Split(match[1], ".")[1:]))
-		return nil
+	if template, chosen := strings.CutPrefix(format, "jsonpath="); chosen {
+		return filled(template, found)
 	}
 	if format != "json" && values["raw"] == "" {
 		return fmt.Errorf("output %q is not known here", format)
@@ -87,18 +85,11 @@ func chosen(values map[string]string) (*api, error) {
 	return anonymous(values["server"], values["certificate-authority"])
 }
 
-// field returns the text of one field; empty if it is missing, as in kubectl.
-func field(found any, names []string) string {
-	for _, name := range names {
-		members, _ := found.(object)
-		found = members[name]
+// filled prints a JSONPath template with the fields of an object, as kubectl does: a missing field is empty.
+func filled(template string, found any) error {
+	fields := jsonpath.New("output").AllowMissingKeys(true)
+	if err := fields.Parse(template); err != nil {
+		return err
 	}
-	switch value := found.(type) {
-	case nil:
-		return ""
-	case string:
-		return value
-	}
-	text, _ := json.Marshal(found)
-	return string(text)
+	return fields.Execute(os.Stdout, found)
 }

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from sandbox.boot.windows import server as booted
 from sandbox.boot.windows.server import FRESH
@@ -22,9 +22,11 @@ class Server(booted.Server):
     lab: Lab
     record: Record
 
-    def start(self, command: str, seconds: int = booted.RUN_SECONDS) -> "subprocess.Popen[str]":
+    def start(
+        self, command: str, seconds: int = booted.RUN_SECONDS, output: IO[str] | None = None
+    ) -> "subprocess.Popen[str]":
         """Start a command; the first one of a boot leaves the machine on."""
-        run = super().start(command, seconds)
+        run = super().start(command, seconds, output)
         self.stay_on()
         return run
 

@@ -102,6 +102,7 @@ def execute(node: ModuleType, programs: Programs, root: Path, cloud: FakeCloud, 
     told = {"machine": {"name": "linux-0", "address": "10.20.1.4"}, "facts": facts}
     cloud.secrets |= {
         "join": TOKEN,
+        "desired-state": "a2V5IG9mIHRoZSBwb2ludGVy",
         "pki": json.dumps(
             {
                 "ca.key": "-----BEGIN-----\nsecretline\n",

@@ -1,5 +1,6 @@
 """The Windows executor where security software refuses its calls to Windows libraries, under real PowerShell."""
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -41,6 +42,27 @@ def test_services_and_programs_run_if_a_script_with_library_calls_is_refused(
     asked = f"[Microsoft.Win32.Registry]::GetValue('{key}', 'ImagePath', ''); sc.exe query mullion-s"
     said = machine.pwsh(asked)[1]
     assert '--second "a b"' in said and "RUNNING" in said, said
+
+
+@pytest.mark.parametrize("refused", ["native", "scm"])
+def test_logs_are_collected_and_an_image_is_cleaned_if_that_script_is_refused(
+    machine: Machine, cloud: FakeCloud, refused: str
+) -> None:
+    place(machine, cloud, [])
+    folder, left = machine.path(FOLDER), machine.path(r"C:\k\node.conf")
+    (folder / "modules" / f"{refused}.ps1").write_text(REFUSED)
+    (folder / "image").mkdir()
+    (folder / "image" / "clean.ps1").write_bytes((CLOUD_INIT / "windows" / "image" / "clean.ps1").read_bytes())
+    kinds = ("services", "stopped", "tasks", "rules", "folders", "kept", "stays")
+    remove = {**{kind: [] for kind in kinds}, "files": [r"C:\k\node.conf"]}
+    (folder / "bake.json").write_text(json.dumps({"remove": remove}))
+    left.parent.mkdir()
+    left.write_text("web-0")
+    runs = rf"& '{FOLDER}\collect-logs.ps1' -Output C:\logs.zip", rf"& '{FOLDER}\image\clean.ps1'"
+    code, said = machine.pwsh("; ".join([*runs, "exit 0"]))
+    assert code == 0, said
+    assert machine.path(r"C:\logs.zip").exists()
+    assert not left.exists()
 
 
 def test_hns_without_library_calls_fails_with_its_own_number(machine: Machine, cloud: FakeCloud) -> None:

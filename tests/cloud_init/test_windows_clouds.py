@@ -1,6 +1,8 @@
 """A Windows machine on each of the other clouds: user-data, bundle and executor with the machine's identity."""
 
+import importlib
 import json
+from pathlib import Path
 
 import pytest
 
@@ -16,10 +18,19 @@ pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 TOKEN = "abcdef.0123456789abcdef"
 STEPS = (
     step("secret", "token", secret=ref("facts.join_secret"), path=r"C:\k\token"),
+    step("file", "joins", path=r"C:\k\joins", content=ref("node.bootstrap_token")),
     step("file", "me", path=r"C:\k\me.json", format="json", content={"providerID": ref("node.provider_id")}),
 )
 
 
+def why_not(cloud: FakeCloud, announced: dict[str, str]) -> str:
+    """Return why the control plane's agent does not admit the machine that announced itself."""
+    module, name = importlib.import_module(f"clouds.{cloud.facts['cloud']}"), cloud.account.instance
+    run = importlib.import_module("run").Run(Path("/nothing"), {"machine": {}, "facts": cloud.facts}, {})
+    return module.disproof(run, announced, name)
+
+
+@pytest.mark.usefixtures("node")
 @pytest.mark.parametrize("cloud", ["gcp", "azure"], indirect=True)
 def test_a_machine_reads_its_bundle_secret_and_name_and_writes_its_record_with_its_identity(
     machine: Machine, cloud: FakeCloud
@@ -30,11 +41,14 @@ def test_a_machine_reads_its_bundle_secret_and_name_and_writes_its_record_with_i
     cloud.secrets["join"] = TOKEN
     cloud.fail(cloud.account.token, [404, 429])
     cloud.services.faults.plan(f"* GET /{made.key}", "refuse", "denied")
-    facts = {"status_url": cloud.facts["status_url"]}
+    facts = {name: cloud.facts[name] for name in ("status_url", "bundle_store")}
     booted = machine.pwsh(first_boot(tell(machine, cloud, made, name=NAME, **facts)))
     assert booted == (0, ""), machine.path(r"C:\ProgramData\mullion\node.log").read_text()
     assert machine.path(r"C:\k\token").read_text() == TOKEN
     assert json.loads(machine.path(r"C:\k\me.json").read_text()) == {"providerID": cloud.account.provider_id}
+    announced = json.loads(cloud.objects[f"/bundles/join/AROAEXAMPLE:{cloud.account.instance}.json"])
+    assert announced["instance"] == cloud.account.instance
+    assert why_not(cloud, announced) == "", "the agent admits it"
     record = json.loads(cloud.objects[f"/status/AROAEXAMPLE:{cloud.account.instance}.json"])
     assert (record["instance"], record["state"]) == (cloud.account.instance, "ready")
     assert machine.path(r"C:\ProgramData\mullion\loader.log").read_text().count("again in") == 3

@@ -39,7 +39,7 @@ function Invoke-HnsCall([string] $Method, [string] $Path) {
     if ($Path -eq '/policylists/bad') { return 1, $global:Gone }
     if ($Path -eq '/policylists/hangs') {
         $failure = New-Failure 'network-missing' 'HNS does not answer'
-        $failure.Data['hns-hangs'] = $true
+        $failure.Data['hns-silent'] = $true
         throw $failure
     }
     if ($Path -eq '/networks/n1') { $global:Lists['networks'] = ''; $global:Lists['endpoints'] = '' }
@@ -108,6 +108,7 @@ def test_the_removal_of_load_balancers_ends_once_the_limit_of_the_step_is_over(m
 
 SLOW = """
 $PollSeconds = 0.1
+$Run.Started = @{}
 function Get-ServiceState { 'Running' }
 function Get-OverlayProblem {
     [Console]::Out.WriteLine('look'); [Threading.Thread]::Sleep(400); return 'overlay-missing', 'no network'
@@ -124,6 +125,28 @@ def test_the_starts_of_flanneld_divide_the_time_of_the_step_although_its_looks_a
     assert why == "no network, after 3 starts of flanneld"
     assert [line for line in said if line != "look"] == ["no network: flanneld is started anew"] * 2
     assert said.count("look") <= 4, "3 looks last 1.2 s"
+
+
+NEW_HNS = """
+$PollSeconds = 0.1
+$made = $false
+function Get-ServiceState { 'Running' }
+function Get-OverlayProblem { if (-not $made) { return 'overlay-missing', 'no network' } }
+function Stop-PlannedService { }
+function Start-PlannedService { $script:made = $true; $Run.Started['flanneld'] = [Diagnostics.Stopwatch]::StartNew() }
+function Repair-MetadataRoute { }
+$Run.Started = @{ hns = [Diagnostics.Stopwatch]::StartNew() }
+"""
+"""HNS that this run has restarted, while flanneld ran on; flanneld makes its network at its start only."""
+
+
+def test_a_flanneld_that_ran_before_hns_was_restarted_is_started_anew_at_once(machine: Machine) -> None:
+    step = "@{ service = 'flanneld' }"
+    said = ran(
+        machine,
+        f"{NEW_HNS}; $Run.Limit = 60; Set-OverlayNetworkStep $Run {step}; [int] $Run.Watch.Elapsed.TotalSeconds",
+    )
+    assert int(said[-1]) < 15, "a third of the step's time is 20 s"
 
 
 def test_a_process_of_hns_that_has_just_ended_says_nothing(machine: Machine) -> None:

@@ -27,6 +27,15 @@ Update-TypeData -TypeName System.ServiceProcess.ServiceController -MemberType Sc
         throw 'The service did not respond to the control request in a timely fashion' }
 """
 """Lets a stop of hns end as on Windows if HNS hangs: its dependents are stopped, HNS itself runs on."""
+STOPS_FOREVER = """
+$real = ${Function:Get-ServiceState}; $stopping = @{ hns = $false }
+function Get-ServiceState { param([string] $Name) if ($stopping[$Name]) { 'StopPending' } else { & $real $Name } }
+Update-TypeData -TypeName System.ServiceProcess.ServiceController -MemberType ScriptMethod -MemberName Stop -Force `
+    -Value { $stopping[$this.ServiceName] = $true }
+Update-TypeData -TypeName System.ServiceProcess.ServiceController -MemberType ScriptMethod -MemberName Start -Force `
+    -Value { throw "Cannot start service $($this.ServiceName) on computer '.'." }
+"""
+"""Lets a stop of hns begin and never end; Windows starts no service in that state."""
 
 
 @pytest.fixture
@@ -79,6 +88,14 @@ def test_hns_that_does_not_stop_runs_on_with_its_dependents(server: Machine) -> 
     assert states == ["hns Running", "first Running", "second Running", "idle Stopped"]
 
 
+def test_hns_that_stops_for_ever_is_named_as_the_reason_although_windows_refuses_its_start(server: Machine) -> None:
+    change(server, r"modules\hns-restart", "$HnsRestartSeconds = 120", "$HnsRestartSeconds = 2")
+    failed, *_ = said_by(
+        server, f"{STOPS_FOREVER}; try {{ Restart-Hns $Run 'it hangs' }} catch {{ $_.Exception.Message }}"
+    )
+    assert failed == "it hangs; hns does not stop, it is StopPending: restart the machine"
+
+
 def test_the_executor_restarts_hns_that_hangs_once_in_a_boot(server: Machine) -> None:
     hns = server.hns
     assert hns
@@ -100,3 +117,17 @@ def test_the_executor_restarts_hns_that_hangs_once_in_a_boot(server: Machine) ->
         hns.answers.set()
     assert server.result()["name"] == "network-missing"
     assert "the one restart of HNS in this boot is used up, restart the machine" in log(server)
+
+
+def test_one_call_that_hns_does_not_answer_in_time_restarts_nothing(server: Machine) -> None:
+    hns = server.hns
+    assert hns
+    change(server, r"modules\hns-requests", "$HnsSeconds = 120", "$HnsSeconds = 3")
+    change(server, r"modules\steps", "$Waits = 2, 5, 10, 20, 40", "$Waits = 2, 0, 0, 0, 0")
+    hns.answers.clear()
+    threading.Thread(target=lambda: until(lambda: "again in 2 s" in log(server), 200) or hns.answers.set()).start()
+    code, said = server.pwsh(f"{BOOT}; & '{FOLDER}\\node.ps1'", 200)
+    assert code == 0, said
+    assert log(server).count("HNS does not answer GET /policylists within 3 s") == 1
+    assert "HNS is restarted" not in log(server)
+    assert "hns_restarted" not in json.loads(server.path(rf"{STATE}\state.json").read_text())

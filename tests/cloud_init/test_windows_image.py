@@ -210,6 +210,24 @@ def test_ops_10_a_sysprep_with_windows_is_waited_for(machine: Machine) -> None:
     assert (code, machine.path(r"C:\ran.txt").read_text().splitlines()) == (0, ["shutdown /s /t 0"]), said
 
 
+@windows
+@subprocess
+def test_ops_10_a_sysprep_that_fails_is_reported_with_the_end_of_its_logs(machine: Machine) -> None:
+    _place(machine, NodePlan("worker", "web", "windows-2019", (Phase("image", Scope.IMAGE, ()),)), "azure")
+    logs = machine.path(rf"{_SYSPREP}\Panther")
+    logs.mkdir(parents=True)
+    (logs / "setuperr.log").write_text("2026-11-27 10:00:00, Error SYSPRP Package x was installed for a user\n")
+    (logs / "setupact.log").write_text("".join(f"line {number}\n" for number in range(100)))
+    fails = "function global:Write-sysprep { $global:LASTEXITCODE = 3 }"
+    lines = [_AGENTS, *_program(rf"{_SYSPREP}\sysprep.exe", ""), fails, rf"& '{BUNDLE}\image\bake.ps1'"]
+    code, said = machine.pwsh("; ".join(lines), 180)
+    assert code == 1, said
+    log = machine.path(r"C:\ProgramData\mullion\bake.log").read_text()
+    assert "sysprep.exe ended with 3" in log
+    assert "setuperr.log: 2026-11-27 10:00:00, Error SYSPRP Package x was installed for a user" in log
+    assert "setupact.log: line 99" in log and "line 79" not in log
+
+
 def _program(program: str, besides: str) -> list[str]:
     """Return lines that replace a program by a function that prints its arguments."""
     name = program.rpartition("\\")[2].rpartition(".")[0]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from components.machine.bundle import Bundle, bundle
+from components.azure.machines import COMMAND
+from components.machine.bundle import CLOUD_INIT, Bundle, bundle
 from components.node.plan import NodePlan
 from sandbox.boot.windows.winpwsh import MULLION, Machine
 from tests.cloud_init.cloud import FakeCloud
@@ -74,6 +75,30 @@ def test_user_data_registers_a_boot_task_that_installs_the_bundle_once_and_runs_
     assert machine.path(r"C:\ran.txt").read_text().split() == ["first", "first"]
 
 
+def test_a_boot_task_that_cannot_be_registered_yet_is_registered_later(
+    machine: Machine, stored: Bundle, cloud: FakeCloud
+) -> None:
+    refuses = "$global:Left = 2; function global:Register-ScheduledTask { if ($global:Left-- -gt 0) "
+    refuses += r"{ throw 'WMI is not there yet' }; windows\Register-ScheduledTask @args }; "
+    refuses += r"function global:Start-Sleep { [IO.File]::AppendAllText('C:\slept.txt', 'x') }"
+    assert machine.pwsh(f"{refuses}; & {tell(machine, cloud, stored)}") == (0, "")
+    assert list(machine.kept("tasks")) == ["mullion"]
+    assert machine.path(r"C:\slept.txt").read_text() == "xx"
+    assert machine.path(LOG).read_text().count("WMI is not there yet") == 2
+
+
+def test_azures_command_fails_if_the_loader_cannot_start(machine: Machine) -> None:
+    """Azure shows an extension whose command ends with 0 as a success."""
+    script = COMMAND.partition('-Command "')[2].removesuffix('"')
+    assert machine.pwsh(script)[0] == 1, "no custom data"
+    data = machine.path(r"C:\AzureData\CustomData.bin")
+    data.parent.mkdir(parents=True)
+    data.write_text("if (")
+    assert machine.pwsh(script)[0] == 1, "not a script"
+    data.write_text("exit 7")
+    assert machine.pwsh(script)[0] == 7
+
+
 def test_a_wrong_digest_plain_http_and_an_entry_outside_the_folder_are_refused(
     machine: Machine, cloud: FakeCloud, tmp_path: Path
 ) -> None:
@@ -133,6 +158,39 @@ def test_a_bundle_that_cannot_be_renamed_while_a_scanner_reads_it_is_installed_a
     scan += r"[IO.File]::AppendAllText('C:\slept.txt', $Seconds) }"
     assert machine.pwsh(f"{scan}; {first_boot(tell(machine, cloud, stored))}")[0] == 7
     assert machine.path(r"C:\slept.txt").read_text() == "1"
+    assert current(machine) == stored.sha256
+
+
+def held(file: str, milliseconds: int) -> str:
+    """Return a command that opens the file as a scanner does, and closes it after a time."""
+    return (
+        rf"$scanned = [IO.File]::Open('{file}', 'Open', 'Read', 'Read'); "
+        rf"$scan = {{ param($open) [Threading.Thread]::Sleep({milliseconds}); $open.Dispose() }}; "
+        "[void][PowerShell]::Create().AddScript($scan).AddArgument($scanned).BeginInvoke()"
+    )
+
+
+def test_a_file_that_a_scanner_reads_for_a_moment_is_replaced_and_one_that_stays_open_is_not(machine: Machine) -> None:
+    machine.path(r"C:\loader.ps1").write_bytes((CLOUD_INIT / "windows/loader.ps1").read_bytes())
+    for name in ("old", "kept"):
+        machine.path(rf"C:\{name}").write_text("first")
+    write = r"Set-WholeFile 'C:\{0}' $Utf8.GetBytes('second')"
+    parts = [
+        r". C:\loader.ps1 -Functions", held(r"C:\old", 300), write.format("old"),
+        held(r"C:\kept", 9000), f"try {{ {write.format('kept')} }} catch {{ 'refused' }}", "exit 0",
+    ]  # fmt: skip
+    assert machine.pwsh("; ".join(parts)) == (0, "refused\n")
+    assert [machine.path(rf"C:\{name}").read_text() for name in ("old", "kept")] == ["second", "first"]
+
+
+def test_a_log_that_another_program_has_open_does_not_end_the_loader(
+    machine: Machine, stored: Bundle, cloud: FakeCloud
+) -> None:
+    script = tell(machine, cloud, stored)
+    machine.path(LOG).parent.mkdir(parents=True)
+    opened = rf"$global:Opened = [IO.File]::Open('{LOG}', 'Create', 'Write', 'None')"
+    cloud.fail(f"/{stored.key}", [404])
+    assert machine.pwsh(f"{opened}; {first_boot(script)}")[0] == 7
     assert current(machine) == stored.sha256
 
 

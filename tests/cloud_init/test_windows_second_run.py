@@ -2,11 +2,13 @@
 
 import hashlib
 import os
+import zipfile
 
 import pytest
 
 from sandbox.boot.windows.winpwsh import FOLDER, MULLION, Machine
 from tests.cloud_init.cloud import FakeCloud
+from tests.cloud_init.watched_node import LOADED
 from tests.cloud_init.windows import place
 from tests.conformance.windows_programs import SERVICE
 from tests.windows_plans.server import outcomes
@@ -72,3 +74,41 @@ def test_an_error_of_a_module_of_windows_ends_a_script_that_another_one_calls(
         "try { Start-ScheduledTask -TaskName 'none'; 'went on' } catch { 'ended' }; $global:LASTEXITCODE = 0"
     )
     assert machine.pwsh(r"& C:\user\called.ps1") == (0, "ended\n")
+
+
+def test_a_boot_has_one_number_and_the_next_boot_another(machine: Machine, cloud: FakeCloud) -> None:
+    place(machine, cloud, [])
+    machine.pwsh(r"reg.exe delete HKLM\SOFTWARE\mullion-boot /f")  # the tests' own, which outlives a boot
+    ask = f"{LOADED}; [Console]::Out.Write((Get-BootId)); exit 0"
+    first, again = machine.pwsh(ask), machine.pwsh(ask)
+    machine.cut()
+    machine.stay_on()
+    later = machine.pwsh(ask)
+    assert first == again != later
+    assert all(code == 0 and said.isdigit() for code, said in (first, later))
+
+
+def test_a_service_whose_program_an_archive_replaces_runs_the_new_one(machine: Machine, cloud: FakeCloud) -> None:
+    source = machine.path(r"C:\images\programs.zip")
+    source.parent.mkdir()
+    archive = {"kind": "archive", "name": "programs", "source": r"C:\images\programs.zip", "target": r"C:\k"}
+    place(machine, cloud, [archive, *STEPS])
+    found: list[dict[str, str]] = []
+    for version in (b"1", b"", b"2"):
+        if version:
+            with zipfile.ZipFile(source, "w") as made:
+                made.writestr("daemon.exe", machine.path(SERVICE).read_bytes() + version)
+        assert machine.node()[0] == 0
+        found.append(outcomes(machine.result()))
+    assert [set(each.values()) for each in found] == [{"set"}, {"held"}, {"set"}]
+
+
+def test_memory_that_a_power_cut_left_under_its_new_name_is_read(machine: Machine, cloud: FakeCloud) -> None:
+    place(machine, cloud, [])
+    state = machine.path(r"C:\ProgramData\mullion\state.json.new")
+    state.parent.mkdir(parents=True)
+    said: list[tuple[int, str]] = []
+    for text in ('{"drives": ["C"]}', '{"drives": ["'):
+        state.write_text(text)
+        said.append(machine.pwsh(f"{LOADED}; [Console]::Out.Write((ConvertTo-JsonText (Update-Memory))); exit 0"))
+    assert said == [(0, '{"drives": ["C"]}'), (0, "{}")]

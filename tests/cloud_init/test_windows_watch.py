@@ -3,7 +3,6 @@
 import json
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,8 @@ from tests.cloud_init.watched_node import (
     HNS_DIES,
     HNS_RESTARTS,
     KUBE_PROXY,
+    KUBELET_STARTS,
+    LEASES,
     LOADED,
     LOOK,
     MADE,
@@ -23,12 +24,14 @@ from tests.cloud_init.watched_node import (
     books,
     change,
     flanneld_makes_the_network,
+    leases,
     log,
     looks,
     memory,
     network,
     node,
     starts,
+    stopped,
 )
 from tests.cloud_init.windows import until
 from tests.conformance.windows_programs import SERVICE
@@ -58,10 +61,13 @@ def test_the_executor_is_started_when_hns_hangs_and_when_the_machine_has_lost_it
     looks(node, MADE)
     hns.answers.clear()
     try:
+        slow = looks(node, "$null = 0")
+        assert "the pod network: HNS does not answer GET /networks within 5 s" in log(node)
+        assert starts(node) == 0, "it may only be slow"
         first, last = looks(node, "$null = 0")
     finally:
         hns.answers.set()
-    assert "the pod network: HNS does not answer GET /networks within 5 s" in log(node)
+    assert slow == [first, last]
     assert starts(node) == 1
     (books(node) / "away.json").write_text(json.dumps({"made": hns.made, "left": -1}))
     assert looks(node, "$null = 0") == [first, last]
@@ -220,17 +226,39 @@ def test_a_lost_metadata_route_is_set_again_before_the_service_is_asked_and_rest
     assert ROUTE in json.loads(kept.read_text())
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [("result.json", {"state": "failed"}), ("state.json", {"cleared": {"flannel.4096": 7}})],
-    ids=["the run failed", "not in this boot"],
-)
-def test_the_network_is_left_to_the_executor_until_it_has_finished(
-    node: Machine, name: str, content: dict[str, Any]
-) -> None:
-    machine_file = node.path(rf"{STATE}\{name}")
-    machine_file.write_text(json.dumps(content))
+@pytest.mark.parametrize("finished", [None, 2], ids=["not finished", "in another boot"])
+def test_the_network_is_left_to_the_executor_until_it_has_finished(node: Machine, finished: int | None) -> None:
+    node.path(rf"{STATE}\state.json").write_text(json.dumps(memory(node) | {"finished": finished}))
     network(node, exists=False)
     first, second = looks(node, MADE)
     assert first == second
-    assert "watch" not in memory(node)
+    assert memory(node)["watch"]["looks"] == 0
+
+
+def test_while_the_kubelet_is_stopped_a_look_starts_no_service_that_would_start_it(node: Machine) -> None:
+    program = node.path(r"C:\k\kubelet.exe")
+    program.write_bytes(node.path(SERVICE).read_bytes())
+    leases(node, {"10.244.3.5": "lost"})
+    made = rf"{MADE}; sc.exe create kubelet binPath= C:\k\kubelet.exe start= demand | Out-Null; {KUBELET_STARTS}"
+    looks(node, made)
+    # Windows stops these with the kubelet
+    stops = "; ".join(f"sc.exe stop {each} | Out-Null" for each in ("kube-proxy", "flanneld", "kubelet"))
+    ended = "while (Get-Process kubelet, flanneld, kube-proxy -EA Ignore) { Start-Sleep -Milliseconds 50 }"
+    rounds = looks(node, f"{stops}; {ended}; {HNS_RESTARTS}", "$null = 0")
+    assert all(each["flanneld"] == each["kube-proxy"] == 0 for each in rounds)
+    assert stopped(node) == [], "no kubelet would replace the sandbox"
+    *_, last = looks(node, KUBELET_STARTS)
+    assert last["flanneld"] and last["kube-proxy"]
+    assert log(node).count("HNS was restarted") == 1
+
+
+def test_an_address_of_kube_proxy_outside_the_networks_range_starts_the_executor(node: Machine) -> None:
+    leases(node, {"10.244.3.2": "kube-proxy"})
+    looks(node, MADE)
+    assert starts(node) == 0
+    (node.path(LEASES) / "10.244.3.2").rename(node.path(LEASES) / "10.244.9.2")
+    first, last = looks(node, "$null = 0")
+    assert first == last, "no restart gives kube-proxy another address"
+    assert starts(node) == 1
+    said = "kube-proxy has the address 10.244.9.2, which is outside 10.244.3.0/24, the range of flannel.4096"
+    assert said in log(node)

@@ -30,6 +30,13 @@ __all__ = ["node"]
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 
+UNNAMED = (
+    "{made}; $send = ${{Function:Send-HnsRequest}}; function Send-HnsRequest {{ & $send @args; "
+    "if ($args[1] -eq 'endpoints') {{ @{{ ID = '1'; IPAddress = '10.244.3.7'; Name = 'first' }}, "
+    "@{{ ID = '2'; IPAddress = '10.244.3.7' }} | ForEach-Object {{ [pscustomobject] $_ }} }} }}"
+)
+"""HNS lists two endpoints with one address, of which one has no name; the imitation names each."""
+
 
 def test_a_sandbox_without_its_endpoint_is_stopped_at_the_second_look_and_shared_addresses_are_reported(
     node: Machine,
@@ -47,6 +54,13 @@ def test_a_sandbox_without_its_endpoint_is_stopped_at_the_second_look_and_shared
     assert first == last, "services of the network run on"
 
 
+def test_lost_sandboxes_are_found_beside_endpoints_that_hns_shows_without_a_name(node: Machine) -> None:
+    leases(node, {"10.244.3.5": "lost"})
+    looks(node, UNNAMED.format(made=MADE), "$null = 0")
+    assert "several HNS endpoints have one address, drain this node: 10.244.3.7: first, 2" in log(node)
+    assert stopped(node) == ["--timeout 60s stopp lost"]
+
+
 def test_sandboxes_that_crictl_cannot_stop_are_given_up_and_do_not_hold_a_look_up(node: Machine) -> None:
     leases(node, {"10.244.3.5": "one", "10.244.3.6": "two"})
     node.path(CRICTL).write_text(f"@echo %* >> {CRICTL_CALLS}\r\n@exit /b 1\r\n")
@@ -56,6 +70,32 @@ def test_sandboxes_that_crictl_cannot_stop_are_given_up_and_do_not_hold_a_look_u
     assert sorted(stopped(node)) == 3 * ["--timeout 60s stopp one"] + 3 * ["--timeout 60s stopp two"]
     assert log(node).count("of sandbox one: the kubelet makes a new one") == 1, "a leaked lease is announced once"
     assert log(node).count("of sandbox one: 3 repairs (sandbox one) did not help, no more follow") == 1
+
+
+def test_endpoints_of_other_nodes_with_a_wrong_address_are_made_again_at_the_second_look(node: Machine) -> None:
+    network(node, exists=True, routed=["10.244.200.0/24", "10.244.201.0/24"])
+    hns = node.hns
+    assert hns
+    with hns.lock:
+        right, wrong, unused = (windows_hns.backend(hns) for _ in range(3))
+        for endpoint, address in ((wrong, "10.244.201.8"), (unused, "10.244.201.9")):
+            endpoint["IpConfigurations"] = [{"IpAddress": address}]
+            endpoint["Policies"] = [{"Type": "ProviderAddress", "Settings": {"ProviderAddress": "10.20.1.4"}}]
+        windows_hns.balance(hns, "right", right, "10.96.0.20")
+        hns.changed()
+    first, second = looks(node, MADE, "$null = 0")[1::2]
+    assert first == second, "nothing uses the wrong ones"
+    with hns.lock:
+        windows_hns.balance(hns, "wrong", wrong, "10.96.0.21")
+        hns.changed()
+    third, fourth = looks(node, "$null = 0", "$null = 0")[1::2]
+    assert third == first, "one look is not enough"
+    assert {name for name in SERVICES if fourth[name] != third[name]} == {"kube-proxy"}
+    assert "load balancers send packets for 10.244.201.8 to a node that does not have these pods" in log(node)
+    assert [each["ID"] for each in hns.all("Endpoint")] == [right["ID"]]
+    assert hns.all("LoadBalancer") == [], "kube-proxy makes them again"
+    looks(node, "$null = 0")
+    assert memory(node)["watch"]["repairs"] == {}, "it is well again"
 
 
 def test_load_balancers_that_hns_lost_make_kube_proxy_start_anew_at_the_second_question(node: Machine) -> None:

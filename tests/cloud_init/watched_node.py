@@ -42,13 +42,11 @@ MADE = "; ".join(
     + [f"sc.exe start {each} | Out-Null" for each in SERVICES]
     + ["Register-ScheduledTask -TaskName mullion -Action @{} -Trigger @{} -Principal @{} -Settings @{} | Out-Null"]
 )
-PREFETCH = r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters"
-BOOT = f"[Microsoft.Win32.Registry]::SetValue('{PREFETCH}', 'BootId', 3)"
-"""Sets the number of this boot, which Wine does not count."""
+BOOT = r"[Microsoft.Win32.Registry]::SetValue('HKEY_LOCAL_MACHINE\SOFTWARE\mullion-boot', 'Id', 3)"
+"""Sets the number of this boot."""
 LOADED = (
     rf"Set-StrictMode -Version 2.0; $ErrorActionPreference = 'Stop'; . '{FOLDER}\loader.ps1' -Functions; "
-    rf". '{FOLDER}\watch-network.ps1'; foreach ($place in 'modules', 'kinds') {{ "
-    rf"foreach ($file in [IO.Directory]::GetFiles('{FOLDER}\' + $place, '*.ps1')) {{ . $file }} }}"
+    rf". '{FOLDER}\watch-network.ps1'; . '{FOLDER}\load-modules.ps1'"
 )
 """Loads functions as collect-logs.ps1 does."""
 LOOK = rf"Invoke-NetworkWatch (New-Run (Read-Json '{MULLION}\machine.json') $false)"
@@ -62,6 +60,7 @@ HNS_DIES = "sc.exe stop hns | Out-Null; while (Get-Process hns -EA Ignore) { Sta
 KUBE_PROXY = rf"Restart-KubeProxy (New-Run (Read-Json '{MULLION}\machine.json') $false)"
 """Starts kube-proxy as the executor and the watch do."""
 HNS_RESTARTS = f"{HNS_DIES}; sc.exe start hns | Out-Null"
+KUBELET_STARTS = "sc.exe start kubelet | Out-Null"
 
 
 def books(machine: Machine) -> Path:
@@ -76,6 +75,7 @@ def network(machine: Machine, *, exists: bool, routed: Sequence[str] = ("10.244.
     if not exists:
         return
     made = machine.hns.named("Network", "flannel.4096")
+    made["Policies"].append({"Type": "HostRoute", "Settings": {}})
     for each in routed:
         prefix, _, router = each.partition(" ")
         route = {"DestinationPrefix": prefix, "IsolationId": 4096, "ProviderAddress": "10.20.1.9"}
@@ -141,14 +141,15 @@ def node(machine: Machine, cloud: FakeCloud) -> Machine:
         machine.path(folder).mkdir(parents=True, exist_ok=True)
     lines = ["FLANNEL_NETWORK=10.244.0.0/16", "FLANNEL_SUBNET=10.244.3.1/24", "FLANNEL_MTU=8951"]
     machine.path(SUBNET_FILE).write_text("\n".join([*lines, "FLANNEL_IPMASQ=false", ""]))
-    machine.path(rf"{STATE}\result.json").write_text(json.dumps({"state": "done"}))
-    machine.path(rf"{STATE}\state.json").write_text(json.dumps({"cleared": {"flannel.4096": 3}}))
+    machine.path(rf"{STATE}\state.json").write_text(json.dumps({"cleared": {"flannel.4096": 3}, "finished": 3}))
     network(machine, exists=True)
     machine.path(KUBECTL).write_text("@exit /b 1\r\n")
     machine.path(CRICTL).write_text(f"@echo %* >> {CRICTL_CALLS}\r\n")
     change(machine, "watch-endpoints", r"C:\k\crictl.exe", CRICTL)
     change(machine, r"modules\hns-requests", "$HnsSeconds = 120", "$HnsSeconds = 5")
     change(machine, "watch-losses", "$AgainSeconds = 10", "$AgainSeconds = 0")
+    change(machine, r"modules\proxy-progress", "$ProgressSeconds = 60", "$ProgressSeconds = 0.1")
+    change(machine, r"modules\proxy-progress", "$ProgressPoll = 5", "$ProgressPoll = 1")
     return machine
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from components.rollout.signed_documents import founding_record
 from tests.cloud_init.cloud import FakeCloud
 from tests.conformance import authority, judge, linux_areas, linux_booted
 from tests.conformance.case import Case, Run, placed, plan_document
@@ -86,7 +87,7 @@ class OnLinux:
             name: program.model_copy(update=placed(program.model_dump(), self.fill))
             for name, program in self.case.programs.items()
         }
-        self.cloud.secrets |= self.case.secrets
+        self.cloud.secrets |= {"desired-state": "a2V5IG9mIHRoZSBwb2ludGVy", **self.case.secrets}
         install(self.machine, self.told(), programs)
         self.machine.place(ROOT).mkdir(parents=True, exist_ok=True)
         self.machine.place(ROOT).chmod(0o755)
@@ -106,7 +107,9 @@ class OnLinux:
             if area == "secrets":
                 self.cloud.secrets |= value
             elif area == "objects":
-                self.cloud.objects |= {f"/snapshots/{key}": text.encode() for key, text in value.items()}
+                self.cloud.objects |= {
+                    f"/snapshots/{key}": self.signed(key, text).encode() for key, text in value.items()
+                }
             else:
                 self.set[area](self.machine, value)
         self.machine.arrange(state)
@@ -194,9 +197,21 @@ class OnLinux:
         return dict(self.cloud.secrets)
 
     def objects(self) -> dict[str, str]:
-        """Return the objects in the snapshot store."""
+        """Return the objects in the snapshot store; founding records without their MAC if it is right."""
         places = [path for path in self.cloud.objects if path.startswith("/snapshots/")]
-        return {path.removeprefix("/snapshots/"): self.cloud.objects[path].decode() for path in places}
+        texts = {path.removeprefix("/snapshots/"): self.cloud.objects[path].decode() for path in places}
+        return {key: self.unsigned(text) if key.startswith("founding/") else text for key, text in texts.items()}
+
+    def signed(self, key: str, text: str) -> str:
+        """Return an object of a case; a founding record gets its MAC unless the case gives it one."""
+        body = json.loads(text) if key.startswith("founding/") else {"mac": ""}
+        return text if "mac" in body else founding_record(self.cloud.secrets["desired-state"], body)
+
+    def unsigned(self, text: str) -> str:
+        """Return a founding record without its MAC; unchanged if the MAC is not the cluster's."""
+        body = json.loads(text)
+        body.pop("mac", None)
+        return json.dumps(body) if founding_record(self.cloud.secrets["desired-state"], body) == text else text
 
     def starts(self) -> dict[str, int]:
         """Return how often steps started each service."""

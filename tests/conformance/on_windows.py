@@ -122,7 +122,7 @@ class OnWindows(WindowsCase):
         step, _, cut = (run.cut or "").rpartition("/")
         command, hit = HALF[kind] if cut == Cut.HALF_SET.value else CUTS[Cut(cut)]
         if (kind, cut) == ("reboot", Cut.AFTER_SET.value):
-            command = "Restart-Computer"
+            command = "Restart-Machine"
         begin = "Set-{noun}Step"
         if (kind, cut) == ("artifact", Cut.BEFORE_SET.value):
             begin = command = "Save-PhaseArtifact"  # downloads of a phase begin before their steps

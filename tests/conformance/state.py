@@ -146,6 +146,7 @@ AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "taken": (("windows",), "number of networks that HNS refuses to create because of their name, and does not list"),
     "keeps": (("windows",), "number of requests to remove a network that HNS refuses"),
     "attach_refusals": (("windows",), "number of requests to attach an endpoint to the host that HNS refuses"),
+    "no_gateway_refused": (("windows",), "whether HNS refuses an endpoint with the gateway 0.0.0.0"),
     "numbered": (("windows",), "whether Windows appends a number to the names of endpoints' adapters"),
     "unforwardable": (("windows",), "whether Set-NetIPInterface fails: Element not found"),
     "duplicate": (("windows",), "address of an endpoint of the host that another machine has too"),

@@ -3,7 +3,7 @@
 # A power cut is the end of this process at a call of one of the executor's commands.
 
 $Node = "$env:ProgramFiles\mullion\bundles\b\node.ps1"
-$Memory = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management'
+$Boots = 'HKEY_LOCAL_MACHINE\SOFTWARE\mullion-boot'
 $Names = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\ComputerName'
 $Path = $env:PATH
 $global:Notes = [Collections.ArrayList]::new()
@@ -160,8 +160,8 @@ function Invoke-ArrangeJob([hashtable] $Job) {
         foreach ($reach in 'Machine', 'Process') { [Environment]::SetEnvironmentVariable($name, $Job.variables[$name], $reach) }
     }
     if ($Job.boot) {
-        $boot = 1 + [int] [Microsoft.Win32.Registry]::GetValue("$Memory\PrefetchParameters", 'BootId', 0)
-        [Microsoft.Win32.Registry]::SetValue("$Memory\PrefetchParameters", 'BootId', $boot)
+        $boot = 1 + [int] [Microsoft.Win32.Registry]::GetValue($Boots, 'Id', 0)
+        [Microsoft.Win32.Registry]::SetValue($Boots, 'Id', $boot)
         $name = [Microsoft.Win32.Registry]::GetValue("$Names\ComputerName", 'ComputerName', '')
         [Microsoft.Win32.Registry]::SetValue("$Names\ActiveComputerName", 'ComputerName', $name)
     }

@@ -7,7 +7,10 @@ from typing import Any
 from lab.hns import endpoints, first_api, load_balancers, networks, server
 from lab.hns.service import NON_PERSISTENT, REMOTE, VERSION, Object, Service
 
-AREAS = ("networks", "endpoints", "policies", "linger", "taken", "attach", "attach_refusals", "numbered", "keeps")
+AREAS = (
+    *("networks", "endpoints", "policies", "linger", "taken", "attach", "attach_refusals", "numbered", "keeps"),
+    "no_gateway_refused",
+)
 """Areas that a case may set up, in this order."""
 
 BACKEND = "10.244.200.7"
@@ -20,6 +23,7 @@ def forget(hns: Service) -> None:
         hns.objects = {kind: {} for kind in hns.objects}
         hns.made, hns.lingers, hns.attaches_twice, hns.leaving = 0, 0, False, []
         hns.taken, hns.refuses_attach, hns.numbered, hns.keeps = 0, 0, False, 0
+        hns.refuses_no_gateway = False
         hns.changed()
 
 
@@ -129,6 +133,10 @@ def _keeps(hns: Service, wanted: int, _: Any) -> None:
     hns.keeps = wanted
 
 
+def _no_gateway(hns: Service, wanted: bool, _: Any) -> None:
+    hns.refuses_no_gateway = wanted
+
+
 def _numbered(hns: Service, wanted: bool, _: Any) -> None:
     hns.numbered = wanted
 
@@ -141,6 +149,7 @@ _SET_UP = {
     "attach": _attach,
     "taken": _taken,
     "attach_refusals": _attach_refusals,
+    "no_gateway_refused": _no_gateway,
     "numbered": _numbered,
     "keeps": _keeps,
 }

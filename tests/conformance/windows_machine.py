@@ -87,7 +87,7 @@ class Driver:
 
     def second_run(self, data: str) -> str:
         """Start the executor in a second process; return its output."""
-        command = rf"$env:ProgramData = '{data}'; & '{FOLDER}\node.ps1'"
+        command = rf"function Start-Sleep {{}}; $env:ProgramData = '{data}'; & '{FOLDER}\node.ps1'"
         return self.machine.pwsh(command)[1]
 
 

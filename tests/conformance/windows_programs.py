@@ -1,5 +1,6 @@
 """Stand-in programs of cases on Windows: batch files, and a Wine program for services."""
 
+import json
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -64,8 +65,31 @@ def _lines(root: str, name: str, program: Program) -> list[str]:
         lines += [f"if not exist {ran}.{count} (echo x>{ran}.{count}", "exit /b 1)"]
     for path, text in program.creates.items():
         lines += [f"echo.{line}>{'>' if number else ''}{path}" for number, line in enumerate(text.splitlines() or [""])]
-    lines += [f"echo.{line}" for line in program.says.splitlines()]
+    lines += [f"echo.{line}" for line in _said(program.says).splitlines()]
     return [*lines, f"exit /b {program.exits}"]
+
+
+def _said(text: str) -> str:
+    """Return a Node object after other text as kubectl prints it for the executor's JSONPath; any other text as it is.
+
+    tests/cloud_init/test_windows_kinds.py asks the real kubectl.
+    """
+    before, found, rest = text.partition('{"metadata":')
+    if not found:
+        return text
+    node = json.loads(found + rest)
+    status = node.get("status", {})
+    ready: dict[str, str] = next((each for each in status.get("conditions", []) if each["type"] == "Ready"), {})
+    fields = {
+        "node": "web-0",
+        "providerID": node["spec"].get("providerID", ""),
+        "kubeletVersion": status.get("nodeInfo", {}).get("kubeletVersion", ""),
+        "taints": " ".join(each["key"] for each in node["spec"].get("taints", [])),
+        "ready": ready.get("status", ""),
+        **{f"label {name}": value for name, value in node["metadata"].get("labels", {}).items()},
+        "message": ready.get("message", ""),
+    }
+    return "\n".join([before, *(f"{name}={value}" for name, value in fields.items())])
 
 
 def service(driver: "Driver", name: str, state: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from components.node import plan_node
 from components.stack_files.stack import CLUSTER, read_stack
+from lab.hns import endpoints
 from lab.hns.server import handle
 from lab.hns.service import BUILDS, Object, Service
 from lab.hns.walk import Fabric, LinuxNode, Outcome, Packet, WindowsNode
@@ -196,7 +197,6 @@ def test_without_direct_server_return_services_see_the_node(mode: Mode) -> None:
     state = State(mode, dsr=False)
     source = f"{state.range}.2" if mode == "overlay" else NODE
     expected = {"service": f"4 as {source} linux as {source}", "own service": f"3 as {source}"}
-
     assert state.ends() == {**INTENDED[mode], **expected}
 
 
@@ -205,7 +205,6 @@ def test_an_answer_without_direct_server_return_needs_the_adapters_route() -> No
     request = Packet(f"{state.range}.3", "10.96.0.50")
     fabric = Fabric([state.node], [LinuxNode("linux", OTHER, f"{state.peer}.0/24")])
     (sent,) = (each.packet for each in fabric.from_pod(state.node, state.client, request) if each.place == "linux")
-
     assert fabric.answered(state.node, request, sent).verdict == "dropped"
     routed = replace(state.node, routes=(f"{state.range}.0/24",))
     answer = Packet("10.96.0.50", f"{state.range}.3")
@@ -251,6 +250,12 @@ def without_lists(**fields: str) -> Edit:
     return edit
 
 
+def stray(state: State) -> None:
+    # as kube-proxy does before the other node's range is routed
+    for each in filter(endpoints.is_remote, state.service.endpoints(state.network)):
+        each["Policies"] = [{"Type": "ProviderAddress", "Settings": {"ProviderAddress": NODE}}]
+
+
 def rerouted(**values: Any) -> Edit:
     """Change the route to the other node's pods."""
 
@@ -268,12 +273,9 @@ MUTATIONS: dict[str, tuple[Mode, Edit, set[str]]] = {
     "no ProviderAddress": ("overlay", without("ProviderAddress"), {"remote", "service"}),
     "Services translated": ("overlay", without_exception("10.96.0.0/12"), {"service", "own service"}),
     "VSID of the route": ("overlay", rerouted(IsolationId=4097), {"remote", "service"}),
-    "router of the route": (
-        "overlay",
-        rerouted(DistributedRouterMacAddress="00:00:00:00:00:01"),
-        {"remote", "service"},
-    ),
-    "machine of the route": ("overlay", rerouted(ProviderAddress="10.20.0.9"), {"remote", "service"}),
+    "router of a route": ("overlay", rerouted(DistributedRouterMacAddress="00:00:00:00:00:01"), {"remote", "service"}),
+    "machine of the route": ("overlay", rerouted(ProviderAddress="10.20.0.9"), {"remote"}),
+    "machine of the Service's pod": ("overlay", stray, {"service"}),
     "host rules inwards": ("overlay", without_lists(RuleType="Host", Direction="In"), {"own service", "from the node"}),
     "switch rules outwards": (
         "overlay",
@@ -294,7 +296,5 @@ def test_a_wrong_policy_changes_exactly_the_walks_that_need_it(mutation: str) ->
     mode, edit, changed = MUTATIONS[mutation]
     state = State(mode)
     edit(state)
-
     ends = state.ends()
-
     assert {name for name, end in INTENDED[mode].items() if ends[name] != end} == changed

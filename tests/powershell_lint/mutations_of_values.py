@@ -3,7 +3,7 @@
 from tests.powershell_lint.mutation import Mutation
 
 ARGUMENTS = [
-    Mutation("kinds/hns.ps1", "-Forwarding Enabled", "-Forwarding On", "-Forwarding does not accept 'On'"),
+    Mutation("modules/forwarding.ps1", "-Forwarding Enabled", "-Forwarding On", "-Forwarding does not accept 'On'"),
     Mutation(
         "image/bake.ps1", "-LogonType ServiceAccount", "-LogonType Service", "-LogonType does not accept 'Service'"
     ),

@@ -67,7 +67,7 @@ CONTACT = ("contact/run.ps1", "contact/one-file.ps1", "contact/fetch.ps1")
 STARTED = tuple(
     path
     for path in NODE
-    if path in CONTACT or (not path.startswith(("modules/", "kinds/", "contact/")) and path != "epoch.ps1")
+    if path in CONTACT or not path.startswith(("modules/", "kinds/", "contact/", "epoch.ps1", "load-modules.ps1"))
 )
 """Scripts of a node that a task, a cloud's agent or a person starts; the others are dot-sourced."""
 SIGNERS = frozenset({"get-awsheader", "get-gcpheader", "get-azureheader"})

@@ -130,6 +130,6 @@ DOCUMENTED = {
     # written by this project: machine.json, epoch.json, progress.json
     "collect-logs.ps1": "facts",
     "contact/one-file.ps1": "change",
-    "epoch.ps1": "epoch",
+    "modules/published-epoch.ps1": "epoch",
 }
 """Properties, in lower case, that a JSON document always has, by script that reads it; "": what HNS answers."""

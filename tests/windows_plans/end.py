@@ -22,6 +22,8 @@ OUTSIDE = ("windows", "fakes", "jobs", "users", "Program Files/mullion")
 MEMORY = "ProgramData/mullion/"
 """The executor's own files: its state and its reports."""
 BOOKS = ("rules", "profiles", "routes", "features", "ports", "defender", "tasks", "images", "forwarding")
+BOOT = r"Software\mullion-boot"
+"""The boot's number, which the driver of the tests writes; on Windows the key is volatile."""
 CHANGING = ("ID", "VirtualNetwork", "MacAddress", "DrMacAddress")
 """Fields of HNS whose values differ in each run."""
 
@@ -42,7 +44,7 @@ def state(node: Node, fresh: Path) -> dict[str, Any]:
         "folders": {
             path: access_of(rules) for path, rules in sorted(access.items()) if node.machine.path(path).is_dir()
         },
-        "registry": gained(node.machine.folder, fresh),
+        "registry": {key: values for key, values in gained(node.machine.folder, fresh).items() if key != BOOT},
         **{name: anonymous(node.last.get(name, {})) for name in BOOKS},
         **{name: nameless(node.last[name]) for name in FORMS},
         "node": shown(node.node_network.api.nodes.get(node.name)),

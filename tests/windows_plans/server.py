@@ -231,4 +231,4 @@ def node(
 
 def restarts(worker: Node) -> int:
     """Return how often the machine requested a restart."""
-    return sum(one["name"] == "Restart-Computer" for one in worker.lines("asked"))
+    return sum(one["name"] == "shutdown.exe" for one in worker.lines("asked"))

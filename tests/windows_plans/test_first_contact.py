@@ -29,9 +29,8 @@ pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 FILE, FOLDER = r"C:\first-contact.ps1", r"C:\first-contact"
 TOKEN = "abcdef.0123456789abcdef"
 NEXT_BOOT = (
-    r"$key = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management' + "
-    r"'\PrefetchParameters'; "
-    "[Microsoft.Win32.Registry]::SetValue($key, 'BootId', 1 + [Microsoft.Win32.Registry]::GetValue($key, 'BootId', 0))"
+    r"$key = 'HKEY_LOCAL_MACHINE\SOFTWARE\mullion-boot'; "
+    "[Microsoft.Win32.Registry]::SetValue($key, 'Id', 1 + [Microsoft.Win32.Registry]::GetValue($key, 'Id', 0))"
 )
 DIFFERS_HERE = {
     "PowerShell: version",
@@ -131,7 +130,7 @@ def test_it_changes_only_its_folder_without_the_switch_and_with_it_sets_each_ste
     # a run without the switch must not prevent this one
     said = run(server, f"{FILE} -Change")
     assert "the machine restarts" in said
-    assert [each["name"] for each in server.asked()].count("Restart-Computer") == 1
+    assert [each["name"] for each in server.asked()].count("shutdown.exe") == 1
     argument = server.kept("tasks")["mullion"]["action"]["Argument"]
     assert argument.endswith(rf'-File "{FOLDER}\resume.ps1"')
     run(server, rf"{FOLDER}\resume.ps1")
@@ -148,7 +147,7 @@ def test_it_changes_only_its_folder_without_the_switch_and_with_it_sets_each_ste
     assert {"L2Bridge", "Overlay"} <= {each["Type"] for each in made}
     assert not any(hns(server).objects.values()), "networks and endpoints are removed again"
     assert "mullion" not in server.kept("tasks"), "the boot task is removed"
-    assert rows(contact)["restart: Windows counts it (BootId)"]
+    assert rows(contact)["restart: Windows forgets volatile keys"]
     for mode in ("l2bridge", "overlay"):
         assert contact.dumps[f"{mode}/hns-networks"][0]["Type"].lower() == mode
         endpoints = {each["Name"]: each for each in contact.dumps[f"{mode}/hns-endpoints"]}

@@ -7,9 +7,7 @@ Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
 . "$PSScriptRoot\..\loader.ps1" -Functions
-foreach ($folder in 'modules', 'kinds') {
-    foreach ($file in [IO.Directory]::GetFiles("$PSScriptRoot\..\$folder", '*.ps1')) { . $file }
-}
+. "$PSScriptRoot\..\load-modules.ps1"
 . "$PSScriptRoot\progress.ps1"
 . "$PSScriptRoot\functions.ps1"
 . "$PSScriptRoot\undo.ps1"
@@ -53,7 +51,7 @@ function Invoke-Contact {
     }
     if ($Progress['stage'] -eq 'set') {
         if ($Progress['restarted']) {
-            Invoke-Check 'restart: Windows counts it (BootId)' 'True' { $Progress['boot'] -ne (Get-BootId) }
+            Invoke-Check 'restart: Windows forgets volatile keys' 'True' { $Progress['boot'] -ne (Get-BootId) }
         }
         if (-not (Set-Steps $Run $Wanted)) { return $false }
         Test-Programs $Wanted
@@ -101,6 +99,6 @@ if ($ended) {
 }
 else {
     Write-Line 'the machine restarts, and first contact goes on by itself; look for C:\first-contact\first-contact.zip'
-    Restart-Computer -Force
+    Restart-Machine $run
 }
 exit 0

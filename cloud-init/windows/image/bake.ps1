@@ -58,4 +58,5 @@ Write-Bake 'nothing of one node or cluster is left'
 if ($NoGeneralize) { exit 0 }
 $own = [IO.Path]::GetFullPath("$PSScriptRoot\..")
 foreach ($file in "$Folder\bake.log", "$own\plan.json", "$own\bake.json") { [IO.File]::Delete($file) }
-& "$PSScriptRoot\generalize.ps1" -Cloud $bake['cloud']
+try { & "$PSScriptRoot\generalize.ps1" -Cloud $bake['cloud'] }
+catch { Write-Bake $_.Exception.Message; exit 1 }

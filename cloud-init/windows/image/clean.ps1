@@ -5,9 +5,7 @@ param()
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
 . "$PSScriptRoot\..\loader.ps1" -Functions
-foreach ($folder in 'modules', 'kinds') {
-    foreach ($file in [IO.Directory]::GetFiles("$PSScriptRoot\..\$folder", '*.ps1')) { . $file }
-}
+. "$PSScriptRoot\..\load-modules.ps1"
 
 $HnsBooks = "$env:ProgramData\Microsoft\Windows\HNS\HNS.data"    # networks and endpoints, kept over a restart
 

@@ -11,6 +11,7 @@ $GceSysprep = "$env:ProgramFiles\Google\Compute Engine\sysprep\gcesysprep.bat"
 $Sysprep = "$env:SystemRoot\System32\Sysprep\sysprep.exe"
 $Setup = 'HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows\CurrentVersion\Setup\State'
 $Resealed = 'IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE'
+$LogLines = 20    # of each log of sysprep, in the error
 $Agents = 'RdAgent', 'WindowsAzureGuestAgent'
 $Answers = "$env:SystemRoot\System32\Sysprep\unattend.xml", "$env:SystemRoot\Panther\unattend.xml"
 
@@ -57,14 +58,34 @@ function Start-AzureSysprep {
     foreach ($file in $Answers) { if ([IO.File]::Exists($file)) { [IO.File]::Delete($file) } }
     Invoke-Own $Sysprep '/oobe', '/generalize', '/mode:vm', '/quiet', '/quit'
     while ([Microsoft.Win32.Registry]::GetValue($Setup, 'ImageState', '') -ne $Resealed) {
-        if ($watch.Elapsed.TotalMinutes -gt 30) { throw 'sysprep does not seal the image; read setupact.log' }
+        if ($watch.Elapsed.TotalMinutes -gt 30) { throw 'the image was not sealed within 30 minutes' }
         Start-Sleep -Seconds 5
     }
     Invoke-Own 'shutdown.exe' '/s', '/t', '0'
 }
 
-switch ($Cloud) {
-    'aws' { if ([IO.File]::Exists($Ec2LaunchV2)) { Start-Ec2LaunchV2 } else { Start-Ec2LaunchV1 } }
-    'azure' { Start-AzureSysprep }
-    'gcp' { Invoke-Own $GceSysprep }
+# .SYNOPSIS
+# Return the last lines of sysprep's logs; nothing if there are none.
+function Get-SysprepLine {
+    [CmdletBinding()]
+    param()
+    foreach ($name in 'setuperr.log', 'setupact.log') {
+        $path = "$env:SystemRoot\System32\Sysprep\Panther\$name"
+        if (-not [IO.File]::Exists($path)) { continue }
+        $file = [IO.FileStream]::new($path, 'Open', 'Read', 'ReadWrite, Delete')    # sysprep may have it open
+        try { $text = [IO.StreamReader]::new($file).ReadToEnd() } finally { $file.Dispose() }
+        $text -split "`r?`n" | Where-Object { $_ } | Select-Object -Last $LogLines | ForEach-Object { "${name}: $_" }
+    }
+}
+
+try {
+    switch ($Cloud) {
+        'aws' { if ([IO.File]::Exists($Ec2LaunchV2)) { Start-Ec2LaunchV2 } else { Start-Ec2LaunchV1 } }
+        'azure' { Start-AzureSysprep }
+        'gcp' { Invoke-Own $GceSysprep }
+    }
+}
+catch {
+    $lines = @("sysprep for $Cloud failed: $($_.Exception.GetBaseException().Message)") + @(Get-SysprepLine)
+    throw ($lines -join "`r`n")
 }

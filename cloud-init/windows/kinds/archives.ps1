@@ -49,6 +49,7 @@ function Set-ArchiveStep {
             $what = if ($missing) { $missing -join ', ' } else { 'files' }
             throw (New-Failure 'archive-broken' "$($Step['source']) has no $what")
         }
+        Stop-Replaced $Run $unpacking
         $unpacking.Writing = $true
         Read-Archive $unpacking
     }
@@ -57,6 +58,31 @@ function Set-ArchiveStep {
     }
     $listing = ConvertTo-JsonText @{ key = $key; files = $unpacking.Files }
     Set-WholeFile "$State\archives\$($Step['name']).json" $Utf8.GetBytes($listing)
+}
+
+# .SYNOPSIS
+# Stop running services whose program the archive replaces; later steps of the plan start them. Windows removes no file
+# of a running program, and an image of another version has services that Windows starts before the executor runs.
+function Stop-Replaced {
+    [CmdletBinding()]
+    param([hashtable] $Run, [hashtable] $Unpacking)
+    foreach ($service in [ServiceProcess.ServiceController]::GetServices()) {
+        $name = $service.ServiceName
+        $service.Dispose()
+        $key = "$ServiceRoot\$name"
+        # nssm's value names the program that it runs; security software makes keys of its services unreadable
+        try { $lines = (Get-RegistryValue $key 'ImagePath'), (Get-RegistryValue "$key\Parameters" 'Application') }
+        catch [Security.SecurityException], [UnauthorizedAccessException] { continue }
+        foreach ($line in $lines) {
+            if ("$line" -notmatch '^"?([^"]+?\.exe)') { continue }
+            $program = $Matches[1]
+            if (-not $program.StartsWith("$($Unpacking.Target)\", 'OrdinalIgnoreCase')) { continue }
+            $inner = $program.Substring($Unpacking.Target.Length + 1).Replace('\', '/')
+            if (-not $Unpacking.Seen.ContainsKey($inner) -or (Get-ServiceState $name) -in '', 'Stopped') { continue }
+            Write-Said $Run "the service $name is stopped: its program is replaced"
+            Stop-PlannedService $Run $name
+        }
+    }
 }
 
 # .SYNOPSIS

@@ -78,11 +78,13 @@ function Test-Tcp {
 }
 
 # .SYNOPSIS
-# Return whether the URL answers with a status below 500. The certificate is not verified: no data is used.
+# Return whether the URL answers with a status below 500. The certificate is not verified: no data is used. Only the
+# plan says which proxy is used, never the SYSTEM account's settings or WPAD.
 function Test-Url {
     [CmdletBinding()]
-    param([string] $Url)
-    $request = [Net.WebRequest]::Create($Url)
+    param([hashtable] $Run, [string] $Url)
+    $proxy, $request = (Get-ProxyFor $Run $Url), [Net.WebRequest]::Create($Url)
+    $request.Proxy = if ($proxy) { [Net.WebProxy]::new($proxy) }
     $request.Timeout = 5000
     try { $request.GetResponse().Dispose() }
     catch {
@@ -111,7 +113,7 @@ function Test-WaitStep {
         switch ($name) {
             'address' { return Test-Address $value }
             'tcp' { return Test-Tcp $value }
-            'url' { return Test-Url $value }
+            'url' { return Test-Url $Run $value }
             'file' { return Test-There $value }
             'service' { return Test-Running $Run $value }
         }

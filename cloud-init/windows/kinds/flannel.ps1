@@ -91,7 +91,17 @@ function Restart-Flanneld {
 }
 
 # .SYNOPSIS
-# Start flanneld if it is stopped, then poll; restart a flanneld that hangs, after equal parts of the timeout (OPS-05).
+# Return whether this run started HNS later than flanneld: HNS has lost the network that flanneld made or waits for.
+function Test-HnsNewer {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    $hns, $own = $Run.Started['hns'], $Run.Started[$Step['service']]
+    [bool] ($hns -and (-not $own -or $hns.Elapsed -lt $own.Elapsed))
+}
+
+# .SYNOPSIS
+# Start flanneld if it is stopped, then poll; restart a flanneld that hangs, after equal parts of the timeout (OPS-05),
+# and one that ran before HNS was restarted, at once.
 function Set-OverlayNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -106,6 +116,7 @@ function Set-OverlayNetworkStep {
         do {
             $problem = Get-OverlayProblem $Run $Step
             if (-not $problem) { return }
+            if (Test-HnsNewer $Run $Step) { Restart-Flanneld $Run $Step $start }
             Wait-Poll $Run
         } while ($Run.Watch.Elapsed.TotalSeconds -lt $Run.Limit * $start / $FlannelStarts)
     }

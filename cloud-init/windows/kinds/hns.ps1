@@ -48,46 +48,25 @@ function Get-PlannedInterface {
 }
 
 # .SYNOPSIS
-# Return whether the endpoint exists, the host has it, and both adapters forward.
+# Return the default routes of the host's endpoint; nothing if there is none, as planned.
+function Get-EndpointDefault {
+    [CmdletBinding()]
+    param([uint32] $Interface)
+    $own = @{ DestinationPrefix = '0.0.0.0/0'; InterfaceIndex = $Interface }
+    Find-NetObject { Get-NetRoute @own -ErrorAction Stop }
+}
+
+# .SYNOPSIS
+# Return whether the endpoint exists without a default route, the host has it, and both adapters forward.
 function Test-HnsEndpoint {
     [CmdletBinding()]
     param([hashtable] $Run, $Network, $Step)
     $interface = Get-PlannedInterface $Network $Step
-    if (-not $interface) { return $false }
+    if (-not $interface -or (Get-EndpointDefault $interface)) { return $false }
     foreach ($index in $interface, (Get-DefaultRoute $Run).InterfaceIndex) {
         if (-not (Test-Forwarding $index)) { return $false }
     }
     $true
-}
-
-# .SYNOPSIS
-# Return whether an interface forwards.
-function Test-Forwarding {
-    [CmdletBinding()]
-    param([uint32] $Index)
-    $found = Find-NetObject { Get-NetIPInterface -InterfaceIndex $Index -AddressFamily IPv4 -ErrorAction Stop }
-    [bool] ($found -and "$(@($found)[0].Forwarding)" -eq 'Enabled')
-}
-
-# .SYNOPSIS
-# Let an interface forward. Set-NetIPInterface can fail with "Element not found" although the interface exists
-# (flannel-io/flannel#1858); netsh does it too, as in Kubernetes' cluster/gce/windows/k8s-node-setup.psm1.
-function Enable-Forwarding {
-    [CmdletBinding()]
-    param([hashtable] $Run, [uint32] $Index)
-    while (-not (Test-Forwarding $Index)) {
-        $why = ''
-        try { Set-NetIPInterface -InterfaceIndex $Index -AddressFamily IPv4 -Forwarding Enabled -ErrorAction Stop }
-        catch {
-            $said = & netsh.exe interface ipv4 set interface $Index forwarding=enabled
-            $why = "$($_.Exception.GetBaseException().Message); netsh: $($said -join ' ')"
-        }
-        if (Test-Forwarding $Index) { return }
-        if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
-            throw (New-Failure 'network-missing' "interface $Index does not forward: $why")
-        }
-        Start-Sleep -Milliseconds 500
-    }
 }
 
 # .SYNOPSIS
@@ -143,6 +122,7 @@ function New-PlannedNetwork {
     if ($adapter -notlike 'vEthernet*') { $network['NetworkAdapterName'] = $adapter }
     try { [void](Send-HnsRequest 'POST' 'networks' -Body $network) }
     catch {
+        if ($_.Exception.Data['hns-silent']) { throw }
         $bridges = @(Send-HnsRequest 'GET' 'networks' | Where-Object { $_.Type -eq 'L2Bridge' })
         if ($_.Exception.Message -notmatch $NetworkExists -or $bridges.Count) { throw }
         $why = "HNS refuses the network $($Step['network']) as a second one, but lists no bridge"
@@ -191,11 +171,17 @@ function New-PlannedEndpoint {
     if ($old) { [void](Send-HnsRequest 'DELETE' 'endpoints' -Id $old.ID) }
     $network = Get-HnsObject 'networks' $Step['network']
     $address = Get-RangeAddress $Step['subnet'] 2
-    # Without this gateway the host gets a second default route, through the pod range's first address.
-    $endpoint = @{
-        Name = $Step['endpoint']; VirtualNetwork = $network.ID; IPAddress = $address; GatewayAddress = '0.0.0.0'
+    # without this gateway the host gets a default route through the pod range, which Set-HnsNetworkStep removes
+    $endpoint = @{ Name = $Step['endpoint']; VirtualNetwork = $network.ID; IPAddress = $address }
+    $endpoint['GatewayAddress'] = '0.0.0.0'
+    try { $made = Send-HnsRequest 'POST' 'endpoints' -Body $endpoint }
+    catch {
+        # no source shows that Windows Server 2025 accepts 0.0.0.0
+        if ($_.Exception.Data['hns-silent']) { throw }
+        Write-Said $Run "$($_.Exception.GetBaseException().Message): $($Step['endpoint']) is made without a gateway"
+        $endpoint.Remove('GatewayAddress')
+        $made = Send-HnsRequest 'POST' 'endpoints' -Body $endpoint
     }
-    $made = Send-HnsRequest 'POST' 'endpoints' -Body $endpoint
     Join-HostEndpoint $made.ID
     while (-not (Get-EndpointInterface $Step)) {
         if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
@@ -225,8 +211,8 @@ function Join-HostEndpoint {
 }
 
 # .SYNOPSIS
-# Replace the network if it differs, then the endpoint if it does: pods send through it. Enable forwarding on both
-# adapters, and set the route to the pod range.
+# Replace the network if it differs, then the endpoint if it does: pods send through it. Remove a default route of the
+# endpoint, enable forwarding on both adapters, and set the route to the pod range.
 function Set-HnsNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -237,6 +223,7 @@ function Set-HnsNetworkStep {
         $network = Get-HnsObject 'networks' $Step['network']
     }
     if (-not (Get-PlannedInterface $network $Step)) { New-PlannedEndpoint $Run $Step }
+    Get-EndpointDefault (Get-EndpointInterface $Step) | Remove-NetRoute -Confirm:$false -ErrorAction Stop
     foreach ($index in (Get-EndpointInterface $Step), (Get-DefaultRoute $Run).InterfaceIndex) {
         Enable-Forwarding $Run $index
     }

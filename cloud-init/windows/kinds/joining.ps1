@@ -61,21 +61,60 @@ function Start-Rejoin {
 }
 
 # .SYNOPSIS
+# Return the names of the labels that a step needs.
+function Get-LabelName {
+    [CmdletBinding()]
+    param($Step)
+    if ($Step['labels']) { $Step['labels'].Keys }
+}
+
+# .SYNOPSIS
+# Return the names and JSONPaths of the Node object's fields that a step needs.
+function Get-NodePath {
+    [CmdletBinding()]
+    param($Step)
+    $paths = [ordered] @{
+        node = '.metadata.name'; providerID = '.spec.providerID'; kubeletVersion = '.status.nodeInfo.kubeletVersion'
+        taints = '.spec.taints[*].key'; ready = ".status.conditions[?(@.type=='Ready')].status"
+    }
+    foreach ($key in Get-LabelName $Step) { $paths["label $key"] = '.metadata.labels.' + $key.Replace('.', '\.') }
+    $paths['message'] = ".status.conditions[?(@.type=='Ready')].message"    # the last one, because it may have lines
+    $paths
+}
+
+# .SYNOPSIS
+# Return those fields by name; none if the API shows no such Node. kubectl picks them: ConvertFrom-Json of Windows
+# PowerShell refuses an object with keys that differ only in case, and labels and annotations may have such.
+function Get-NodeField {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    $paths, $node = (Get-NodePath $Step), "$($Step['kubeconfig']) $($Step['node'])"
+    # reuse the answer that the step before (state registered) has just read
+    $shown, $Run.Shown = $Run.Shown, @{ Node = '' }
+    if ($shown.Node -eq $node -and -not @($paths.Keys | Where-Object { $_ -notin $shown.Fields.Keys })) {
+        return $shown.Fields
+    }
+    $lines = -join @($paths.Keys | ForEach-Object { "$_={$($paths[$_])}{'\n'}" })
+    $words = "--kubeconfig=$($Step['kubeconfig'])", 'get', 'node', $Step['node'], "--output=jsonpath={'\n'}$lines"
+    $fields = [Collections.Hashtable]::new()    # names that differ only in case stay apart
+    foreach ($line in (Invoke-Kubectl $Run $Step['kubectl'] $words) -split "`r?`n") {
+        $name, $value = $line.Split([char[]] '=', 2)
+        if ($name -cin $paths.Keys -and -not $fields.ContainsKey($name)) { $fields[$name] = "$value".Trim() }
+    }
+    $fields
+}
+
+# .SYNOPSIS
 # Return the differences between the Node object and the plan as text; empty if there are none.
 function Get-NodeDifference {
     [CmdletBinding()]
-    param($Step, $Node)
-    $rows = @(
-        , @('providerID', $Step['provider_id'], @('spec', 'providerID'))
-        , @('kubeletVersion', $Step['kubelet'], @('status', 'nodeInfo', 'kubeletVersion'))
-    )
-    if ($Step['labels']) {
-        $rows += @($Step['labels'].Keys | ForEach-Object { , @($_, $Step['labels'][$_], @('metadata', 'labels', $_)) })
-    }
-    @(foreach ($row in $rows) {
-            $found = $Node
-            foreach ($name in $row[2]) { if ($null -ne $found) { $found = $found[$name] } }
-            if ($row[1] -and $row[1] -cne $found) { "$($row[0]) is '$found', not '$($row[1])'" }
+    param($Step, [hashtable] $Fields)
+    $wanted = [ordered] @{ providerID = $Step['provider_id']; kubeletVersion = $Step['kubelet'] }
+    foreach ($key in Get-LabelName $Step) { $wanted["label $key"] = $Step['labels'][$key] }
+    @(foreach ($name in $wanted.Keys) {
+            $found = $Fields[$name]
+            if (-not $wanted[$name] -or $wanted[$name] -ceq $found) { continue }
+            "$($name -creplace '^label ') is '$found', not '$($wanted[$name])'"
         }) -join '; '
 }
 
@@ -84,33 +123,26 @@ function Get-NodeDifference {
 function Test-NodeObjectStep {
     [CmdletBinding()]
     param($Run, $Step)
-    $words = "--kubeconfig=$($Step['kubeconfig'])", 'get', 'node', $Step['node'], '--output=json'
-    # reuse the answer that the step before (state registered) has just read
-    $said = if ($Run.Shown.Words -eq "$words") { $Run.Shown.Said } else { Invoke-Kubectl $Run $Step['kubectl'] $words }
-    $Run.Shown = @{ Words = '' }
-    if ($said -notmatch '(?s)\{.*\}') {
+    $fields = Get-NodeField $Run $Step
+    if (-not $fields.ContainsKey('node')) {
         $Run.Seen = "the API shows no Node $($Step['node'])"
         return $false
     }
-    $node = ConvertFrom-JsonText $Matches[0]    # without warnings that kubectl prints before and after it
-    $Run.Seen = "Node $($Step['node']): " + (Get-NodeDifference $Step $node)
+    $Run.Seen = "Node $($Step['node']): " + (Get-NodeDifference $Step $fields)
     if (-not $Run.Seen.EndsWith(': ')) { return $false }
     if ($Step['state'] -eq 'registered') {
-        $Run.Shown = @{ Words = "$words"; Said = $said }
+        $Run.Shown = @{ Node = "$($Step['kubeconfig']) $($Step['node'])"; Fields = $fields }
         return $true
     }
-    $ready = @($node['status'] | Where-Object { $_ } | ForEach-Object { $_['conditions'] } |
-            Where-Object { $_ -and $_['type'] -eq 'Ready' })
-    if (-not $ready) {
+    if (-not $fields['ready']) {
         $Run.Seen += 'no condition Ready'
         return $false
     }
-    $Run.Seen += "Ready is $($ready[0]['status']): $($ready[0]['message'])"
-    if ($ready[0]['status'] -ne 'True') { return $false }
+    $Run.Seen += "Ready is $($fields['ready']): $($fields['message'])"
+    if ($fields['ready'] -ne 'True') { return $false }
     # the kubelet sets this taint if it runs with --cloud-provider=external; no pod is scheduled until it goes
     $uninitialized = 'node.cloudprovider.kubernetes.io/uninitialized'
-    $taints = @($node['spec'] | Where-Object { $_ } | ForEach-Object { $_['taints'] })
-    if (@($taints | Where-Object { $_ -and $_['key'] -eq $uninitialized })) {
+    if ($fields['taints'].Split(' ') -contains $uninitialized) {
         $Run.Seen = "Node $($Step['node']): the cloud controller has not initialised it (taint $uninitialized)"
         return $false
     }

@@ -1,18 +1,6 @@
 # The machine's address, the host's firewall, dynamic ports, and the metadata route.
 
 # .SYNOPSIS
-# Return what a query of NetTCPIP or NetAdapter finds; nothing if no object matches. Throw its other errors: WMI that
-# fails says nothing about the network. WMI can also hang: then the process ends. The query needs -ErrorAction Stop,
-# because functions of modules do not see $ErrorActionPreference of a script.
-function Find-NetObject {
-    [CmdletBinding()]
-    param([scriptblock] $Query)
-    $end = New-Deadline $QuerySeconds
-    try { & $Query } catch { if ($_.FullyQualifiedErrorId -notlike 'CmdletizationQuery_NotFound*') { throw } }
-    finally { $end.Dispose() }
-}
-
-# .SYNOPSIS
 # Return whether the address is in this machine's pod range, which HNS endpoints have. With overlay the machine part
 # of machine.json has no range, and the host has no endpoint.
 function Test-PodAddress {
@@ -104,15 +92,21 @@ function Set-FirewallRuleStep {
 
 # .SYNOPSIS
 # Return the default route. HNS moves the address to a new interface, and other routes stay on the old one. An endpoint
-# of the host can add a default route through the pod range's gateway, which leads nowhere (flannel issue 1763).
+# of the host can add a default route through the pod range's gateway, which leads nowhere (flannel issue 1763). Of
+# several interfaces with a gateway, the one with the planned address counts; then the lowest metric, then the lowest
+# index: Sort-Object of Windows PowerShell returns equal ones in any order.
 function Get-DefaultRoute {
     [CmdletBinding()]
     param([hashtable] $Run)
     $routes = @(Find-NetObject { Get-NetRoute -DestinationPrefix '0.0.0.0/0' -ErrorAction Stop } |
             Where-Object { -not (Test-PodAddress $Run $_.NextHop) } |
-            Sort-Object { $_.RouteMetric + $_.InterfaceMetric })
+            Sort-Object { $_.RouteMetric + $_.InterfaceMetric }, InterfaceIndex, NextHop)
     if (-not $routes) { throw (New-Failure 'network-missing' 'the machine has no default route') }
-    $routes[0]
+    $machine = $Run.Told['machine']
+    if ($routes.Count -eq 1 -or -not $machine -or -not $machine['address']) { return $routes[0] }
+    $own = @(Find-NetObject { Get-NetIPAddress -AddressFamily IPv4 -ErrorAction Stop } |
+            Where-Object { $_.IPAddress -eq $machine['address'] } | ForEach-Object { $_.InterfaceIndex })
+    @(@($routes | Where-Object { $_.InterfaceIndex -in $own }) + $routes)[0]
 }
 
 # .SYNOPSIS

@@ -1,7 +1,8 @@
 # The node's pod range, host-local's leases with the source VIP, and removal of an earlier range's or boot's state.
 
 $Holder = 'kube-proxy'    # holder of the source VIP in host-local's leases
-$RemovalSeconds = 60    # for the removal of a network by HNS
+# for the removal of a network by HNS, to which the wait for its ports adds $PortSeconds; and for the machine's address
+$RemovalSeconds = 60
 
 # .SYNOPSIS
 # Return whether the Node object has a pod range.
@@ -26,23 +27,10 @@ function Set-PodRangeStep {
 }
 
 # .SYNOPSIS
-# Return host-local's leases: @{ address = holder }. It has one file per address, which starts with the holder.
-function Get-Lease {
-    [CmdletBinding()]
-    param($Step)
-    $leases = @{}
-    $folder = "$($Step['data_directory'])\$($Step['network'])"
-    if (-not [IO.Directory]::Exists($folder)) { return $leases }
-    foreach ($file in [IO.Directory]::GetFiles($folder)) {
-        $name = [IO.Path]::GetFileName($file)
-        if ($name -match '^\d+(\.\d+){3}$') { $leases[$name] = @([IO.File]::ReadAllLines($file) + '')[0] }
-    }
-    $leases
-}
-
-# .SYNOPSIS
 # Return leases that are unused: those of another range, and in the first run of a boot those of pods without an HNS
-# endpoint. Pods that the kubelet starts meanwhile, on a network that outlives a boot, have an endpoint.
+# endpoint. Pods that the kubelet starts meanwhile, on a network that outlives a boot, have an endpoint. A range that
+# changes later takes the network of pods that run on: their leases stay, because the network watch finds sandboxes by
+# them, and they block nothing in the new range.
 function Get-StaleLease {
     [CmdletBinding()]
     param($Step)
@@ -52,7 +40,8 @@ function Get-StaleLease {
             } })
     foreach ($address in $leases.Keys) {
         $left = $fresh -and $leases[$address] -ne $Holder -and $address -notin $used
-        if ($left -or ($Step['subnet'] -and -not (Test-InRange $address $Step['subnet']))) { $address }
+        $outside = $Step['subnet'] -and -not (Test-InRange $address $Step['subnet'])
+        if ($left -or ($outside -and ($fresh -or $leases[$address] -eq $Holder))) { $address }
     }
 }
 
@@ -150,7 +139,7 @@ function Remove-StaleNetwork {
     param([hashtable] $Run, $Network, $Step)
     try { return Remove-HnsNetwork (New-TimedRun $Run $RemovalSeconds) $Network }
     catch {
-        if ($_.Exception.Data['hns-hangs']) { throw }
+        if ($_.Exception.Data['hns-silent']) { throw }
         $failure = $_.Exception
     }
     if (Restart-Hns $Run $failure.Message) {
@@ -163,8 +152,8 @@ function Remove-StaleNetwork {
 }
 
 # .SYNOPSIS
-# Remove that state before flanneld and kube-proxy run: remaining load balancers would keep the network (17763.1554 and
-# later).
+# Remove that state before flanneld and kube-proxy run; load balancers first, because HNS does not remove them after
+# their network (17763.1554 and later).
 function Set-StaleNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)

@@ -1,13 +1,24 @@
 # Restarts of the machine.
 
 $Reboots = 5    # restarts in a row before a run gives up
+$BootKey = 'SOFTWARE\mullion-boot'
+$GoingDown = 0, 1115, 1190    # winerror.h: ERROR_SHUTDOWN_IN_PROGRESS, ERROR_SHUTDOWN_IS_SCHEDULED
 
 # .SYNOPSIS
-# Return the number of this boot.
+# Return the random number of this boot. The first call of a boot writes it into a volatile key, which Windows forgets
+# when it stops (REG_OPTION_VOLATILE). Windows' own count, PrefetchParameters\BootId, is documented nowhere; others saw
+# machines without it, and machines with that of the boot before.
 function Get-BootId {
     [CmdletBinding()]
     param()
-    [int] (Get-RegistryValue "$Memory\PrefetchParameters" 'BootId')
+    $key = [Microsoft.Win32.Registry]::LocalMachine.CreateSubKey($BootKey, 'Default', 'Volatile')
+    try {
+        if ($null -eq $key.GetValue('Id')) {
+            $key.SetValue('Id', ([BitConverter]::ToInt32([Guid]::NewGuid().ToByteArray(), 0) -band 0x7FFFFFFF), 'DWord')
+        }
+        $key.GetValue('Id')
+    }
+    finally { $key.Dispose() }
 }
 
 # .SYNOPSIS
@@ -38,4 +49,24 @@ function Set-RebootStep {
     if ($count -gt $Reboots) { throw (New-Failure 'reboot-limit' "$Reboots restarts in a row did not finish the plan") }
     [void](Update-Memory @{ reboots = $count })
     throw (New-Failure 'reboot' 'the machine is going down')
+}
+
+# .SYNOPSIS
+# Restart the machine with shutdown.exe; only if that fails with Restart-Computer, which asks WMI and can wait for ever.
+# A call that hangs ends the process: the network watch then starts the executor, which tries again.
+function Restart-Machine {
+    [CmdletBinding()]
+    param([hashtable] $Run)
+    $end, $why = (New-Deadline $QuerySeconds), ''
+    try {
+        try {
+            $said = & shutdown.exe /r /f /t 0
+            if ($LASTEXITCODE -notin $GoingDown) { $why = "ended with ${LASTEXITCODE}: $said" }
+        }
+        catch { $why = $_.Exception.GetBaseException().Message }
+        if (-not $why) { return }
+        Write-Said $Run "shutdown.exe $why; Restart-Computer is asked"
+        Restart-Computer -Force
+    }
+    finally { $end.Dispose() }
 }

@@ -140,18 +140,22 @@ function Set-PagefileStep {
 }
 
 # .SYNOPSIS
-# Run a cmdlet and return its output; stop it after the timeout, which takes a separate runspace.
+# Run a cmdlet; return its last output and the text of its errors, also of one that ended it. Stop it after the timeout,
+# which takes a separate runspace.
 function Invoke-SlowCmdlet {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Name, [hashtable] $Words)
-    $shell = [PowerShell]::Create()
+    $shell, $result, $ended = [PowerShell]::Create(), $null, @()
     try {
         $going = $shell.AddCommand($Name).AddParameters($Words).BeginInvoke()
         if (-not $going.AsyncWaitHandle.WaitOne(1000 * (Get-SecondsLeft $Run))) {
             $shell.Stop()
             throw (New-Failure 'step-timeout' "$Name took longer than $($Run.Limit) s")
         }
-        $shell.EndInvoke($going)
+        try { $result = $shell.EndInvoke($going) | Select-Object -Last 1 }
+        catch { $ended = @($_.Exception.GetBaseException().Message) }
+        $errors = @($shell.Streams.Error | ForEach-Object { $_.Exception.Message }) + $ended
+        $result, (@($errors | Select-Object -Unique) -join '; ')
     }
     finally { $shell.Dispose() }
 }
@@ -171,13 +175,11 @@ function Test-FeatureStep {
 function Set-FeatureStep {
     [CmdletBinding()]
     param($Run, $Step)
-    try { $result = @(Invoke-SlowCmdlet $Run 'Install-WindowsFeature' @{ Name = $Step['feature'] })[0] }
-    catch {
-        if ($_.Exception.Data.Contains('mullion')) { throw }
-        throw (New-Failure 'feature-failed' "$($Step['feature']): $($_.Exception.GetBaseException().Message)")
-    }
+    $result, $said = Invoke-SlowCmdlet $Run 'Install-WindowsFeature' @{ Name = $Step['feature'] }
+    # Windows installs nothing while a restart is pending from before, after an update of the image for example.
+    if ($result -and "$($result.ExitCode)" -eq 'FailedRestartRequired') { Set-RebootStep $Run $Step }
     if (-not $result -or -not $result.Success) {
-        throw (New-Failure 'feature-failed' "$($Step['feature']): $(if ($result) { $result.ExitCode })")
+        throw (New-Failure 'feature-failed' "$($Step['feature']): $(if ($result) { $result.ExitCode }) $said".TrimEnd())
     }
     if ("$($result.RestartNeeded)" -ne 'No') { Request-Reboot $Run }
 }
@@ -199,8 +201,9 @@ function Get-MissingExclusion {
 }
 
 # .SYNOPSIS
-# Return whether Defender has all exclusions, or a policy makes it ignore the machine's own (Microsoft's page about
-# DisableLocalAdminMerge; the STIG of Defender demands it): programs run then too, only slower.
+# Return whether Defender has all exclusions, or a policy makes it ignore, hide or refuse the machine's own (Microsoft's
+# pages about DisableLocalAdminMerge, HideExclusionsFromLocalAdmins and tamper protection; the STIG of Defender demands
+# the first two): programs run then too, only slower.
 function Test-DefenderExclusionStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -208,16 +211,26 @@ function Test-DefenderExclusionStep {
         Write-Said $Run "a policy lets Defender ignore exclusions of this machine: add those of $($Step['name']) to it"
         return $true
     }
-    (Get-MissingExclusion $Step).Count -eq 0
+    if (-not (Get-MissingExclusion $Step).Count) { return $true }
+    $hidden = @((Get-MpPreference).ExclusionProcess) -like 'N/A:*'
+    if (-not $Run.Done.ContainsKey($Step['name'])) { return $Run.Checking -and [bool] $hidden }
+    $why = if ($hidden) { 'hides its exclusions' } else { 'takes no exclusions' }
+    Write-Said $Run "Defender $why, those of $($Step['name']) may be missing $($Run.Done[$Step['name']])".TrimEnd()
+    $true
 }
 
 # .SYNOPSIS
-# Add the missing exclusions.
+# Add the missing exclusions. Accept the second refusal.
 function Set-DefenderExclusionStep {
     [CmdletBinding()]
     param($Run, $Step)
-    $missing = Get-MissingExclusion $Step
-    Add-MpPreference @missing
+    $missing, $refused, $why = (Get-MissingExclusion $Step), "$($Step['name']) was refused", ''
+    try { Add-MpPreference @missing }
+    catch {
+        if (-not $Run.Done[$refused]) { $Run.Done[$refused] = $true; throw }
+        $why = "($($_.Exception.GetBaseException().Message))"
+    }
+    $Run.Done[$Step['name']] = $why
 }
 
 # .SYNOPSIS

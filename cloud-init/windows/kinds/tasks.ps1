@@ -39,13 +39,25 @@ function Get-TaskLimit {
 }
 
 # .SYNOPSIS
+# Return whether the name or SID is SYSTEM's. Windows returns a task's account by its name in the language of the image
+# (chef/win32-taskscheduler#68).
+function Test-SystemAccount {
+    [CmdletBinding()]
+    param([string] $Account)
+    if ($Account -in 'SYSTEM', $System) { return $true }
+    try { $sid = [Security.Principal.NTAccount]::new($Account).Translate([Security.Principal.SecurityIdentifier]) }
+    catch { return $false }    # no such account
+    $sid.Value -eq $System
+}
+
+# .SYNOPSIS
 # Return whether the task is registered as planned and enabled.
 function Test-TaskStep {
     [CmdletBinding()]
     param($Run, $Step)
     $task = Get-ScheduledTask -TaskName (Get-TaskName $Step) -ErrorAction Ignore
     if (-not $task -or "$($task.State)" -eq 'Disabled') { return $false }
-    if ($task.Principal.UserId -notin 'SYSTEM', $System) { return $false }
+    if (-not (Test-SystemAccount $task.Principal.UserId)) { return $false }
     $actions, $triggers = @($task.Actions), @($task.Triggers)
     if ($actions.Count -ne 1 -or $triggers.Count -ne 1 -or $task.Settings.Priority -ne $TaskPriority) { return $false }
     $limit = $task.Settings.ExecutionTimeLimit    # empty if the task's XML has none

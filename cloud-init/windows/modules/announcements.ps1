@@ -1,6 +1,7 @@
 # Announcement of a machine that wants to join: an object of the bundle store with a random number, made once on the
 # machine. The bootstrap token is derived from this number and the secret `join`, so the number alone is no secret. The
-# control plane's agent creates the same token in the cluster (announcing.py of Linux).
+# control plane's agent creates the same token in the cluster (announcing.py of Linux). On GCP the announcement has the
+# machine's identity token for the number.
 
 $JoinNumber = "$env:ProgramData\mullion\join-number"
 $JoinLetters = '0123456789abcdefghijklmnopqrstuvwxyz'
@@ -47,7 +48,7 @@ function Get-JoinToken {
         $records = (Get-Reference $Run 'facts.status_url').Split('/')[-1]
         $sent = @{
             Url = "$store/join/$records$me.json"; Service = 'store'; Method = 'PUT'
-            Body = ConvertTo-JsonText @{ number = $number; instance = $me }
+            Body = ConvertTo-JsonText (@{ number = $number; instance = $me } + (Get-Proof $number))
             Headers = @{ 'content-type' = 'application/json' }
         }
         [void](Invoke-SignedRequest @sent)

@@ -1,7 +1,7 @@
 # A cloud's metadata and secrets as the machine uses them; the loader signs the requests.
 
 # Instance: the machine's id, never reused. ProviderId: spec.providerID of its Node. Secret: the text of the secret
-# Name at the service Place.
+# Name at the service Place. Proof: fields that prove to the agent that this machine announced the number.
 $Clouds = @{
     aws   = @{
         Instance   = { Get-AwsMetadata '/latest/meta-data/instance-id' }
@@ -24,6 +24,12 @@ $Clouds = @{
     }
     gcp   = @{
         Instance   = { Get-GcpMetadata 'instance/id' }
+        # machines of a pool may write each other's announcements
+        Proof      = {
+            param([string] $Number)
+            $query = "audience=$([Uri]::EscapeDataString("urn:mullion:join:$Number"))&format=full"
+            @{ identity = Get-GcpMetadata "instance/service-accounts/default/identity?$query" }
+        }
         ProviderId = {
             $zone = (Get-GcpMetadata 'instance/zone').Split('/')[-1]
             "gce://$(Get-GcpMetadata 'project/project-id')/$zone/$(Get-GcpMetadata 'instance/name')"
@@ -72,6 +78,15 @@ function Get-Instance {
     [CmdletBinding()]
     param()
     & $Clouds[$Site.Facts.cloud].Instance
+}
+
+# .SYNOPSIS
+# Return fields that prove to the agent that this machine announced the number; empty where rights suffice.
+function Get-Proof {
+    [CmdletBinding()]
+    param([string] $Number)
+    $proof = $Clouds[$Site.Facts.cloud]['Proof']
+    if ($proof) { & $proof $Number } else { @{} }
 }
 
 # .SYNOPSIS

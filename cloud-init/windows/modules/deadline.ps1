@@ -15,12 +15,12 @@ function New-Deadline {
     [CmdletBinding()]
     param([int] $Seconds)
     $mark, $own = [IO.DirectoryInfo]::new($HungMark), [Diagnostics.Process]::GetCurrentProcess()
-    $calls = foreach ($one in @($mark, 'Create'), @($own, 'Kill')) {
-        $method = $one[0].GetType().GetMethod($one[1], [type[]] @())
-        [Delegate]::CreateDelegate([Action], $one[0], $method)
-    }
     $source = [Threading.CancellationTokenSource]::new()
-    [void]$source.Token.Register([Action] [Delegate]::Combine($calls[0], $calls[1]))
+    # Registered apart, because an error of one call does not prevent the other. .NET makes the newest call first.
+    foreach ($one in @($own, 'Kill'), @($mark, 'Create')) {
+        $method = $one[0].GetType().GetMethod($one[1], [type[]] @())
+        [void]$source.Token.Register([Action] [Delegate]::CreateDelegate([Action], $one[0], $method))
+    }
     $source.CancelAfter($Seconds * 1000)
     $source
 }
@@ -35,4 +35,21 @@ function Get-Hung {
         [IO.Directory]::Delete($mark)
         $mark
     }
+}
+
+$Loaded = @{}    # cmdlets of queries whose modules are loaded, by name
+
+# .SYNOPSIS
+# Return what a query of NetTCPIP or NetAdapter finds; nothing if no object matches. Throw its other errors: WMI that
+# fails says nothing about the network. WMI can also hang: then the process ends. The query begins with its cmdlet; the
+# cmdlet's module is loaded before the deadline begins, because that takes long on a machine that has just started. The
+# query needs -ErrorAction Stop, because functions of modules do not see $ErrorActionPreference of a script.
+function Find-NetObject {
+    [CmdletBinding()]
+    param([scriptblock] $Query)
+    $name = "$Query".Trim().Split(' ')[0]
+    if (-not $Loaded[$name]) { $Loaded[$name] = Get-Command -Name $name -ErrorAction Ignore }
+    $end = New-Deadline $QuerySeconds
+    try { & $Query } catch { if ($_.FullyQualifiedErrorId -notlike 'CmdletizationQuery_NotFound*') { throw } }
+    finally { $end.Dispose() }
 }

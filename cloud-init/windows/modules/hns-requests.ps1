@@ -18,7 +18,9 @@ $PortSeconds = 60
 $JsonMost = 2000000
 $JsonObject = [regex] '\{(?>[^{}"]+|"(?>[^"\\]+|\\.)*"|(?<deep>\{)|(?<-deep>\}))*(?(deep)(?!))\}'
 $WmiSeconds = 30    # without a limit a query waits for WMI that hangs
-$HnsSeconds = 120    # for one call: HNS can hang and then never answers (Azure/aks-engine#4315); the limit is ours
+# For one call: HNS can hang and then never answers (Azure/aks-engine#4315), or be slow; the limit is ours. A failure
+# with the mark hns-silent tells nothing about what was asked for.
+$HnsSeconds = 120
 
 # .SYNOPSIS
 # Return a delegate that takes an array of six: it calls HNS with the first three (method, path, request), and sets the
@@ -65,7 +67,7 @@ function Invoke-HnsCall {
     if (-not $thread.Join([TimeSpan]::FromSeconds($HnsSeconds))) {
         $why = "HNS does not answer $Method $Path within $HnsSeconds s: restart the service hns, or the machine"
         $failure = New-Failure 'network-missing' $why
-        $failure.Data['hns-hangs'] = $true
+        $failure.Data['hns-silent'] = $true
         throw $failure
     }
     if ($call[5]) { throw $call[5] }
@@ -141,7 +143,7 @@ function Remove-HnsObject {
         }
         try { [void](Send-HnsRequest 'DELETE' $Type -Id $one.ID) }
         catch {
-            if ($_.Exception.Data['hns-hangs']) { throw }
+            if ($_.Exception.Data['hns-silent']) { throw }
             [void]$kept.Add($one.ID)
             $why = $_.Exception.GetBaseException().Message
         }
@@ -168,11 +170,12 @@ function Get-NetworkEndpoint {
 }
 
 # .SYNOPSIS
-# Return the number of port ranges that HNS reserves on the host; 0 if HNS does not say.
+# Return the number of port ranges that HNS reserves on the host; 0 if HNS refuses to say. Throw if it does not answer.
 function Get-ReservedRangeCount {
     [CmdletBinding()]
     param()
-    try { $pools = @(Send-HnsRequest 'GET' 'portpools') } catch { return 0 }
+    try { $pools = @(Send-HnsRequest 'GET' 'portpools') }
+    catch { if ($_.Exception.Data['hns-silent']) { throw } else { return 0 } }
     $count = 0
     foreach ($pool in $pools) {
         if (-not $pool.PSObject.Properties['PortPoolAllocations']) { continue }

@@ -23,7 +23,8 @@ function Restart-Hns {
     $Run.Watch.Stop()
     try {
         try { Stop-PlannedService (New-TimedRun $Run $HnsRestartSeconds) 'hns' } catch { $failure = $_.Exception }
-        Start-HnsAgain (New-TimedRun $Run $HnsRestartSeconds) $dependents
+        # Windows starts no service whose stop hangs (StopPending)
+        try { Start-HnsAgain (New-TimedRun $Run $HnsRestartSeconds) $dependents } catch { if (-not $failure) { throw } }
     }
     finally { $Run.Watch.Start() }
     if ($failure) { throw (New-Failure 'service-failed' "${Why}; $($failure.Message): restart the machine") }

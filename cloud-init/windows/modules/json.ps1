@@ -8,8 +8,9 @@ function ConvertTo-Tree {
     if ($Document -is [Management.Automation.PSCustomObject]) {
         $tree = [Collections.Specialized.OrderedDictionary]::new()
         foreach ($each in $Document.PSObject.Properties) {
-            # Strings are copied here: a function call for each of a plan's thousand would take as long as its steps.
-            $tree[$each.Name] = if ($each.Value -is [string]) { $each.Value } else { ConvertTo-Tree $each.Value }
+            # Most values are copied here: a function call for each of a plan's thousand would take long.
+            $value = $each.Value
+            $tree[$each.Name] = if ($value -is [string] -or $value -is [bool]) { $value } else { ConvertTo-Tree $value }
         }
         return $tree
     }
@@ -42,6 +43,8 @@ function Read-Json {
     ConvertFrom-JsonText ([IO.File]::ReadAllText($Path))
 }
 
+$Unescaped = [regex] '\A[\x20\x21\x23-\x5b\x5d-\x7e]*\z'    # texts that JSON only puts into quotes
+
 # .SYNOPSIS
 # Return a text as a JSON string in ASCII.
 function ConvertTo-JsonString {
@@ -64,8 +67,12 @@ function ConvertTo-JsonText {
     if ($Tree -is [bool]) { return $Tree.ToString().ToLowerInvariant() }
     if ($Tree -is [string]) { return ConvertTo-JsonString $Tree }
     if ($Tree -is [Collections.IDictionary]) {
+        # Most names and values are written here, without a function call for each.
         $members = foreach ($key in $Tree.Keys) {
-            (ConvertTo-JsonString $key) + ': ' + (ConvertTo-JsonText $Tree[$key])
+            $value = $Tree[$key]
+            $name = if ($Unescaped.IsMatch($key)) { "`"$key`": " } else { (ConvertTo-JsonString $key) + ': ' }
+            if ($value -is [string] -and $Unescaped.IsMatch($value)) { "$name`"$value`"" }
+            else { $name + (ConvertTo-JsonText $value) }
         }
         return '{' + (@($members) -join ', ') + '}'
     }

@@ -46,12 +46,18 @@ $Kinds = @{
         'error:runtime-down,kubelet-down,flanneld-down,proxy-down,node-unregistered?')
 }
 
+$KindNouns = @{}
+
 # .SYNOPSIS
 # Return the noun of a kind's functions: metadata-route has Test-MetadataRouteStep.
 function Get-KindNoun {
     [CmdletBinding()]
     param([string] $Kind)
-    -join ($Kind.Split('-') | ForEach-Object { $_.Substring(0, 1).ToUpperInvariant() + $_.Substring(1) })
+    if (-not $KindNouns[$Kind]) {
+        $words = $Kind.Split('-') | ForEach-Object { $_.Substring(0, 1).ToUpperInvariant() + $_.Substring(1) }
+        $KindNouns[$Kind] = -join $words
+    }
+    $KindNouns[$Kind]
 }
 
 # .SYNOPSIS

@@ -3,7 +3,7 @@
 
 $NativeBlocked = $null
 
-# Security software may refuse the whole file native.ps1 (node.ps1).
+# Security software may refuse the whole file native.ps1 (load-modules.ps1).
 if (-not (Test-Path 'Function:\New-NativeType')) {
     # .SYNOPSIS
     # Throw code-blocked, in place of the function in native.ps1.
@@ -15,12 +15,14 @@ if (-not (Test-Path 'Function:\New-NativeType')) {
 }
 
 # .SYNOPSIS
-# Return whether security software blocks functions of Windows libraries; tried once.
+# Return whether security software blocks functions of Windows libraries; tried once, with the type that every program
+# needs. It may also refuse the whole file scm.ps1.
 function Test-NativeBlocked {
     [CmdletBinding()]
     param()
     if ($null -eq $script:NativeBlocked) {
-        try { $script:NativeBlocked = -not ((Get-ScmType) -and (Get-JobType)) } catch { $script:NativeBlocked = $true }
+        try { $script:NativeBlocked = -not ((Test-Path 'Function:\Get-ScmType') -and (Get-JobType)) }
+        catch { $script:NativeBlocked = $true }
     }
     $script:NativeBlocked
 }

@@ -3,6 +3,7 @@
 $State = "$env:ProgramData\mullion"
 $DiskFull = 112, 39    # ERROR_DISK_FULL, ERROR_HANDLE_DISK_FULL (winerror.h), the lower half of an HRESULT
 $Errors = @{}
+$Parsed = @{ Text = ''; Memory = $null }    # text of state.json that was parsed last, and what it says
 $Large = 1MB    # from this size on, digests of files are remembered between runs
 
 # .SYNOPSIS
@@ -57,7 +58,7 @@ function New-Run {
         Told = @{ machine = $Told['machine']; facts = $Told['facts']; registration = @{} }
         Found = @{}; Stored = @{}; Unsaid = @{}; Done = @{}; Fetched = @{}; Digests = @{}; Clients = @{}
         Egress = @{}; Checking = $Checking; RebootAsked = $false; Kubernetes = $null; Instance = ''
-        Started = @{}; Switched = $null; Routed = $null; Seen = ''; Shown = @{ Words = '' }; Reached = 'ready'
+        Started = @{}; Switched = $null; Routed = $null; Seen = ''; Shown = @{ Node = '' }; Reached = 'ready'
         Whole = [Diagnostics.Stopwatch]::StartNew(); Watch = [Diagnostics.Stopwatch]::StartNew(); Limit = 0
     }
 }
@@ -114,7 +115,8 @@ function Resolve-Reference {
         $tree = [Collections.Specialized.OrderedDictionary]::new()
         foreach ($key in $Document.Keys) {
             $each = $Document[$key]
-            $tree[$key] = if ($each -is [string]) { $each } else { Resolve-Reference $Run $each }
+            $plain = $each -is [string] -or $each -is [ValueType]
+            $tree[$key] = if ($plain) { $each } else { Resolve-Reference $Run $each }
         }
         return $tree
     }
@@ -122,7 +124,8 @@ function Resolve-Reference {
         $list = [object[]]::new($Document.Count)
         for ($place = 0; $place -lt $list.Length; $place++) {
             $each = $Document[$place]
-            $list[$place] = if ($each -is [string]) { $each } else { Resolve-Reference $Run $each }
+            $plain = $each -is [string] -or $each -is [ValueType]
+            $list[$place] = if ($plain) { $each } else { Resolve-Reference $Run $each }
         }
         return , $list
     }
@@ -130,15 +133,26 @@ function Resolve-Reference {
 }
 
 # .SYNOPSIS
-# Write values into the memory between runs and return all of it.
+# Write values into the memory between runs and return all of it. The file is read each time, but parsed only if its
+# text changed since the last call: a run asks about thirty times. A power cut in the middle of ReplaceFile can
+# leave the new file alone, with all that the old one had.
 function Update-Memory {
     [CmdletBinding()]
     param([hashtable] $Values = @{})
     $place = "$State\state.json"
-    $memory = [Collections.Specialized.OrderedDictionary]::new()
-    if ([IO.File]::Exists($place)) { $memory = Read-Json $place }
-    foreach ($key in $Values.Keys) { $memory[$key] = $Values[$key] }
-    if ($Values.Count) { Set-WholeFile $place $Utf8.GetBytes((ConvertTo-JsonText $memory)) }
+    $alone = -not [IO.File]::Exists($place)
+    $kept = if ($alone) { "$place.new" } else { $place }
+    $text = if ([IO.File]::Exists($kept)) { [IO.File]::ReadAllText($kept) } else { '{}' }
+    if ($text -cne $Parsed.Text) {
+        try { $Parsed.Text, $Parsed.Memory = $text, (ConvertFrom-JsonText $text) }
+        catch { if (-not $alone) { throw }; $Parsed.Text, $Parsed.Memory = $text, (ConvertFrom-JsonText '{}') }
+    }
+    $memory = $Parsed.Memory
+    if ($Values.Count) {
+        $Parsed.Text = ''    # a write that fails must leave no trace
+        foreach ($key in $Values.Keys) { $memory[$key] = $Values[$key] }
+        Set-WholeFile $place $Utf8.GetBytes((ConvertTo-JsonText $memory))
+    }
     $memory
 }
 

@@ -41,16 +41,19 @@ function Invoke-Once {
 }
 
 # .SYNOPSIS
-# Apply one step with retries; return held or set. If HNS hangs, restart it before the next try: no other try helps.
+# Apply one step with retries; return held or set. One call that HNS does not answer in time says nothing: HNS may only
+# be slow. If the next try has one too, HNS hangs, and is restarted before the try after that.
 function Invoke-Step {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
     $retries = if ($null -ne $Step['retries']) { $Step['retries'] } else { $Retries }
+    $silent = $false    # whether HNS did not answer a call of the last try
     for ($attempt = 0; ; $attempt++) {
         try { return Invoke-Once $Run $Step }
         catch {
             $failure = Get-Failure $_.Exception
-            if ($_.Exception.Data['hns-hangs'] -and -not (Restart-Hns $Run $failure.Message)) { throw }
+            $again, $silent = $silent, [bool] $_.Exception.Data['hns-silent']
+            if ($again -and $silent -and -not (Restart-Hns $Run $failure.Message)) { throw }
             if ($failure.Name -eq 'reboot' -or $attempt -ge $retries) { throw }
             if (-not (Get-ErrorRow $failure.Name)['retry']) { throw }
             $wait = $Waits[[Math]::Min($attempt, $Waits.Count - 1)]

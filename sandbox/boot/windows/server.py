@@ -70,7 +70,7 @@ class Server(Machine):
         (self.folder / RELEASE).write_text(os)
         self.path(r"C:\windows\system32\wmic.bat").write_text(WMIC)
 
-    def start(self, command: str, seconds: int = RUN_SECONDS) -> "subprocess.Popen[str]":
+    def start(self, command: str, seconds: int = RUN_SECONDS, output: IO[str] | None = None) -> "subprocess.Popen[str]":
         """Start PowerShell in the machine's namespace, with its name and its /etc, which Wine reads."""
         etc = self.folder / "etc"
         etc.mkdir(exist_ok=True)
@@ -82,7 +82,7 @@ class Server(Machine):
         self.entry = inside(self.space, self.name, etc)
         if self.hns is None:
             self._serve_hns()
-        return super().start(f"Import-Module boot -DisableNameChecking; {command}", seconds)
+        return super().start(f"Import-Module boot -DisableNameChecking; {command}", seconds, output)
 
     def _serve_hns(self) -> None:
         """Serve HNS until the power is cut; the disk has what an earlier boot left."""
@@ -200,7 +200,7 @@ class Server(Machine):
 
     def restarts(self) -> int:
         """Return the number of restarts that the machine requested."""
-        return sum(call["name"] == "Restart-Computer" for call in self.asked())
+        return sum(call["name"] == "shutdown.exe" for call in self.asked())
 
     def log(self) -> str:
         """Return the logs of loader and executor."""

@@ -5,6 +5,7 @@ import os
 import select
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -51,13 +52,13 @@ class Machine:
         """Return the host's path of an absolute Windows path."""
         return self.drive.joinpath(*windows.partition(":")[2].strip("\\").split("\\"))
 
-    def start(self, command: str, seconds: int = 90) -> "subprocess.Popen[str]":
-        """Start PowerShell with the stand-ins; it ends with the command's exit code."""
+    def start(self, command: str, seconds: int = 90, output: IO[str] | None = None) -> "subprocess.Popen[str]":
+        """Start PowerShell with the stand-ins; it ends with the command's exit code. output: target of its output."""
         whole = f"{IMPORT}; {command}; exit $LASTEXITCODE"
         words = ("-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-Command", whole)
         return subprocess.Popen(
             [*self.entry, self.tool, "pwsh", str(self.folder), *words],
-            stdout=self.output(),
+            stdout=output or self.output(),
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
@@ -70,11 +71,14 @@ class Machine:
 
     def pwsh(self, command: str, seconds: int = 90, *, again: bool = True) -> tuple[int, str]:
         """Run a command; return exit code and output."""
-        run = self.start(command, seconds)
-        output = run.communicate(timeout=seconds + 20)[0]
-        if run.returncode == WINE_CRASHED and again:
+        # a pipe would be held open by processes of Wine that start meanwhile and outlive the run (explorer.exe)
+        with tempfile.TemporaryFile("w+", errors="replace") as said:
+            code = self.start(command, seconds, said).wait(seconds + 20)
+            said.seek(0)
+            output = said.read()
+        if code == WINE_CRASHED and again:
             return self.pwsh(command, seconds, again=False)
-        return run.returncode, output
+        return code, output
 
     def stay_on(self) -> None:
         """Keep the machine on between runs, until `cut`.
@@ -148,9 +152,16 @@ def stop(tool: str, folder: Path) -> None:
     subprocess.run([tool, "stop", str(folder)], check=False, capture_output=True, timeout=60)
 
 
+BOOTS = '\n[Software\\\\mullion-boot] 1\n"Id"=dword:00000001\n'
+"""The executor's number of the boot. On Windows its key is volatile. Wine forgets such keys whenever no process of the
+machine runs, which is no boot; so the key stays here, and a boot changes the number."""
+
+
 def new_machine(tool: str, folder: Path) -> Machine:
     """Create a machine with the stand-ins."""
     subprocess.run([tool, "machine", str(folder)], check=True, capture_output=True, timeout=300)
+    with (folder / "system.reg").open("a") as registry:
+        registry.write(BOOTS)
     machine = Machine(tool, folder)
     shutil.copytree(MODULES, machine.path(rf"{BOOKS}\modules"))
     dlls.install(folder)

@@ -71,8 +71,7 @@ def test_a_boot_moves_the_bridge_to_the_adapter_that_the_machine_has_then(
     balanced(clean, service.all("Endpoint")[0]["ID"])
 
     service.reboot({"Ethernet 2": NODE})
-    key = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters"
-    done = clean.run(["reg.exe", "add", key, "/v", "BootId", "/t", "REG_DWORD", "/d", "7", "/f"])
+    done = clean.run(["reg.exe", "add", r"HKLM\SOFTWARE\mullion-boot", "/v", "Id", "/t", "REG_DWORD", "/d", "7", "/f"])
     assert done.code == 0, done.text
 
     assert clean.steps(plan, "stale-network", "hns-network") == ["stale-network False True", *MENDED]

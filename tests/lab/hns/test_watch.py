@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import pytest
 
 from lab import build
+from lab.hns import endpoints
 from lab.hns.service import policies
 from lab.hns.walk import Fabric, LinuxNode, WindowsNode
 from lab.programs import STAND_IN
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.lab
 VIPS = {clusters.SERVICE, "10.96.0.1"}
 """Services that have a pod or server elsewhere too: HNS loses the endpoints of the machine's own pods."""
 STATE = r"C:\ProgramData\mullion"
-PREFETCH = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters"
+BOOTS = r"HKLM\SOFTWARE\mullion-boot"
 BOOT = "3"
 """Number of this boot."""
 METADATA = "169.254.169.254/32"
@@ -64,8 +65,7 @@ def _install(machine: Machine, plan: Rendered, paths: Mapping[str, Path]) -> Non
     _write(machine, r"C:\k\kube-proxy.json", plan.file_of_kind("KubeProxyConfiguration"))
     watched = [{**filled(plan.fields(name)), "name": name, "kind": kind} for name, kind in WATCHED.items()]
     _write(machine, r"C:\mullion\plan.json", {"phases": [{"steps": watched}]})
-    _write(machine, rf"{STATE}\result.json", {"state": "done"})
-    _write(machine, rf"{STATE}\state.json", {"cleared": {OVERLAY: int(BOOT)}})
+    _write(machine, rf"{STATE}\state.json", {"cleared": {OVERLAY: int(BOOT)}, "finished": int(BOOT)})
 
 
 def _commands(machine: Machine, *commands: str) -> None:
@@ -105,7 +105,7 @@ def node(
                 for name in ("hns", "kubelet")
                 for words in (rf"create {name} binPath= C:\k\{name}.exe start= demand", f"start {name}")
             ]
-            _commands(machine, f'reg.exe add "{PREFETCH}" /v BootId /t REG_DWORD /d {BOOT} /f', *services)
+            _commands(machine, f'reg.exe add "{BOOTS}" /v Id /t REG_DWORD /d {BOOT} /f', *services)
             said = machine.steps(plan, *ORDER)
             assert [line.split()[-1] for line in said] == ["True"] * len(ORDER), said
             conf = plugin(plan.content("cni-config"), made.flannel())
@@ -138,6 +138,11 @@ def balanced(made: clusters.Cluster) -> None:
     until(complete, "kube-proxy has load balancers of endpoints that exist", 120, log=lambda: log(made))
 
 
+def served(made: clusters.Cluster) -> set[str]:
+    """Return the addresses of Services that HNS balances."""
+    return {vip for each in made.machine.service.all("LoadBalancer") for vip in each.get("FrontendVIPs") or ()}
+
+
 def works(made: clusters.Cluster, plan: Rendered, pod: str) -> None:
     """Add a pod; its packets reach a pod on another node, also through a Service."""
     balanced(made)
@@ -161,7 +166,8 @@ def test_the_plans_steps_make_services_of_the_real_programs(
     node.machine.script("-Look")
     assert "pod network" not in log(node), "nothing was lost"
     suspects = json.loads(node.machine.windows.path(rf"{STATE}\state.json").read_text())["watch"]["suspects"]
-    assert suspects == {"services": [], "routes": [], "balancers": [], "sandbox": []}, "all questions were answered"
+    asked = ("services", "annotations", "routes", "strays", "balancers", "leases", "sandbox")
+    assert suspects == {key: [] for key in asked}, "all questions were answered"
 
 
 def test_the_watch_restarts_flanneld_and_kube_proxy_after_a_restart_of_hns(
@@ -212,3 +218,46 @@ def test_the_watch_sets_a_lost_route_again_and_restarts_nothing(node: clusters.C
     assert log(node).count("started anew") == before
     made = [words for words in node.machine.service.calls[calls:] if "Create" in words[0] or "POST" in words]
     assert made == []
+
+
+def test_services_reach_pods_whose_endpoint_kube_proxy_made_before_their_range_was_routed(
+    node: clusters.Cluster, plans: Mapping[str, Rendered]
+) -> None:
+    service, late, vip = node.machine.service, "10.244.2.9", "10.96.0.60"
+    (network,) = service.all("Network")
+    with service.lock:
+        kept = list(network["Policies"])
+        network["Policies"][:] = [each for each in kept if each["Type"] != "RemoteSubnetRoute"]
+        service.changed()
+    node.serve("late", vip, {late: "linux-0"})
+
+    def address() -> str:
+        found = [each for each in service.all("Endpoint") if endpoints.address(each) == late]
+        return policies(found[0], "ProviderAddress")[0]["ProviderAddress"] if found else ""
+
+    until(lambda: address(), "kube-proxy makes the endpoint", 60, log=lambda: log(node))
+    assert address() == NODE, "the real kube-proxy takes it for a public address"
+    with service.lock:
+        network["Policies"][:] = kept
+        service.changed()
+    node.machine.script("-Look")
+    node.machine.script("-Look")
+    assert f"load balancers send packets for {late} to a node that does not have these pods" in log(node)
+    until(lambda: address() == clusters.OTHER, "kube-proxy makes the endpoint anew", 120, log=lambda: log(node))
+    works(node, plans["defaults"], "fifth")
+
+
+def test_a_node_with_another_pod_range_needs_another_source_vip(node: clusters.Cluster) -> None:
+    """Last, because the node keeps the new range."""
+    anew = "10.244.9.0/24"
+    node.plane.call("DELETE", f"/api/v1/nodes/{clusters.NAME}")
+    node.node(clusters.NAME, NODE, anew, {})
+    waits = "ping.exe -n 3 127.0.0.1 >NUL"
+    stops = [words for name in ("kube-proxy", "flanneld") for words in (f"sc.exe stop {name}", waits)]
+    _commands(node.machine, *stops, "sc.exe start flanneld", "sc.exe start kube-proxy")
+    refused = "Source Vip endpoint creation failed"
+    until(lambda: refused in log(node), "HNS refuses the address of the old range", 120, log=lambda: log(node))
+    assert not served(node)
+    node.machine.script("-Look")
+    assert "the executor is not started" in log(node), "here is no task of the executor"
+    assert f"which is outside {anew}, the range of {OVERLAY}" in log(node)

@@ -72,8 +72,9 @@ class ControlPlane:
         data = ("--data-dir", str(self.folder / "etcd"), "--unsafe-no-fsync")
         self._process("etcd", *data, "--listen-client-urls", ETCD, "--advertise-client-urls", ETCD)
         self._process("kube-apiserver", *self._api_server())
+        self.until(lambda: self._answered(lambda api: api.text("/readyz")), "the API server is ready")
         # the API server creates its namespaces after it reports ready
-        for path in ("/readyz", "/api/v1/namespaces/kube-system", "/api/v1/namespaces/kube-public"):
+        for path in ("/api/v1/namespaces/kube-system", "/api/v1/namespaces/kube-public"):
             self.until(lambda path=path: self.get(path), f"the API answers {path}")
         self._process("kube-controller-manager", *self._controllers())
         self._kubeadm("bootstrap-token", "--config", str(self._config()), "--kubeconfig", str(self._administrator()))
@@ -86,26 +87,23 @@ class ControlPlane:
 
     def call(self, method: str, path: str, body: Any = None, who: KeyPair | None = None) -> Any:
         """Return the API's answer to the administrator, or to the user of the certificate."""
-        pair = who or pki.administrator_certificate(self.authority, "lab", days=1)
-        access = Access(f"https://{self.address}:{PORT}", self.host, self.secrets["ca.crt"], pair)
         kind = PATCH if method == "PATCH" else "application/json"
-
-        def ask() -> Any:
-            try:
-                # not `call`, whose threads are outside the network namespace
-                return KubernetesApi(access).ask(method, path, body, kind)
-            except (Refused, Unreachable) as error:
-                return error
-
-        answer = within(self.space, ask)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        # not `KubernetesApi.call`, whose threads are outside the network namespace
+        return self._ask(lambda api: api.ask(method, path, body, kind), who)
 
     def get(self, path: str) -> Any:
         """Return an object; None if it, or the API, does not exist yet."""
+        return self._answered(lambda api: api.ask("GET", path) or True)
+
+    def _ask(self, what: Callable[[KubernetesApi], Any], who: KeyPair | None = None) -> Any:
+        pair = who or pki.administrator_certificate(self.authority, "lab", days=1)
+        access = Access(f"https://{self.address}:{PORT}", self.host, self.secrets["ca.crt"], pair)
+        return within(self.space, lambda: what(KubernetesApi(access)))
+
+    def _answered(self, what: Callable[[KubernetesApi], Any]) -> Any:
+        """Return an answer; None if the object, or the API, does not exist yet."""
         try:
-            return self.call("GET", path) or True
+            return self._ask(what)
         except Unreachable:
             return None
         except Refused as refused:

@@ -44,7 +44,7 @@ def test_on_azure_the_extensions_command_runs_after_custom_data_is_on_the_disk(
 ) -> None:
     told(cloud_state, COMMAND)
     disk = tmp_path / "disk"
-    words = started(cloud_state, disk).removeprefix("Start-CustomScript '").removesuffix("'")
+    words = started(cloud_state, disk).removeprefix("Start-CustomScript '").removesuffix("'").replace("''", "'")
     assert COMMAND.endswith(f'-Command "{words}"'), "as the program writes it"
     assert (disk / "AzureData" / "CustomData.bin").read_bytes() == b"the loader"
 

@@ -1,15 +1,14 @@
 # The boot of a Windows machine: the kernel's part, and the agents of the clouds that run user-data. State that tests
 # read after a restart is two folders above this file: C:\fakes, if the module is beside the other stand-ins.
+$Boots = 'HKEY_LOCAL_MACHINE\SOFTWARE\mullion-boot'    # sandbox/boot/windows/winpwsh.py says why it stays
 $Launched = [IO.Path]::GetFullPath("$PSScriptRoot\..\..\launched.txt")
 
 # .SYNOPSIS
-# Do the kernel's part of a boot: count it, finish installations that waited for it, and apply the new computer name.
+# Do the kernel's part of a boot: give it another number, finish installations that waited for it, and apply the new computer name.
 function Start-Windows {
     [CmdletBinding()]
     param()
-    $key = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters'
-    $boot = 1 + [Microsoft.Win32.Registry]::GetValue($key, 'BootId', 0)
-    [Microsoft.Win32.Registry]::SetValue($key, 'BootId', $boot, 'DWord')
+    [Microsoft.Win32.Registry]::SetValue($Boots, 'Id', 1 + [Microsoft.Win32.Registry]::GetValue($Boots, 'Id', 0), 'DWord')
     $features = 'C:\fakes\features.json'
     if ([IO.File]::Exists($features)) {
         [IO.File]::WriteAllText($features, [IO.File]::ReadAllText($features).Replace('InstallPending', 'Installed'))

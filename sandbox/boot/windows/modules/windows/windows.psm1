@@ -10,7 +10,6 @@ function Write-Asked([string] $Name, [hashtable] $Bound) {
 }
 
 $Cache = @{}
-
 function Get-Kept([string] $Kind) {
     $file = "$(Get-Folder)\$Kind.json"
     if (-not [IO.File]::Exists($file)) { return @{} }
@@ -90,9 +89,15 @@ function Get-ScheduledTask {
     param([string] $TaskName)
     $tasks = Get-Kept 'tasks'
     if (-not $tasks.ContainsKey($TaskName)) { return Write-Error "No MSFT_ScheduledTask objects found with '$TaskName'" }
-    $task = $tasks[$TaskName]
+    $task, $principal = $tasks[$TaskName], @{}
+    foreach ($name in $task.principal.Keys) { $principal[$name] = $task.principal[$name] }
+    # Windows returns the account's local name (chef/win32-taskscheduler#68), which differs from the registered one
+    if ($principal.UserId -in 'SYSTEM', 'S-1-5-18') {
+        $sid = [Security.Principal.SecurityIdentifier]::new('S-1-5-18')
+        $principal.UserId = $sid.Translate([Security.Principal.NTAccount]).Value
+    }
     [pscustomobject] @{
-        State = if ($task.disabled) { 'Disabled' } else { 'Ready' }; Principal = [pscustomobject] $task.principal
+        State = if ($task.disabled) { 'Disabled' } else { 'Ready' }; Principal = [pscustomobject] $principal
         Actions = @([pscustomobject] @{ Execute = $task.action.Execute; Arguments = $task.action.Argument })
         Triggers = @([pscustomobject] $task.trigger); Settings = [pscustomobject] $task.settings
     }
@@ -132,6 +137,10 @@ function Install-WindowsFeature {
     if ($Name -notin $Features) { throw "ArgumentNotValid: The role, role service, or feature name is not valid: '$Name'." }
     Write-Asked 'Install-WindowsFeature' $PSBoundParameters
     $kept = Get-Kept 'features'
+    if ($kept['restart'] -eq 'pending') {
+        Write-Error 'The operation cannot be completed, because the server that you specified requires a restart.'
+        return [pscustomobject] @{ Success = $false; RestartNeeded = 'Yes'; ExitCode = 'FailedRestartRequired' }
+    }
     $kept[$Name] = 'InstallPending'
     Set-Kept 'features' $kept
     [pscustomobject] @{ Success = $true; RestartNeeded = 'Yes'; ExitCode = 'SuccessRestartRequired' }
@@ -189,6 +198,8 @@ function Get-MpPreference {
     [CmdletBinding()]
     param()
     $kept = Get-Kept 'defender'
+    $hidden = 'N/A: Administrators are not allowed to view exclusions'    # HideExclusionsFromLocalAdmins
+    if ($kept['hidden']) { return [pscustomobject] @{ ExclusionProcess = @($hidden); ExclusionPath = @($hidden) } }
     [pscustomobject] @{ ExclusionProcess = $kept.processes; ExclusionPath = $kept.paths }
 }
 
@@ -196,6 +207,12 @@ function Add-MpPreference {
     [CmdletBinding()]
     param([string[]] $ExclusionProcess, [string[]] $ExclusionPath)
     $kept = Get-Kept 'defender'
+    if ($kept['refuses'] -gt 0) {
+        $kept['refuses']--
+        Set-Kept 'defender' $kept
+        throw 'Operation failed with the following error: 0x80070005'
+    }
+    if ($kept['refuses']) { return }    # negative: it answers with success and takes none
     $kept.processes = @(@($kept.processes) + @($ExclusionProcess) | Where-Object { $_ })
     $kept.paths = @(@($kept.paths) + @($ExclusionPath) | Where-Object { $_ })
     Set-Kept 'defender' $kept

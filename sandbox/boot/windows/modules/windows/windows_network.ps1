@@ -92,12 +92,13 @@ function Remove-LostRoute([string] $Prefix) {
     Set-Kept 'routes' $kept
 }
 
-# Return the routes of the host to subnets of attached endpoints, and default routes unless the gateway is 0.0.0.0.
+# Return the routes of the host to subnets of attached endpoints, and default routes unless the gateway is 0.0.0.0 or the
+# state "removed" has the endpoint.
 function Get-EndpointRoute {
     $index = $FirstEndpoint
     foreach ($endpoint in Get-HostEndpoint) {
         @{ DestinationPrefix = $endpoint.subnet; InterfaceIndex = $index; NextHop = '0.0.0.0'; RouteMetric = 256 }
-        if ($endpoint.gateway) {
+        if ($endpoint.gateway -and -not (Get-Kept 'removed').ContainsKey($endpoint.id)) {
             @{ DestinationPrefix = '0.0.0.0/0'; InterfaceIndex = $index; NextHop = $endpoint.gateway }
         }
         $index++
@@ -115,6 +116,10 @@ function Remove-NetRoute {
     [CmdletBinding(SupportsShouldProcess)]
     param([Parameter(ValueFromPipeline)] $InputObject)
     process {
+        $endpoint = Get-InterfaceEndpoint $InputObject.InterfaceIndex
+        if ($endpoint -and $InputObject.DestinationPrefix -eq '0.0.0.0/0') {
+            return Set-Kept 'removed' ((Get-Kept 'removed') + @{ $endpoint.id = 'default' })
+        }
         $kept = Get-Kept 'routes'
         $same = @($kept.Keys | Where-Object { Test-SameRoute $kept[$_] $InputObject })
         foreach ($key in $same) { $kept.Remove($key) }

@@ -32,3 +32,10 @@ function sc.exe {
     $services.DeleteSubKeyTree("$($args[1])\TriggerInfo", $false)
     '[SC] ChangeServiceConfig2 SUCCESS'
 }
+
+# Record the call; shutdown.txt has the exit code of one that fails.
+function shutdown.exe {
+    $failure = "$(Get-Folder)\shutdown.txt"
+    $global:LASTEXITCODE = if ([IO.File]::Exists($failure)) { [int] [IO.File]::ReadAllText($failure) } else { 0 }
+    Write-Asked 'shutdown.exe' @{ arguments = $args -join ' ' }
+}
