@@ -22,7 +22,7 @@ class Tags:
     """Tags of one cluster."""
 
     common: Mapping[str, str]
-    """Tags of every resource: cluster, owner, expiry date, and the user's tags."""
+    """Tags of every resource: cluster, owner, expiry date, protection, and the user's tags."""
     ours: Mapping[str, str]
     """The same without the user's tags, for resources that take few tags (an S3 object: 10)."""
     root: pulumi.Input[str]
@@ -31,7 +31,12 @@ class Tags:
     @classmethod
     def of(cls, cluster: str, spec: ClusterSpec, root: pulumi.Input[str]) -> "Tags":
         """Return the tags of a cluster with this spec."""
-        fixed = {"mullion:cluster": cluster, "mullion:owner": spec.owner, "mullion:expires": spec.expires}
+        fixed = {
+            "mullion:cluster": cluster,
+            "mullion:owner": spec.owner,
+            "mullion:expires": spec.expires,
+            "mullion:protect": "true" if spec.protect else None,
+        }
         ours = {key: value for key, value in fixed.items() if value is not None}
         return cls({**spec.tags, **ours}, ours, root)
 

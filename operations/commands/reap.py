@@ -3,7 +3,7 @@
 import fcntl
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -49,7 +49,7 @@ def reap(*, sandbox: bool, yes: bool, most: int, form: str) -> None:
         raise Stop(
             Exit.USAGE, "no backend for real accounts is set, so there is no state to read: pulumi login, or --sandbox"
         )
-    with _alone() if yes else nullcontext():
+    with alone() if yes else nullcontext():
         found, now = ls.of_sandboxes() if sandbox else ls.of_backend(), expiry.now()
         verdicts = _limited(judged(found.clusters, now), most, _removed if yes else None)
         if yes:
@@ -65,7 +65,7 @@ def reap(*, sandbox: bool, yes: bool, most: int, form: str) -> None:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def alone() -> Iterator[None]:
     """Run only one reaper of this clone at a time. The backend's lock does the same for reapers of other clones."""
     target.root().mkdir(parents=True, exist_ok=True)
     with (target.root() / "reap.lock").open("w") as file:
@@ -188,17 +188,23 @@ def report(verdicts: list[Verdict], found: Inventory, form: str, now: datetime, 
         )
         for verdict in verdicts
     ]
-    if form == "markdown":
-        body = [_row(headers), "|".join(["", *["---"] * len(headers), ""]), *map(_row, lines)]
-    else:
-        body = [table(headers, lines)]
-    parts = ["\n".join(body) if lines else "no clusters", *ls.without_state(found.stateless)]
+    parts = [listing(headers, lines, form) if lines else "no clusters", *ls.without_state(found.stateless)]
     if dry and any(each.result == EXPIRED for each in verdicts):
         parts.append("Nothing was changed. To remove the expired clusters: the same command with --yes")
     if not sandbox:
         searches = [f"\n  {each}" for each in ls.searches(found.clusters)]
-        parts.append(f"Resources without a state are not removed. To list all with Mullion's tags:{''.join(searches)}")
+        parts.append(
+            "Resources without a state are not removed here, but by their tags: mullion reap --by-tags CLOUD. "
+            f"To list all with Mullion's tags:{''.join(searches)}"
+        )
     return "\n\n".join(parts)
+
+
+def listing(headers: Sequence[str], lines: Sequence[Sequence[Any]], form: str) -> str:
+    """Return a table as text or as Markdown."""
+    if form != "markdown":
+        return table(headers, lines)
+    return "\n".join([_row(headers), "|".join(["", *["---"] * len(headers), ""]), *map(_row, lines)])
 
 
 def _row(cells: Any) -> str:

@@ -46,9 +46,9 @@ LABELLED = frozenset(
 AZURE = frozenset(
     f"azure-native:{kind}"
     for kind in (
-        *("compute:VirtualMachine", "compute:VirtualMachineExtension", "keyvault:Vault"),
+        *("compute:DiskEncryptionSet", "compute:VirtualMachine", "compute:VirtualMachineExtension", "keyvault:Vault"),
         *("managedidentity:UserAssignedIdentity", "network:ApplicationSecurityGroup", "network:LoadBalancer"),
-        *("network:NatGateway", "network:NetworkInterface", "network:NetworkSecurityGroup"),
+        *("network:BastionHost", "network:NatGateway", "network:NetworkInterface", "network:NetworkSecurityGroup"),
         *(
             "network:PublicIPAddress",
             "network:RouteTable",

@@ -2,7 +2,10 @@
 
 import re
 
-from components.wiring.tags import LONGEST, descendant, label, tag_value, urn_digest
+import pytest
+
+from components.spec.models import ClusterSpec
+from components.wiring.tags import LONGEST, Tags, descendant, label, tag_value, urn_digest
 
 ROOT = "urn:pulumi:prod::mullion::mullion:index:MixedCluster::prod"
 
@@ -31,3 +34,11 @@ def test_a_label_is_lower_case_and_has_a_digest_instead_of_the_urn() -> None:
     assert len(label(("k", "v" * 100))[1]) == 63
     assert re.fullmatch(r"[0-9a-f]{40}", urn_digest("urn:pulumi:a::b::c::d"))
     assert urn_digest("urn:pulumi:a::b::c::d") != urn_digest("urn:pulumi:a::b::c::e")
+
+
+@pytest.mark.parametrize("protect", [True, False])
+def test_a_protected_cluster_has_a_tag_that_says_so(protect: bool) -> None:
+    pools = {"linux": {"os": "ubuntu-24.04", "count": 1}}
+    spec = ClusterSpec.model_validate({"cloud": "aws", "kubernetes": "1.36.4", "pools": pools, "protect": protect})
+    tags = Tags.of("prod", spec, ROOT)
+    assert tags.common.get("mullion:protect") == tags.ours.get("mullion:protect") == ("true" if protect else None)

@@ -1,0 +1,1 @@
+"""Removal of clusters by the tags of their resources, where no state exists."""

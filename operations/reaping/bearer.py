@@ -1,0 +1,74 @@
+"""JSON requests with a bearer token: the management APIs of Azure and Google Cloud."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import httpx
+
+from operations.console.exits import Exit, Stop
+from operations.reaping.api import ApiError, Sender
+
+
+def printed(command: tuple[str, ...], missing: str) -> Any:
+    """Return the JSON that a cloud's command line prints. Raises Stop if it fails. missing: what to say without it."""
+    program = shutil.which(command[0])
+    if not program:
+        raise Stop(Exit.USAGE, missing)
+    words = [program, *command[1:]]
+    done = subprocess.run(words, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    try:
+        return json.loads(done.stdout)
+    except ValueError:
+        last = (done.stderr.strip() or "it printed no JSON").splitlines()[-1]
+        raise Stop(Exit.USAGE, f"{' '.join(command[:3])}: {last}") from None
+
+
+class Requests:
+    """Requests of one account. endpoint: URL of all services in a test; else each request's own host."""
+
+    def __init__(self, token: str, endpoint: str = "") -> None:
+        self._headers, self._endpoint = {"authorization": f"Bearer {token}"}, endpoint.rstrip("/")
+        self._sender = Sender(_refusal)
+        self.close = self._sender.close
+
+    def call(self, method: str, host: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> Any:
+        """Return the JSON of an answer; an empty object if it has no body."""
+        url = (self._endpoint or f"https://{host}") + path
+        answer = self._sender.send(
+            lambda: httpx.Request(method, url, params=query or None, headers=self._headers, json=body)
+        )
+        return answer.json() if answer.content.strip() else {}
+
+    def pages(self, host: str, path: str, query: Mapping[str, str]) -> Iterator[Any]:
+        """Yield all pages of a list of Google Cloud."""
+        more: dict[str, str] = {}
+        while True:
+            page = self.call("GET", host, path, {**query, **more})
+            yield page
+            if not (following := page.get("nextPageToken")):
+                return
+            more = {"pageToken": following}
+
+    def values(self, host: str, path: str, query: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """Yield the items of a list of Azure; the next page has an address of its own."""
+        page = self.call("GET", host, path, query)
+        while True:
+            yield from page.get("value") or []
+            if not (link := page.get("nextLink")):
+                return
+            url = httpx.URL(link)
+            page = self.call("GET", host, url.path, dict(url.params))
+
+
+def _refusal(answer: httpx.Response) -> ApiError:
+    """Read code and message of a refusal; Google's newer APIs have a status, its older ones a reason."""
+    try:
+        error = answer.json()["error"]
+        first = next(iter(error.get("errors") or []), {})
+        code = error.get("status") or first.get("reason") or error.get("code")
+        return ApiError(answer.status_code, str(code or answer.status_code), str(error.get("message") or ""))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ApiError(answer.status_code, str(answer.status_code), answer.text[:200])

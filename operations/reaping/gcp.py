@@ -1,0 +1,208 @@
+"""Google Cloud: resources with a cluster's labels, and those that cannot have labels.
+
+These are known by what only Mullion writes: a network by name and description, and everything in it; load balancers'
+parts by their description; service accounts and roles by the cluster's six random letters, which are in the names of
+its labelled secrets. So secrets and buckets are deleted last. Sources: REST references of Compute Engine v1, Cloud
+Storage v1, Cloud DNS v1, Secret Manager v1, IAM v1 and Resource Manager v1.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from operations.reaping import gcp_deletion
+from operations.reaping.api import ApiError
+from operations.reaping.bearer import Requests
+from operations.reaping.gcp_deletion import COMPUTE, DNS, IAM, PROJECTS, RANKS, SECRETS, STORAGE
+from operations.reaping.things import Thing, tagged_fields
+
+MARK, CLUSTER = "mullion_", "mullion_cluster"
+Row = dict[str, Any]
+
+
+@dataclass
+class _Known:
+    """What the labelled resources say about one cluster. suffixes: its six letters."""
+
+    name: str
+    suffixes: set[str] = field(default_factory=set)
+    networks: set[str] = field(default_factory=set)
+
+    def signed(self, text: str, separator: str = "-") -> bool:
+        """Return whether a name ends in the cluster's letters."""
+        return any(text.endswith(f"{separator}{each}") for each in self.suffixes)
+
+
+class Gcp:
+    """A project. regions: regions to look in; empty: all."""
+
+    cloud = "gcp"
+
+    def __init__(self, requests: Requests, project: str, regions: Sequence[str]) -> None:
+        self._requests, self.name, self._regions = requests, project, tuple(regions)
+        self.close = requests.close
+
+    def inventory(self) -> list[Thing]:
+        """Return the resources of all clusters: labelled ones first, then those that belong to them."""
+        labelled = [*self._labelled_compute(), *self._secrets(), *self._buckets(), *self._zones()]
+        known = {each.cluster: _Known(each.cluster) for each in labelled}
+        for each in labelled:
+            name = each.id.rpartition("/")[2]
+            if each.kind == "secret" and name.startswith(f"{each.cluster}-"):
+                known[each.cluster].suffixes.add(name.rpartition("-")[2])
+            if each.network:
+                known[each.cluster].networks.add(each.network)
+        if not known:
+            return []
+        return [*labelled, *self._networks(known), *self._balancing(known), *self._identities(known)]
+
+    def delete(self, thing: Thing) -> None:
+        """Ask for the deletion of a resource. Raises ApiError."""
+        try:
+            gcp_deletion.deletion(thing.kind)(self._requests, self.name, thing)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+
+    def waits(self, code: str) -> bool:
+        """Return whether a refusal ends by itself."""
+        return code in gcp_deletion.WAITS
+
+    def _compute(self, kind: str) -> Iterator[Row]:
+        """Yield the resources of a kind in all regions and zones that are asked for."""
+        path = f"/compute/v1/projects/{self.name}/aggregated/{kind}"
+        for page in self._requests.pages(COMPUTE, path, {}):
+            for scope, rows in (page.get("items") or {}).items():
+                place = scope.rpartition("/")[2]
+                if not self._regions or place in self._regions or place.rpartition("-")[0] in self._regions:
+                    yield from rows.get(kind) or []
+
+    def _global(self, kind: str) -> Iterator[Row]:
+        path = f"/compute/v1/projects/{self.name}/global/{kind}"
+        for page in self._requests.pages(COMPUTE, path, {}):
+            yield from page.get("items") or []
+
+    def _labelled_compute(self) -> Iterator[Thing]:
+        for kind in ("instances", "forwardingRules", "addresses"):
+            for row in self._compute(kind):
+                if CLUSTER in (row.get("labels") or {}):
+                    interfaces = row.get("networkInterfaces") or [{}]
+                    network = _path(interfaces[0].get("network") or "")
+                    yield replace(_labelled(kind, _path(row["selfLink"]), row["labels"], row), network=network)
+
+    def _secrets(self) -> Iterator[Thing]:
+        path, query = f"/v1/projects/{self.name}/secrets", {"filter": f"labels.{CLUSTER}:*"}
+        for page in self._requests.pages(SECRETS, path, query):
+            for row in page.get("secrets") or []:
+                if CLUSTER in (row.get("labels") or {}):
+                    name = f"projects/{self.name}/secrets/{row['name'].rpartition('/')[2]}"
+                    yield _labelled("secret", name, row["labels"], row)
+
+    def _buckets(self) -> Iterator[Thing]:
+        for page in self._requests.pages(STORAGE, "/storage/v1/b", {"project": self.name}):
+            for row in page.get("items") or []:
+                if CLUSTER in (row.get("labels") or {}):
+                    found = _labelled("bucket", row["name"], row["labels"], row)
+                    yield replace(found, kept=row["name"].startswith(f"{found.cluster}-snapshots-"))
+
+    def _zones(self) -> Iterator[Thing]:
+        for page in self._requests.pages(DNS, f"/dns/v1/projects/{self.name}/managedZones", {}):
+            for row in page.get("managedZones") or []:
+                if CLUSTER in (row.get("labels") or {}):
+                    yield _labelled("managed-zone", row["name"], row["labels"], row)
+
+    def _networks(self, known: Mapping[str, _Known]) -> Iterator[Thing]:
+        """Yield clusters' networks with all that is in them; in a network of the user's, their rules and routes."""
+        own = {
+            _path(row["selfLink"]): row["name"]
+            for row in self._global("networks")
+            if row["name"] in known and str(row.get("description") or "").startswith(f"Nodes of {row['name']}:")
+        }
+        for path, cluster in own.items():
+            yield _belonging("networks", path, cluster)
+        for kind in ("firewalls", "routes"):
+            for row in self._global(kind):
+                cluster = own.get(_path(row.get("network") or "")) or _in_another(row, kind, known)
+                if cluster and not row.get("nextHopNetwork"):  # routes of subnets go with their subnets
+                    yield _belonging(kind, _path(row["selfLink"]), cluster)
+        for kind in ("subnetworks", "routers", "instanceGroups"):
+            for row in self._compute(kind):
+                if cluster := own.get(_path(row.get("network") or "")):
+                    yield _belonging(kind, _path(row["selfLink"]), cluster)
+
+    def _balancing(self, known: Mapping[str, _Known]) -> Iterator[Thing]:
+        """Yield backend services and health checks, by their description."""
+        from components.gcp.place import balancer_of
+
+        clusters = {balancer_of(name): name for name in known}
+        for kind in ("backendServices", "healthChecks"):
+            for row in self._compute(kind):
+                if cluster := clusters.get(str(row.get("description") or "")):
+                    yield _belonging(kind, _path(row["selfLink"]), cluster)
+
+    def _identities(self, known: Mapping[str, _Known]) -> Iterator[Thing]:
+        """Yield service accounts, custom roles, and the project's grants to both."""
+        owners: dict[str, str] = {}
+        path = f"/v1/projects/{self.name}/serviceAccounts"
+        for page in self._requests.pages(IAM, path, {"pageSize": "100"}):
+            for row in page.get("accounts") or []:
+                account = row["email"].partition("@")[0]
+                title = str(row.get("displayName") or "").removeprefix("Kubernetes machines: ")
+                cluster = next((each.name for each in known.values() if each.signed(account)), "")
+                if cluster and title.startswith(f"{cluster}-"):
+                    owners[f"serviceAccount:{row['email']}"] = cluster
+                    yield _belonging("service-account", row["email"], cluster)
+        for page in self._requests.pages(IAM, f"/v1/projects/{self.name}/roles", {"pageSize": "100"}):
+            for row in page.get("roles") or []:
+                cluster = next((each.name for each in known.values() if each.signed(row["name"], "_")), "")
+                if cluster and str(row.get("title") or "").endswith(f" of {cluster}") and not row.get("deleted"):
+                    owners[row["name"]] = cluster
+                    yield _belonging("role", row["name"], cluster)
+        policy = self._requests.call("POST", PROJECTS, f"/v1/projects/{self.name}:getIamPolicy", body={})
+        for binding in policy.get("bindings") or []:
+            for member in binding["members"]:
+                if cluster := owners.get(member):
+                    yield _belonging("grant", f"{binding['role']} {member}", cluster)
+
+
+def _in_another(row: Row, kind: str, known: Mapping[str, _Known]) -> str:
+    """Return the cluster of a firewall rule or route in a network of the user's: by its machines' network tags, or by
+    the name of routes to pods; empty if there is none.
+    """
+    for each in known.values():
+        if _path(row.get("network") or "") not in each.networks:
+            continue
+        tags = set(row.get("targetTags") or ())
+        ruled = kind == "firewalls" and tags and tags <= {f"{each.name}-control-plane", f"{each.name}-workers"}
+        if row["name"].startswith(f"{each.name}-" if ruled else f"{each.name}-pods-") and (ruled or kind == "routes"):
+            return each.name
+    return ""
+
+
+def _path(link: str) -> str:
+    """Return projects/... of a resource's URL."""
+    return link[link.index("projects/") :] if "projects/" in link else link
+
+
+def _region(path: str) -> str:
+    parts = path.split("/")
+    place = parts[3] if len(parts) > 3 and parts[2] in ("regions", "zones") else "global"
+    return place.rpartition("-")[0] if place.count("-") == 2 else place
+
+
+def _labelled(kind: str, name: str, labels: Mapping[str, str], row: Row) -> Thing:
+    since = row.get("creationTimestamp") or row.get("timeCreated") or row.get("createTime") or row.get("creationTime")
+    created = datetime.fromisoformat(_seconds(since)) if since else None
+    fields: dict[str, Any] = tagged_fields(labels, MARK)
+    return Thing(kind, name, _region(name), labels[CLUSTER], RANKS[kind], created=created, **fields)
+
+
+def _seconds(moment: str) -> str:
+    """Return a time of RFC 3339 without its fraction, and with an offset that Python 3.10 reads."""
+    head, tail = moment[:19], moment[19:].lstrip(".0123456789")
+    return f"{head}{'+00:00' if tail in ('Z', '') else tail}"
+
+
+def _belonging(kind: str, name: str, cluster: str) -> Thing:
+    return Thing(kind, name, _region(name), cluster, RANKS[kind], untagged=True)

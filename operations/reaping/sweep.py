@@ -1,0 +1,101 @@
+"""Deletion of a cluster's resources: in order, again and again, until none is left or nothing moves any more."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from operations.reaping.api import ApiError
+from operations.reaping.things import TIER, Account, Remains, Thing, clusters
+
+PAUSE = 5.0
+"""Seconds between two passes. Machines end within minutes; their interfaces hold subnets and groups until then."""
+PATIENCE = 600.0
+"""Seconds without any progress after which the rest is given up: network load balancers and NAT gateways take the
+longest, a few minutes."""
+SHORT = 60.0
+"""The same, once a refusal is final: what waits for that resource would wait in vain."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """A resource that could not be deleted, and the cloud's reason."""
+
+    thing: Thing
+    why: str
+
+
+@dataclass
+class Outcome:
+    """Result of a removal: what was deleted, and what is left."""
+
+    deleted: set[tuple[str, str, str]] = field(default_factory=set)
+    left: list[Left] = field(default_factory=list)
+    kept: str = ""
+    """Why nothing (more) was deleted: tags that changed meanwhile."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Time for the removal; tests have one of their own."""
+
+    now: Callable[[], float] = time.monotonic
+    pause: Callable[[float], None] = time.sleep
+
+
+def removed(
+    account: Account,
+    cluster: str,
+    may: Callable[[Remains], str],
+    *,
+    snapshots: bool = False,
+    clock: Clock | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Outcome:
+    """Delete a cluster's resources.
+
+    Each pass lists them anew, so that it sees what another reaper deleted, what a controller made meanwhile, and tags
+    that changed. may: returns why the cluster must stay; asked in each pass while it has all its tags.
+    """
+    clock, outcome = clock or Clock(), Outcome()
+    before: set[tuple[str, str, str]] = set()
+    moved = clock.now()
+    while True:
+        found = next((each for each in clusters(account.inventory()) if each.cluster == cluster), None)
+        things = found.removable(snapshots=snapshots) if found else ()
+        keys = {each.key for each in things}
+        outcome.deleted |= before - keys
+        if found is None or not things:
+            outcome.left = []
+            return outcome
+        if why := may(found):
+            outcome.kept = why
+            return outcome
+        if keys != before:
+            moved = clock.now()
+            tell(f"{cluster}: {len(things)} resource{'s' if len(things) > 1 else ''} left")
+        outcome.left, final = _pass(account, things)
+        before = keys
+        if clock.now() - moved > (SHORT if final else PATIENCE):
+            return outcome
+        clock.pause(PAUSE)
+
+
+def _pass(account: Account, things: tuple[Thing, ...]) -> tuple[list[Left], bool]:
+    """Ask for the deletion of each resource once. Return what is left, and whether a refusal is final."""
+    left, final = [], False
+    for each in things:
+        if each.held:
+            left.append(Left(each, each.held))
+            final = True
+            continue
+        if each.rank // TIER > things[0].rank // TIER:  # in order of rank
+            left.append(Left(each, "it waits for the other resources"))
+            continue
+        try:
+            account.delete(each)
+        except ApiError as error:
+            left.append(Left(each, str(error)))
+            final = final or not account.waits(error.code)
+        else:
+            left.append(Left(each, "its deletion takes longer"))
+    return left, final

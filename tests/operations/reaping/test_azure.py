@@ -1,0 +1,91 @@
+"""Inventory and deletion on Azure: what is in a group, and roles beside it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from operations.reaping import accounts, sweep
+from operations.reaping.azure import Azure
+from sandbox.azure.cloud import AZURE
+from sandbox.cloud_state import CloudState
+from tests.operations.reaping.clocks import passing
+from tests.sandbox.account import Account
+
+PLACE = "westeurope"
+TAGS = {"mullion:cluster": "ci", "mullion:owner": "qa", "mullion:expires": "2026-01-01T00:00:00Z"}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[Account]:
+    """A subscription with a tagged group and its network, and a group of somebody else with another one."""
+    cloud_state = CloudState(tmp_path / "world.db", seed="test")
+    world = Account(cloud_state, AZURE, PLACE)
+    for group, tags in (("ci", TAGS), ("other", {"team": "web"})):
+        world.create("ResourceGroup", group, resourceGroupName=group, location=PLACE, tags=tags)
+        space = {"addressPrefixes": ["10.0.0.0/16"]}
+        given = {"resourceGroupName": group, "virtualNetworkName": group, "location": PLACE, "tags": tags}
+        world.create("VirtualNetwork", group, addressSpace=space, **given)
+    yield world
+    cloud_state.close()
+
+
+@pytest.fixture
+def account(world: Account, tmp_path: Path) -> Iterator[Azure]:
+    with accounts.in_sandbox("azure", (), tmp_path / "world.db") as found:
+        assert isinstance(found[0], Azure)
+        yield found[0]
+
+
+def left(world: Account) -> list[str]:
+    return sorted(each.id.rpartition("resourceGroups/")[2] for each in world.cloud_state.resources())
+
+
+def test_a_group_goes_with_all_that_is_in_it_and_another_stays(world: Account, account: Azure) -> None:
+    given = {"resourceGroupName": "ci", "location": PLACE}
+    world.create("NetworkSecurityGroup", "kubernetes", networkSecurityGroupName="kubernetes", **given)
+    assert sweep.removed(account, "ci", lambda _: "", clock=passing()).left == []
+    assert left(world) == ["other", "other/providers/Microsoft.Network/virtualNetworks/other"]
+
+
+def test_a_group_with_a_resource_of_somebody_else_stays(world: Account, account: Azure) -> None:
+    given = {"resourceGroupName": "ci", "location": PLACE}
+    world.create(
+        "VirtualNetwork", "mine", virtualNetworkName="mine", addressSpace={"addressPrefixes": ["10.9.0.0/16"]}, **given
+    )
+    before = left(world)
+    [found] = sweep.removed(account, "ci", lambda _: "", clock=passing()).left
+    assert found.why.endswith("virtualNetworks/mine, which is not Mullion's")
+    assert left(world) == before
+
+
+def test_roles_of_a_clusters_identity_go_wherever_they_are(world: Account, account: Azure) -> None:
+    """In a network of the user's, machines may join subnets; that assignment would outlive the identity."""
+    machines, another = [
+        world.create(
+            "UserAssignedIdentity", name, resourceName=name, resourceGroupName=group, location=PLACE, tags=tags
+        )
+        for name, group, tags in (("machines", "ci", TAGS), ("another", "other", {}))
+    ]
+    scope = world.cloud_state.resources("azure-native:network:VirtualNetwork")[1].id
+    role = f"/subscriptions/{AZURE.account}/providers/Microsoft.Authorization/roleDefinitions/"
+    reader = "acdd72a7-3385-48ef-bd42-f606fba81ae7"
+    for principal in (each.outputs["principalId"] for each in (machines, another)):
+        world.create(
+            "RoleAssignment",
+            principal,
+            scope=scope,
+            roleDefinitionId=f"{role}{reader}",
+            principalId=principal,
+            principalType="ServicePrincipal",
+        )
+    assert sweep.removed(account, "ci", lambda _: "", clock=passing()).left == []
+    rest = [
+        each.inputs["principalId"] for each in world.cloud_state.resources("azure-native:authorization:RoleAssignment")
+    ]
+    assert rest == [another.outputs["principalId"]]
+
+
+def test_a_group_in_another_region_is_not_looked_at(world: Account, tmp_path: Path) -> None:
+    with accounts.in_sandbox("azure", ("northeurope",), tmp_path / "world.db") as found:
+        assert found[0].inventory() == []

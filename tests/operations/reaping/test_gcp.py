@@ -1,0 +1,128 @@
+"""Inventory on Google Cloud: what has no labels belongs to a cluster only if Mullion alone can have written it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from operations.reaping.api import ApiError
+from operations.reaping.gcp import Gcp
+from operations.reaping.things import Thing
+
+LABELS = {"mullion_cluster": "ci", "mullion_owner": "qa", "mullion_expires": "2026-01-01t00_00_00z"}
+LINK = "https://www.googleapis.com/compute/v1/projects/p/"
+OURS, THEIRS = f"{LINK}global/networks/ci", f"{LINK}global/networks/office"
+
+
+class Answers:
+    """Lists by their path's last part, in place of the APIs."""
+
+    def __init__(self, lists: Mapping[str, Any]) -> None:
+        self.lists = lists
+
+    def pages(self, host: str, path: str, query: Mapping[str, str]) -> list[Any]:
+        kind = path.rpartition("/")[2]
+        rows = self.lists.get(kind, [])
+        if "/aggregated/" in path:
+            return [{"items": {"regions/europe-west1": {kind: rows}, "zones/us-east1-b": {"warning": {}}}}]
+        return [
+            {
+                {"serviceAccounts": "accounts"}.get(
+                    kind, kind if host.startswith(("dns", "iam", "sec")) else "items"
+                ): rows
+            }
+        ]
+
+    def call(self, method: str, host: str, path: str, query: Any = None, body: Any = None) -> Any:
+        return {"bindings": self.lists.get("bindings", [])}
+
+    def close(self) -> None:
+        pass
+
+
+def found(regions: tuple[str, ...] = (), **lists: Any) -> set[tuple[str, str]]:
+    secret = {"name": "projects/1/secrets/ci-pki-bcdfgh", "labels": LABELS, "createTime": "2026-01-01T00:00:00.5Z"}
+    machine = {
+        "selfLink": f"{LINK}zones/europe-west1-b/instances/ci-web-0",
+        "labels": LABELS,
+        "networkInterfaces": [{"network": THEIRS}],
+        "creationTimestamp": "2026-01-01T00:00:00.000-08:00",
+    }
+    answers: Any = Answers({"secrets": [secret], "instances": [machine], **lists})
+    things: list[Thing] = Gcp(answers, "p", regions).inventory()
+    known = {("secret", "ci-pki-bcdfgh"), ("instances", "ci-web-0")}
+    return {(each.kind, each.id.rpartition("/")[2]) for each in things} - known
+
+
+def row(kind: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "selfLink": f"{LINK}global/{kind}/{name}", **more}
+
+
+def test_a_network_is_the_clusters_by_name_and_description_and_all_in_it_with_it() -> None:
+    networks = [row("networks", "ci", description="Nodes of ci: 10.0.0.0/16"), row("networks", "office")]
+    rules = [row("firewalls", "k8s-fw-a1b2", network=OURS), row("firewalls", "ci-desk", network=THEIRS)]
+    routes = [row("routes", "ci-internet", network=OURS), row("routes", "r-1", network=OURS, nextHopNetwork=OURS)]
+    subnets = [row("subnetworks", "ci-machines-0", network=OURS), row("subnetworks", "desks", network=THEIRS)]
+    assert found(networks=networks, firewalls=rules, routes=routes, subnetworks=subnets) == {
+        ("networks", "ci"),
+        ("firewalls", "k8s-fw-a1b2"),
+        ("routes", "ci-internet"),
+        ("subnetworks", "ci-machines-0"),
+    }
+
+
+def test_a_network_of_that_name_which_mullion_did_not_make_stays() -> None:
+    networks = [row("networks", "ci", description="ours since 2019")]
+    assert found(networks=networks, firewalls=[row("firewalls", "ci-desk", network=OURS)]) == set()
+
+
+def test_in_a_network_of_the_users_only_rules_for_the_clusters_machines_go() -> None:
+    rules = [
+        row("firewalls", "ci-workers-kubelet", network=THEIRS, targetTags=["ci-workers"]),
+        row("firewalls", "ci-b-workers-kubelet", network=THEIRS, targetTags=["ci-b-workers"]),
+        row("firewalls", "ci-all", network=THEIRS),
+        row("firewalls", "ci-two", network=THEIRS, targetTags=["ci-workers", "desks"]),
+    ]
+    routes = [row("routes", "ci-pods-web-0", network=THEIRS), row("routes", "ci-desks", network=THEIRS)]
+    assert found(firewalls=rules, routes=routes) == {("firewalls", "ci-workers-kubelet"), ("routes", "ci-pods-web-0")}
+
+
+def test_parts_of_balancers_and_identities_are_known_by_description_and_letters() -> None:
+    checks = [
+        row("healthChecks", "ci-api", description="Load balancer of ci"),
+        row("healthChecks", "ci-website", description="our website"),
+    ]
+    accounts = [
+        {"email": "ci-web-bcdfgh@p.iam.gserviceaccount.com", "displayName": "Kubernetes machines: ci-web"},
+        {"email": "ci-web-zzzzzz@p.iam.gserviceaccount.com", "displayName": "Kubernetes machines: ci-web"},
+        {"email": "robot-bcdfgh@p.iam.gserviceaccount.com", "displayName": "Robot"},
+    ]
+    roles = [
+        {"name": "projects/p/roles/ci_machines_bcdfgh", "title": "Machines of ci"},
+        {"name": "projects/p/roles/ci_records_bcdfgh", "title": "Records of ci", "deleted": True},
+        {"name": "projects/p/roles/ci_other", "title": "Machines of ci"},
+    ]
+    member = f"serviceAccount:{accounts[0]['email']}"
+    bindings = [{"role": "projects/p/roles/ci_machines_bcdfgh", "members": [member, "user:me@example.com"]}]
+    names = found(healthChecks=checks, serviceAccounts=accounts, roles=roles, bindings=bindings)
+    assert names == {
+        ("healthChecks", "ci-api"),
+        ("service-account", "ci-web-bcdfgh@p.iam.gserviceaccount.com"),
+        ("role", "ci_machines_bcdfgh"),
+        ("grant", f"ci_machines_bcdfgh {member}"),
+    }
+
+
+@pytest.mark.parametrize(("regions", "seen"), [(("europe-west1",), True), (("us-east1",), False), ((), True)])
+def test_only_regions_that_are_asked_for_are_looked_at(regions: tuple[str, ...], seen: bool) -> None:
+    address = {"selfLink": f"{LINK}regions/europe-west1/addresses/ci-api", "labels": LABELS}
+    assert (("addresses", "ci-api") in found(regions, addresses=[address])) == seen
+
+
+def test_what_does_not_exist_any_more_counts_as_deleted() -> None:
+    class Gone(Answers):
+        def call(self, method: str, host: str, path: str, query: Any = None, body: Any = None) -> Any:
+            raise ApiError(404, "notFound", "gone")
+
+    requests: Any = Gone({})
+    Gcp(requests, "p", ()).delete(Thing("networks", "projects/p/global/networks/ci", "global", "ci", 0))
