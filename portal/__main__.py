@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from types import FrameType
+from typing import Any
 
 import django
 from django.core.management import call_command, execute_from_command_line
@@ -33,7 +34,20 @@ def _serve(port: int) -> None:
     import waitress
     from django.core.wsgi import get_wsgi_application
 
-    waitress.serve(get_wsgi_application(), listen=f"{LOOPBACK}:{port}", threads=THREADS, ident="")
+    from portal import oidc
+
+    oidc.configured()  # wrong settings end the start, not the first sign-in
+
+    waitress.serve(get_wsgi_application(), **options(port))
+
+
+def options(port: int) -> dict[str, Any]:
+    """Return the options of the web server. It trusts X-Forwarded headers only behind a proxy here."""
+    found: dict[str, Any] = {"listen": f"{LOOPBACK}:{port}", "threads": THREADS, "ident": ""}
+    if os.environ.get("MULLION_PORTAL_BEHIND_PROXY"):
+        found["trusted_proxy"] = LOOPBACK
+        found["trusted_proxy_headers"] = {"x-forwarded-for", "x-forwarded-proto"}
+    return found
 
 
 def _all(port: int) -> None:

@@ -22,7 +22,7 @@ class NotPossible(Exception):
 
 
 def ask(user: User, team: Team, template: Template, name: str, values: Mapping[str, Any], hours: Any) -> Cluster:
-    """Ask for a cluster; without a rule that wants approval it is built at once. Raises NotPossible."""
+    """Ask for a cluster; build it at once unless a rule requires approval. Raises NotPossible."""
     if not access.teams(user).filter(pk=team.pk).exists():
         raise NotPossible(f"You are not in team {team.name}.")
     if template.withdrawn:
@@ -54,9 +54,9 @@ def ask(user: User, team: Team, template: Template, name: str, values: Mapping[s
         except IntegrityError:
             raise NotPossible(f"Your team has a cluster {whole}; choose another name.") from None
         detail = {"template": template.name, "version": version.number, "choices": dict(values), "hours": int(hours)}
-        audit.record(user.username, "cluster.ask", whole, team=team, detail=detail)
+        audit.record(user.actor, "cluster.ask", whole, team=team, detail=detail)
         if not found.approval:
-            _build(cluster, user.username)
+            _build(cluster, user.actor)
     return cluster
 
 
@@ -80,15 +80,15 @@ def _build(cluster: Cluster, actor: str) -> None:
 def decide(user: User, cluster: Cluster, *, approve: bool) -> None:
     """Approve or refuse a request. Raises NotPossible."""
     if not access.may_decide(user, cluster):
-        raise NotPossible("An approver of the team or the platform team decides, and nobody about an own request.")
+        raise NotPossible("An approver of the team or the platform team decides, never about their own request.")
     with transaction.atomic():
         state = Cluster.State.BUILDING if approve else Cluster.State.REFUSED
         if not Cluster.objects.filter(pk=cluster.pk, state=Cluster.State.ASKED).update(state=state):
-            raise NotPossible(f"{cluster.name} is decided already.")
+            raise NotPossible(f"The request for {cluster.name} is decided already.")
         action = "cluster.approve" if approve else "cluster.refuse"
-        audit.record(user.username, action, cluster.name, team=cluster.team)
+        audit.record(user.actor, action, cluster.name, team=cluster.team)
         if approve:
-            _build(cluster, user.username)
+            _build(cluster, user.actor)
 
 
 def extend(user: User, cluster: Cluster, hours: Any) -> None:
@@ -113,7 +113,7 @@ def remove(user: User, cluster: Cluster, confirmed: str) -> None:
     asked = Cluster.objects.filter(pk=cluster.pk, state=Cluster.State.ASKED)
     with transaction.atomic():
         if asked.update(state=Cluster.State.REMOVED):
-            audit.record(user.username, "cluster.withdraw", cluster.name, team=cluster.team)
+            audit.record(user.actor, "cluster.withdraw", cluster.name, team=cluster.team)
             return
     if cluster.state in (Cluster.State.REMOVED, Cluster.State.REFUSED):
         raise NotPossible(f"{cluster.name} does not exist any more.")
@@ -121,11 +121,21 @@ def remove(user: User, cluster: Cluster, confirmed: str) -> None:
 
 
 def retry(user: User, cluster: Cluster) -> None:
-    """Build a cluster again whose job failed. Raises NotPossible."""
+    """Run the job of a failed cluster again. Raises NotPossible."""
     _may_change(user, cluster)
     if cluster.state != Cluster.State.FAILED:
         raise NotPossible(f"{cluster.name} has not failed.")
     _enqueue(user, cluster, Job.Kind.UP, "cluster.retry")
+
+
+def cancel(user: User, cluster: Cluster) -> None:
+    """End the job of a cluster: at once if it waits, else once the calls in progress end. Raises NotPossible."""
+    _may_change(user, cluster)
+    job = cluster.jobs.filter(state__in=Job.OPEN, cancel=False).first()
+    with transaction.atomic():
+        if job is None or not jobs.cancel(job):
+            raise NotPossible(f"{cluster.name} has no job to cancel.")
+        audit.record(user.actor, "job.cancel", cluster.name, team=cluster.team, detail={"job": job.pk})
 
 
 def _may_change(user: User, cluster: Cluster) -> None:
@@ -136,12 +146,10 @@ def _may_change(user: User, cluster: Cluster) -> None:
 def _enqueue(user: User, cluster: Cluster, kind: str, action: str, hours: int = 0) -> None:
     try:
         with transaction.atomic():
-            audit.record(
-                user.username, action, cluster.name, team=cluster.team, detail={"hours": hours} if hours else {}
-            )
+            audit.record(user.actor, action, cluster.name, team=cluster.team, detail={"hours": hours} if hours else {})
             if kind != Job.Kind.EXTEND:
                 state = Cluster.State.REMOVING if kind == Job.Kind.DOWN else Cluster.State.BUILDING
                 Cluster.objects.filter(pk=cluster.pk).update(state=state)
-            jobs.enqueue(cluster, kind, user.username, hours)
+            jobs.enqueue(cluster, kind, user.actor, hours)
     except IntegrityError:
         raise NotPossible(f"{cluster.name} has a job that has not ended; wait for it.") from None

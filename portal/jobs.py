@@ -7,6 +7,7 @@ time every BEAT_SECONDS, and `recover` puts a job that stopped doing so back int
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import yaml
 from django.db import close_old_connections, connection, transaction
-from django.db.models import F
+from django.db.models import Count, F, Max
 from django.utils import timezone
 from django_tasks import task
 
@@ -45,20 +46,62 @@ def enqueue(cluster: Cluster, kind: str, actor: str, hours: int = 0) -> Job:
 
 @task()
 def run(number: int) -> str:
-    """Run a job that waits. Return its state, or why it was left alone."""
-    with transaction.atomic():
-        taken = Job.objects.filter(pk=number, state=Job.State.WAITING).update(
-            state=Job.State.RUNNING, attempt=F("attempt") + 1, beat=timezone.now()
-        )
-    if not taken:
-        return "another worker has it"
-    job = Job.objects.select_related("cluster__team", "cluster__version").get(pk=number)
+    """Run the next job of `due`. The queue's entry only starts one job; its number does not choose which.
+
+    Return the job's state, or that none waits.
+    """
+    found = next((each for each in due() if _take(each)), None)
+    if found is None:
+        return "no job waits"
+    job = Job.objects.select_related("cluster__team", "cluster__version").get(pk=found)
     try:
         code = _Run(job).code()
     except Exception as error:  # a job that cannot begin must say so on its page
         code = 1
         _ours(job).update(lines=f"The job could not run: {type(error).__name__}: {error}")
     return _ended(job, code)
+
+
+def due() -> list[int]:
+    """Return the numbers of waiting jobs in the order in which they run.
+
+    First come teams with fewer running jobs, then those whose last job ran longer ago, so a team that asks for many
+    clusters at once does not make others wait for all of them. Within a team the oldest job comes first.
+    """
+    team = "cluster__team"
+    running = dict(Job.objects.filter(state=Job.State.RUNNING).order_by().values_list(team).annotate(Count("pk")))
+    served = dict(Job.objects.exclude(beat=None).order_by().values_list(team).annotate(Max("beat")))
+    never = timezone.now() - timedelta(days=36500)
+    waiting = Job.objects.filter(state=Job.State.WAITING).order_by("pk").values_list("pk", team)
+    return [pk for _, _, pk in sorted((running.get(of, 0), served.get(of, never), pk) for pk, of in waiting)]
+
+
+def _take(number: int) -> bool:
+    """Return whether this worker got the job; another one may have been faster."""
+    values = {"state": Job.State.RUNNING, "attempt": F("attempt") + 1, "beat": timezone.now()}
+    return bool(Job.objects.filter(pk=number, state=Job.State.WAITING).update(**values))
+
+
+def cancel(job: Job) -> bool:
+    """End a job that waits, or have its worker interrupt it. Return whether it had not ended yet."""
+    detail = {"job": job.pk}
+    with transaction.atomic():
+        if Job.objects.filter(pk=job.pk, state=Job.State.WAITING).update(
+            state=Job.State.CANCELLED, cancel=True, ended_at=timezone.now()
+        ):
+            began = Job.objects.filter(cluster=job.cluster, attempt__gt=0).exists()
+            state = _after_cancel(job, began=began)
+            Cluster.objects.filter(pk=job.cluster.pk).update(state=state)
+            audit.record(audit.SYSTEM, "job.cancelled", job.cluster.name, team=job.cluster.team, detail=detail)
+            return True
+    return bool(Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(cancel=True))
+
+
+def _after_cancel(job: Job, *, began: bool) -> str:
+    """Return the state of a cluster whose job was cancelled while it waited. began: an earlier job ran."""
+    if job.kind == Job.Kind.UP:
+        return Cluster.State.FAILED if began else Cluster.State.REMOVED
+    return Cluster.State.READY if job.cluster.built_at else Cluster.State.FAILED
 
 
 def _ours(job: Job):  # noqa: ANN202 - a query set of the same attempt: a later attempt's row stays untouched
@@ -69,11 +112,11 @@ class _Run:
     """One attempt of a job."""
 
     def __init__(self, job: Job) -> None:
-        self.job, self.cluster, self.folder = job, job.cluster, folders.clone()
+        self.job, self.cluster, self.folder, self.cancelled = job, job.cluster, folders.clone(), False
         self.file = self.folder / "stacks" / f"Pulumi.{self.cluster.name}.yaml"
 
     def code(self) -> int:
-        """Run the command, and return its exit code. Waits while an engine holds the lock that outlived its worker."""
+        """Run the command, and return its exit code. Wait while an engine that outlived its worker has the lock."""
         words = self._words()
         limit = time.monotonic() + LOCKED_SECONDS
         while True:
@@ -88,7 +131,7 @@ class _Run:
             self._write()
             return ["up", name, "--sandbox", "--yes"]
         if kind == Job.Kind.EXTEND:
-            if self.job.attempt > 1:  # an earlier attempt may have moved the expiry: bring the file's into the cluster
+            if self.job.attempt > 1:  # an earlier attempt may have written the new expiry: apply the file
                 return ["up", name, "--sandbox", "--yes"]
             return ["extend", name, f"{self.job.hours}h", "--sandbox", "--yes"]
         if not self.file.exists():
@@ -107,7 +150,7 @@ class _Run:
         self.file.write_text(yaml.safe_dump({"config": config}, sort_keys=False), "utf-8")
 
     def _command(self, words: list[str]) -> tuple[int, str]:
-        """Run `mullion` in the portal's clone. Its environment has no cloud's credentials and no secret of ours."""
+        """Run `mullion` in the portal's clone. Its environment lacks clouds' credentials and the portal's secrets."""
         kept = {key: each for key, each in os.environ.items() if not key.startswith((*REMOVED, "MULLION_PORTAL_"))}
         if "MULLION_PULUMI" in os.environ:
             kept["MULLION_PULUMI"] = os.environ["MULLION_PULUMI"]
@@ -124,6 +167,12 @@ class _Run:
             output = self._followed(process)
             return process.wait(), output
 
+    def _interrupt(self, process: "subprocess.Popen[str]") -> None:
+        """Send Ctrl-C once somebody cancels the job: the engine finishes its calls, and leaves no lock."""
+        if not self.cancelled and _ours(self.job).filter(cancel=True).exists():
+            self.cancelled = True
+            process.send_signal(signal.SIGINT)
+
     def _followed(self, process: "subprocess.Popen[str]") -> str:
         """Keep the output and the beat in the database while a command runs. Return the output."""
         lines: list[str] = []
@@ -131,6 +180,7 @@ class _Run:
         reader.start()
         while reader.is_alive():
             reader.join(1)
+            self._interrupt(process)
             text = "\n".join(lines)[-MOST_CHARACTERS:]
             if not _ours(self.job).update(beat=timezone.now(), lines=text):
                 process.terminate()  # another worker has the job
@@ -145,6 +195,8 @@ def _read(process: "subprocess.Popen[str]", lines: list[str]) -> None:
 def _ended(job: Job, code: int) -> str:
     """Write the result of an attempt into job and cluster."""
     state = Job.State.FAILED if code else Job.State.DONE
+    if code and Job.objects.filter(pk=job.pk, cancel=True).exists():
+        state = Job.State.CANCELLED
     with transaction.atomic():
         if not _ours(job).update(state=state, ended_at=timezone.now()):
             return "another worker has it"
@@ -183,7 +235,7 @@ def recover() -> list[Job]:
     late = timezone.now() - timedelta(seconds=LOST_SECONDS)
     found = list(Job.objects.select_related("cluster__team").filter(state=Job.State.RUNNING, beat__lt=late))
     for job in found:
-        if job.attempt >= MOST_ATTEMPTS:
+        if job.cancel or job.attempt >= MOST_ATTEMPTS:
             _ended(job, 1)
             continue
         with transaction.atomic():

@@ -95,9 +95,9 @@ class Offer(_Document):
 
 @dataclass
 class Proposal:
-    """What a choice would build. problems: why it cannot be asked for. approval: why it waits for approval.
+    """The plan of the chosen values. problems: why no cluster can be asked for. approval: why it waits for approval.
 
-    machines: name, pool, operating system, size. month: USD, without what has no price (`unknown`).
+    machines: name, pool, operating system, size. month: USD, without the items in `unknown`.
     """
 
     config: dict[str, Any] = field(default_factory=dict)

@@ -57,7 +57,7 @@ DATABASES = {
         os.environ.get("MULLION_PORTAL_DATABASE") or f"sqlite:///{DATA / 'portal.db'}", conn_max_age=60
     )
 }
-if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+if "sqlite3" in DATABASES["default"].get("ENGINE", ""):
     # Web server and workers are processes of one machine: each write waits up to 20 s for another one.
     DATABASES["default"]["OPTIONS"] = {
         "timeout": 20,
@@ -65,6 +65,8 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+API_CALLS_A_MINUTE, API_CHANGES_A_MINUTE, API_FAILURES_A_MINUTE = 120, 20, 30
+"""Limits of the API: calls and changes of a token, calls with an unknown token from one address."""
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 
 AUTH_USER_MODEL = "portal.User"
@@ -72,6 +74,12 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{each}"}
     for each in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
+OIDC = {
+    key.removeprefix("MULLION_PORTAL_OIDC_"): value
+    for key, value in os.environ.items()
+    if key.startswith("MULLION_PORTAL_OIDC_")
+}
+"""Settings of sign-in by OpenID Connect (portal/oidc.py); empty: passwords alone."""
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"

@@ -4,7 +4,8 @@ from django.contrib import admin
 from django.contrib.auth import views as accounts
 from django.urls import path
 
-from portal import views
+from portal import health, oidc_pages, token_pages, views
+from portal.api import api
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -16,10 +17,18 @@ urlpatterns = [
     path("clusters/<slug:name>/refuse/", views.refuse, name="refuse"),
     path("clusters/<slug:name>/extend/", views.extend, name="extend"),
     path("clusters/<slug:name>/remove/", views.remove, name="remove"),
+    path("clusters/<slug:name>/cancel/", views.cancel, name="cancel"),
     path("clusters/<slug:name>/retry/", views.retry, name="retry"),
+    path("tokens/", token_pages.tokens, name="tokens"),
+    path("tokens/<int:number>/revoke/", token_pages.revoke, name="revoke-token"),
+    path("api/v1/", api.urls),
     path("audit.jsonl", views.trail, name="trail"),
-    path("sign-in/", accounts.LoginView.as_view(), name="login"),
+    path("sign-in/", oidc_pages.SignIn.as_view(), name="login"),
+    path("oidc/sign-in/", oidc_pages.begin, name="oidc"),
+    path("oidc/callback/", oidc_pages.callback, name="oidc-callback"),
     path("sign-out/", accounts.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),
-    path("health", views.health, name="health"),
+    path("health", health.ready, name="health"),
+    path("health/live", health.live, name="live"),
+    path("metrics", health.metrics, name="metrics"),
 ]

@@ -1,4 +1,4 @@
-"""Pages. Each answers only about what `access` lets the person see; anything else does not exist (404)."""
+"""Pages. They show only what `access` lets the person see; anything else answers 404."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -6,8 +6,8 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
@@ -15,14 +15,7 @@ from portal import access, actions, audit
 from portal.models import Cluster, Event, Job, Template
 from portal.planning import Offer, propose
 
-Page = Callable[..., HttpResponse]
-
-
-def health(_request: HttpRequest) -> HttpResponse:
-    """Answer 200 if the database answers."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-    return HttpResponse("ok\n", content_type="text/plain")
+Page = Callable[..., HttpResponseBase]
 
 
 @login_required
@@ -32,10 +25,10 @@ def home(request: HttpRequest) -> HttpResponse:
     gone = (Cluster.State.REMOVED, Cluster.State.REFUSED)
     rows = [_offered(each) for each in Template.objects.filter(withdrawn=False).order_by("name")]
     values = {
-        "clusters": access.clusters(request.user).exclude(state__in=gone),
+        "clusters": access.clusters(access.person(request)).exclude(state__in=gone),
         "templates": rows,
-        "to_decide": access.to_decide(request.user),
-        "teams": access.teams(request.user),
+        "to_decide": access.to_decide(access.person(request)),
+        "teams": access.teams(access.person(request)),
     }
     return render(request, "portal/home.html", values)
 
@@ -50,13 +43,18 @@ def _offered(template: Template) -> dict[str, Any]:
 def ask(request: HttpRequest, name: str) -> HttpResponse:
     """Show the form of a template with the plan; ask for the cluster when it is posted."""
     template = get_object_or_404(Template, name=name, withdrawn=False)
-    teams, offer = access.teams(request.user), template.newest.offer
+    teams, offer = access.teams(access.person(request)), template.newest.offer
     given = request.POST if request.method == "POST" else request.GET
     if request.method == "POST":
         try:
             team = get_object_or_404(teams, name=given.get("team", ""))
             found = actions.ask(
-                request.user, team, template, given.get("name", ""), _choices(offer, given), given.get("hours", "")
+                access.person(request),
+                team,
+                template,
+                given.get("name", ""),
+                _choices(offer, given),
+                given.get("hours", ""),
             )
             return redirect("cluster", name=found.name)
         except actions.NotPossible as error:
@@ -92,7 +90,7 @@ def _of_cluster(page: Callable[[HttpRequest, Cluster], HttpResponse]) -> Page:
     @login_required
     @wraps(page)
     def found(request: HttpRequest, name: str) -> HttpResponse:
-        return page(request, get_object_or_404(access.clusters(request.user).distinct(), name=name))
+        return page(request, get_object_or_404(access.clusters(access.person(request)).distinct(), name=name))
 
     return found
 
@@ -120,12 +118,12 @@ def _shown(request: HttpRequest, found: Cluster) -> dict[str, Any]:
         "runs": bool(job and job.state in Job.OPEN),
         "plan": propose(offer, found.choices, found.hours, found.name) if found.name.isascii() else None,
         "events": Event.objects.filter(subject=found.name, team=found.team.name)[:30],
-        "may_decide": found.state == Cluster.State.ASKED and access.may_decide(request.user, found),
+        "may_decide": found.state == Cluster.State.ASKED and access.may_decide(access.person(request), found),
     }
 
 
 def _action(act: Callable[[HttpRequest, Cluster], None]) -> Page:
-    """Make the page of an action: it runs, and the cluster's page shows the result or why it was refused."""
+    """Return the page of an action: it runs the action, and shows the cluster's page with the result."""
 
     @require_POST
     @_of_cluster
@@ -139,18 +137,19 @@ def _action(act: Callable[[HttpRequest, Cluster], None]) -> Page:
     return done
 
 
-approve = _action(lambda request, found: actions.decide(request.user, found, approve=True))
-refuse = _action(lambda request, found: actions.decide(request.user, found, approve=False))
-extend = _action(lambda request, found: actions.extend(request.user, found, request.POST.get("hours", "")))
-remove = _action(lambda request, found: actions.remove(request.user, found, request.POST.get("confirm", "")))
-retry = _action(lambda request, found: actions.retry(request.user, found))
+approve = _action(lambda request, found: actions.decide(access.person(request), found, approve=True))
+refuse = _action(lambda request, found: actions.decide(access.person(request), found, approve=False))
+extend = _action(lambda request, found: actions.extend(access.person(request), found, request.POST.get("hours", "")))
+remove = _action(lambda request, found: actions.remove(access.person(request), found, request.POST.get("confirm", "")))
+cancel = _action(lambda request, found: actions.cancel(access.person(request), found))
+retry = _action(lambda request, found: actions.retry(access.person(request), found))
 
 
 @login_required
 @require_GET
-def trail(request: HttpRequest) -> HttpResponse:
+def trail(request: HttpRequest) -> HttpResponseBase:
     """Download the audit trail as lines of JSON; for the platform team alone."""
-    if not request.user.is_platform:
+    if not access.may_read_trail(access.person(request)):
         raise Http404
     answer = StreamingHttpResponse(audit.exported(), content_type="application/jsonl")
     answer["Content-Disposition"] = 'attachment; filename="audit.jsonl"'

@@ -1,8 +1,8 @@
 """Tables of the portal."""
 
-from portal.models.accounts import Membership, Team, User
+from portal.models.accounts import Membership, Team, Token, User
 from portal.models.audit import Event
 from portal.models.catalogue import Template, Version
 from portal.models.clusters import Cluster, Job
 
-__all__ = ["Cluster", "Event", "Job", "Membership", "Team", "Template", "User", "Version"]
+__all__ = ["Cluster", "Event", "Job", "Membership", "Team", "Template", "Token", "User", "Version"]

@@ -1,4 +1,4 @@
-"""Templates and their versions. Clusters keep the version that they were asked by."""
+"""Templates and their versions. A cluster keeps the version of its request."""
 
 from typing import Any
 

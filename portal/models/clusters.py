@@ -39,6 +39,8 @@ class Cluster(models.Model):
     expires = models.DateTimeField(null=True, blank=True)
     endpoint = models.CharField(max_length=200, blank=True)
 
+    jobs: "models.Manager[Job]"
+
     class Meta:
         ordering = ["-asked_at"]
 
@@ -47,7 +49,7 @@ class Cluster(models.Model):
 
 
 class Job(models.Model):
-    """One run of `mullion`. attempt: rises when a worker takes the job; only the newest attempt writes. beat: of it."""
+    """One run of `mullion`. attempt: rises when a worker takes the job; only the newest writes, and renews `beat`."""
 
     class Kind(models.TextChoices):
         """Commands of `mullion`."""
@@ -63,13 +65,15 @@ class Job(models.Model):
         RUNNING = "running"
         DONE = "done"
         FAILED = "failed"
+        CANCELLED = "cancelled"
 
     OPEN = (State.WAITING, State.RUNNING)
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="jobs")
     kind = models.CharField(max_length=6, choices=Kind.choices)
     hours = models.PositiveIntegerField(default=0, help_text="Of extend: hours to add.")
-    state = models.CharField(max_length=7, choices=State.choices, default=State.WAITING)
+    state = models.CharField(max_length=9, choices=State.choices, default=State.WAITING)
+    cancel = models.BooleanField(default=False, help_text="Somebody asked to end it; its worker interrupts it.")
     attempt = models.PositiveIntegerField(default=0)
     beat = models.DateTimeField(null=True)
     asked_at = models.DateTimeField(auto_now_add=True)

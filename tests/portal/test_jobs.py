@@ -29,7 +29,9 @@ def work() -> None:
 def job():
     from portal.models import Job
 
-    return Job.objects.first()
+    found = Job.objects.first()
+    assert found
+    return found
 
 
 def _late() -> None:
@@ -90,6 +92,7 @@ def test_a_cluster_is_built_after_its_worker_was_killed_then_extended_and_remove
 
     client.post("/clusters/red-one/extend/", {"hours": "2"})
     work()
+    assert built.expires
     assert cluster().expires == built.expires + timedelta(hours=2), job().lines
     assert (
         "live at most 72 hours"

@@ -79,7 +79,7 @@ def test_the_quota_of_a_team_counts_all_its_clusters(sign_in: SignIn) -> None:
     assert "may have 1,000" in ask(client, name="three")
 
 
-def test_nobody_asks_for_a_team_of_others(sign_in: SignIn) -> None:
+def test_a_person_cannot_ask_for_a_cluster_of_another_team(sign_in: SignIn) -> None:
     answer = sign_in("bob").post("/ask/windows-small/", {"team": "red", "name": "one", "hours": "8"})
     assert answer.status_code == 404
 

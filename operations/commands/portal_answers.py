@@ -1,0 +1,86 @@
+"""Answers of a portal's API, as far as `mullion request` reads them (portal/api_documents.py has all of them)."""
+
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import NotRequired, TypedDict
+
+
+class Machine(TypedDict):
+    """A machine of a plan."""
+
+    name: str
+    os: str
+    size: str
+
+
+class Plan(TypedDict):
+    """The plan of the chosen values."""
+
+    machines: list[Machine]
+    month: float
+    unpriced: list[str]
+    problems: list[str]
+    approval: list[str]
+
+
+class Choice(TypedDict):
+    """A field that a team may choose."""
+
+    path: str
+    label: str
+    default: str | int
+    options: list[str]
+    least: int | None
+    most: int | None
+
+
+class Template(TypedDict):
+    """An entry of the catalogue."""
+
+    name: str
+    title: str
+    hours: int
+    most_hours: int
+    fields: list[Choice]
+    plan: Plan
+
+
+class Job(TypedDict):
+    """The newest job of a cluster."""
+
+    kind: str
+    state: str
+    attempt: int
+    lines: str
+
+
+class Cluster(TypedDict):
+    """A cluster, with its newest job where the answer has one."""
+
+    name: str
+    template: str
+    state: str
+    reason: str
+    month: str | float
+    asked_by: str
+    expires: str | None
+    endpoint: str
+    job: NotRequired[Job | None]
+
+
+class Event(TypedDict):
+    """A row of a cluster's history."""
+
+    at: str
+    actor: str
+    action: str
+
+
+def fits(document: Any, form: Any) -> bool:
+    """Return whether an answer has this form; more fields than it names are allowed."""
+    try:
+        TypeAdapter(form).validate_python(document)
+    except ValidationError:
+        return False
+    return True
