@@ -2,7 +2,7 @@
 
 AWS: Systems Manager Session Manager. Its agent on the machine holds a connection to the service, and forwards to a port
 of the machine itself. GCP: Identity-Aware Proxy (IAP), which connects to the machine from addresses of Google
-(CloudFacts.session_sources).
+(CloudFacts.session_sources). Azure: Bastion, a host in the network or in a peered one, which connects to the machine.
 """
 
 import json
@@ -10,7 +10,9 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 
-AWS, GCP = "aws", "gcp"
+from components.spec.existing import ExistingNetwork
+
+AWS, AZURE, GCP = "aws", "azure", "gcp"
 LOCALHOST = "127.0.0.1"
 
 
@@ -20,9 +22,9 @@ class MachinePlace:
 
     cloud: str
     instance: str
-    """AWS: id of the instance. GCP: its name."""
+    """AWS: id of the instance. Azure: resource id of the machine. GCP: name of the instance."""
     scope: str
-    """AWS: region. GCP: project."""
+    """AWS: region. Azure: resource id of the Bastion host. GCP: project."""
     zone: str = ""
     """GCP only."""
     profile: str = ""
@@ -32,7 +34,8 @@ class MachinePlace:
 @dataclass(frozen=True)
 class _Service:
     forward: Callable[[MachinePlace, int, int], list[str]]
-    shell: Callable[[MachinePlace], list[str]]
+    shell: Callable[[MachinePlace], list[str]] | None
+    """None: the service reaches the API only."""
     programs: dict[str, str]
 
 
@@ -46,6 +49,21 @@ def _aws_forward(place: MachinePlace, port: int, local_port: int) -> list[str]:
     parameters = {"portNumber": [str(port)], "localPortNumber": [str(local_port)]}
     document = "AWS-StartPortForwardingSession"
     return [*_aws(place), "--document-name", document, "--parameters", json.dumps(parameters)]
+
+
+def azure_place(machine: str, cluster: str, existing: ExistingNetwork | None) -> MachinePlace:
+    """Return where `az` finds a machine. machine: its resource id. existing: the user's network."""
+    if existing and existing.bastion:
+        return MachinePlace(AZURE, machine, existing.bastion.id)
+    group = machine.partition("/providers/")[0]
+    return MachinePlace(AZURE, machine, f"{group}/providers/Microsoft.Network/bastionHosts/{cluster}")
+
+
+def _azure_forward(place: MachinePlace, port: int, local_port: int) -> list[str]:
+    _, _, subscription, _, group, *_, name = place.scope.split("/")
+    host = ["--name", name, "--resource-group", group, "--subscription", subscription]
+    target = ["--target-resource-id", place.instance, "--resource-port", str(port)]
+    return ["az", "network", "bastion", "tunnel", *host, *target, "--port", str(local_port)]
 
 
 def _gcp(place: MachinePlace) -> list[str]:
@@ -72,6 +90,14 @@ _SERVICES = {
             "session-manager-plugin": f"the Session Manager plugin, package session-manager-plugin: https://{_PLUGIN}",
         },
     ),
+    AZURE: _Service(
+        _azure_forward,
+        None,
+        {
+            "az": "the Azure command line, package azure-cli: https://learn.microsoft.com/cli/azure/install-azure-cli"
+            " (and its extension: az extension add --upgrade --name bastion)"
+        },
+    ),
     GCP: _Service(
         _gcp_forward,
         _gcp_shell,
@@ -88,8 +114,11 @@ def forward(place: MachinePlace, port: int, local_port: int) -> list[str]:
 
 
 def shell(place: MachinePlace) -> list[str]:
-    """Return the command that opens a shell on a machine in this terminal."""
-    return _SERVICES[place.cloud].shell(place)
+    """Return the command that opens a shell on a machine in this terminal. Raises ValueError if the cloud has none."""
+    opened = _SERVICES[place.cloud].shell
+    if opened is None:
+        raise ValueError(f"sessions on {place.cloud} reach the API only")
+    return opened(place)
 
 
 def missing(cloud: str) -> str:

@@ -9,6 +9,9 @@ from typing import Any
 
 from components.plan import ClusterPlan, Machine, MachineGroup
 
+FOUNDED = "founded.json"
+"""Name of the object with which the agent publishes the last founding: cloud-init/linux/kinds/founding.py."""
+
 POINTER, MEMBERS = "desired-state.json", "members.json"
 """Names of the objects in the bundle store."""
 
@@ -37,6 +40,12 @@ def is_signed_snapshot(key: str, name: str) -> bool:
     found = SNAPSHOT.fullmatch(name)
     mac = hmac.new(key.encode(), found["body"].encode(), hashlib.sha256).hexdigest() if found else ""
     return bool(found) and hmac.compare_digest(mac, found["mac"])
+
+
+def founding_record(key: str, body: Mapping[str, Any]) -> str:
+    """Return a record of the founding log with its MAC (cloud-init/linux/kinds/founding.py)."""
+    message = "founding " + json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return json.dumps({**body, "mac": hmac.new(key.encode(), message.encode(), hashlib.sha256).hexdigest()})
 
 
 class Forged(Exception):

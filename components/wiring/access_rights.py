@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from components.plan import ClusterPlan
-from components.rollout.signed_documents import EPOCH, MEMBERS, POINTER
+from components.rollout.signed_documents import EPOCH, FOUNDED, MEMBERS, POINTER
 from components.topology.firewall import SecurityGroup
 
 
@@ -29,8 +29,8 @@ EVERY = Rights(
 """Rights of every machine."""
 
 CONTROL_PLANE = Rights(
-    read=(POINTER, MEMBERS, "status/", "join/"),
-    written=(EPOCH,),
+    read=(POINTER, MEMBERS, FOUNDED, "status/", "join/"),
+    written=(EPOCH, FOUNDED),
     read_secrets=("pki", "desired-state"),
     written_secrets=("join",),
 )

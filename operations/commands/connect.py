@@ -85,6 +85,15 @@ def _shell(stack: Stack, machine: str) -> None:
     """Become the cloud's command for a shell on a machine. Raises Stop if that cannot work."""
     group = _group(stack, machine)
     spec, name = stack.spec, stack.name
+    if spec.cloud.facts.session_host:
+        script = "RunPowerShellScript" if group.os.is_windows else "RunShellScript"
+        raise Stop(
+            Exit.USAGE,
+            f"{machine} has no shell: on {spec.cloud.facts.title}, sessions reach the API only, because no account of a"
+            " machine takes a person's key. To read its logs: "
+            f"mullion logs {name} {machine}. To run a script as administrator: az vm run-command invoke"
+            f" --resource-group {name} --name {machine} --command-id {script} --scripts '...'",
+        )
     if group.os.is_windows and spec.cloud.facts.session_sources:
         raise Stop(
             Exit.USAGE,

@@ -1,8 +1,9 @@
 """Stand-in of the clouds' session commands for booted machines: a tunnel to a port, or a shell.
 
-It takes the words of `aws ssm start-session` and `gcloud compute`, and refuses what the service refuses: a machine that
-is off, a role without the rights of SSM Agent, a firewall that drops packets of the service. Like SSM Agent it forwards
-from the machine itself, like IAP from an address of Google.
+It takes the words of `aws ssm start-session`, `az network bastion tunnel` and `gcloud compute`, and refuses what the
+service refuses: a machine that is off, a role without the rights of SSM Agent, a firewall that drops packets of the
+service, a Bastion host without the native client. Like SSM Agent it forwards from the machine itself, like IAP from an
+address of Google, like Bastion from its subnet.
 """
 
 import asyncio
@@ -20,10 +21,10 @@ from typing import NoReturn
 from lab.linuxnode import machine as linuxnode
 from sandbox.aws import policies
 from sandbox.aws.machine import policy_documents
-from sandbox.boot import balancers, machine_status, network_namespaces, supervision
+from sandbox.azure.names import BASTION
+from sandbox.boot import balancers, machine_status, network_namespaces, session_sources, supervision
 from sandbox.boot.cloud_services import services_of
 from sandbox.boot.machine_status import MachineStatus
-from sandbox.boot.network import SESSION_SOURCES
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services.credentials import may_assume, role_of
@@ -118,7 +119,7 @@ def gcloud(cloud_state: CloudState, folder: Path, words: list[str]) -> None:
     chosen = parser.parse_args(words)
     machine = _found_on_gcp(cloud_state, folder, chosen)
     port = chosen.port if chosen.command == "start-iap-tunnel" else SSH_PORT
-    source, target = SESSION_SOURCES[0], (machine.status.address, port)
+    source, target = session_sources.SERVICES[0], (machine.status.address, port)
     if not machine.is_on or not network_namespaces.within(machine.net, partial(_lets_in, source, target)):
         refuse(
             f"ERROR: (gcloud.compute.{chosen.command}) Error while connecting [4003: 'failed to connect to backend']."
@@ -138,6 +139,41 @@ def _found_on_gcp(cloud_state: CloudState, folder: Path, chosen: Namespace) -> B
                 return machine
     place = f"projects/{chosen.project}/zones/{chosen.zone}/instances/{chosen.instance}"
     return refuse(f"ERROR: (gcloud.compute.{chosen.command}) The resource '{place}' was not found")
+
+
+def az(cloud_state: CloudState, folder: Path, words: list[str]) -> None:
+    """Do what `az network bastion tunnel` of the extension `bastion` does with these words.
+
+    Like the extension it connects to the machine only when a client connects to the port, so a machine that is off and
+    a firewall that drops packets are answered by a closed connection. Here they are refused at once.
+    """
+    parser = ArgumentParser("az network bastion tunnel")
+    for option in ("--name", "--resource-group", "--subscription", "--target-resource-id"):
+        parser.add_argument(option, required=True)
+    parser.add_argument("--resource-port", required=True, type=int)
+    parser.add_argument("--port", required=True, type=int)
+    chosen = parser.parse_args(words)
+    place = f"/subscriptions/{chosen.subscription}/resourceGroups/{chosen.resource_group}/providers/{BASTION.path}"
+    host = cloud_state.find(BASTION.token, f"{place}/{chosen.name}")
+    if host is None:
+        refuse(
+            f"ERROR: (ResourceNotFound) The Resource '{BASTION.arm}/{chosen.name}' under resource group"
+            f" '{chosen.resource_group}' was not found.",
+            3,
+        )
+    # custom.py of azure-cli-extensions, src/bastion
+    if host.inputs["sku"]["name"] not in ("Standard", "Premium") or not host.inputs.get("enableTunneling"):
+        refuse("ERROR: Bastion Host SKU must be Standard or Premium and Native Client must be enabled.")
+    record = next(
+        (each for each in services_of(cloud_state).records(cloud_state) if each.id == chosen.target_resource_id), None
+    )
+    machine = _find(cloud_state, folder, services_of(cloud_state).machines.instance(record)) if record else None
+    source = session_sources.of_bastion(cloud_state, host)
+    target = (machine.status.address if machine else "", chosen.resource_port)
+    here = machine is not None and machine.is_on
+    if machine is None or not here or not network_namespaces.within(machine.net, partial(_lets_in, source, target)):
+        refuse(f"ERROR: the Bastion host {chosen.name} reaches no port {chosen.resource_port} of the target")
+    _forward(machine.net, chosen.port, target, source)
 
 
 def _lets_in(source: str, target: tuple[str, int]) -> bool:
@@ -182,6 +218,8 @@ def main(folder: Path, words: list[str]) -> None:
     cloud_state = CloudState(supervision.cloud_state_file(folder))
     if words[:3] == ["aws", "ssm", "start-session"]:
         aws(cloud_state, folder, words[3:])
+    elif words[:4] == ["az", "network", "bastion", "tunnel"]:
+        az(cloud_state, folder, words[4:])
     elif words[:2] == ["gcloud", "compute"]:
         gcloud(cloud_state, folder, words[2:])
     else:

@@ -1,6 +1,7 @@
 """Session commands, judged by AWS's own model of StartSession; gcloud has no published parser."""
 
 import json
+from ipaddress import IPv4Network
 
 import pytest
 from botocore.session import get_session
@@ -8,6 +9,7 @@ from botocore.validate import ParamValidator
 
 from components.rollout import session_commands
 from components.rollout.session_commands import MachinePlace
+from components.spec.existing import ExistingBastion, ExistingNetwork
 
 AWS = MachinePlace("aws", "i-0123456789abcdef0", "eu-west-1", profile="ops")
 GCP = MachinePlace("gcp", "team-control-plane-0", "our-project", "europe-west1-b")
@@ -46,8 +48,30 @@ def test_commands_on_gcp_name_instance_zone_and_project() -> None:
     assert session_commands.shell(GCP) == [*ssh, *place]
 
 
+VM = "/subscriptions/s/resourceGroups/team/providers/Microsoft.Compute/virtualMachines/control-plane-0"
+HUB = "/subscriptions/h/resourceGroups/hub/providers/Microsoft.Network/bastionHosts/shared"
+
+
+def test_a_forward_on_azure_names_the_host_of_the_cluster_or_that_of_the_user() -> None:
+    """Compare with `az network bastion tunnel` (azure-cli-extensions, src/bastion, _params.py)."""
+    target = {"--target-resource-id": VM, "--resource-port": "6443", "--port": "40001"}
+    words = session_commands.forward(session_commands.azure_place(VM, "team", None), 6443, 40001)
+    assert words[:4] == ["az", "network", "bastion", "tunnel"]
+    assert options(words[4:]) == {"--name": "team", "--resource-group": "team", "--subscription": "s", **target}
+    bastion = ExistingBastion(id=HUB, range=IPv4Network("10.9.0.0/26"))
+    existing = ExistingNetwork(network="n", subnets=[], bastion=bastion)
+    words = session_commands.forward(session_commands.azure_place(VM, "team", existing), 6443, 40001)
+    assert options(words[4:]) == {"--name": "shared", "--resource-group": "hub", "--subscription": "h", **target}
+
+
+def test_azure_has_no_shell() -> None:
+    with pytest.raises(ValueError, match="reach the API only"):
+        session_commands.shell(session_commands.azure_place(VM, "team", None))
+
+
 @pytest.mark.parametrize(
-    ("cloud", "names"), [("aws", ("awscli", "session-manager-plugin")), ("gcp", ("google-cloud-cli",))]
+    ("cloud", "names"),
+    [("azure", ("azure-cli",)), ("aws", ("awscli", "session-manager-plugin")), ("gcp", ("google-cloud-cli",))],
 )
 def test_missing_programs_are_named_with_their_packages(
     cloud: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

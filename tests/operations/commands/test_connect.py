@@ -29,6 +29,13 @@ AWS: dict[str, Any] = {
     "pools": {"linux": {"os": "ubuntu-24.04"}, "web": {"os": "windows-2022"}},
 }
 
+AZURE: dict[str, Any] = {"cloud": "azure", "api": {"access": "private", "allow": ["198.18.0.0/24"]}}
+REGIONS = {
+    "aws": {"aws:region": "eu-west-1"},
+    "azure": {"azure-native:location": "westeurope"},
+    "gcp": {"gcp:project": "our-project", "gcp:region": "europe-west1"},
+}
+
 
 @pytest.fixture
 def written(clone: Path) -> Callable[..., None]:
@@ -36,9 +43,7 @@ def written(clone: Path) -> Callable[..., None]:
 
     def write(**changes: Any) -> None:
         cluster = {**AWS, **changes}
-        regions = {"gcp:project": "our-project", "gcp:region": "europe-west1"}
-        regions = regions if cluster["cloud"] == "gcp" else {"aws:region": "eu-west-1"}
-        text = yaml.safe_dump({"config": {**regions, "mullion:cluster": cluster}})
+        text = yaml.safe_dump({"config": {**REGIONS[cluster["cloud"]], "mullion:cluster": cluster}})
         (clone / "stacks").mkdir(exist_ok=True)
         (clone / "stacks" / "Pulumi.dev.yaml").write_text(text)
 
@@ -76,6 +81,8 @@ def tunnel(clone: Path, monkeypatch: pytest.MonkeyPatch) -> list[MachinePlace]:
         ({"api": {"access": "public", "allow": ["198.18.0.0/24"]}}, (), "run: mullion kubeconfig dev"),
         ({}, ("web-7",), "stack dev has no machine 'web-7'; it has control-plane-0, linux-0, web-0"),
         ({"cloud": "gcp"}, ("web-0",), "web-0 has no shell: on GCP"),
+        (AZURE, ("web-0",), "--name web-0 --command-id RunPowerShellScript"),
+        (AZURE, ("linux-0",), "linux-0 has no shell: on Azure, sessions reach the API only"),
     ],
 )
 def test_connect_refuses_with_what_to_do(

@@ -9,6 +9,7 @@ import pytest
 from components.rollout import session_commands
 from components.rollout.session_commands import MachinePlace
 from sandbox.aws.network import INSTANCE
+from sandbox.azure.names import BASTION, MACHINE, SUBNET
 from sandbox.boot import machine_status, session, supervision
 from sandbox.boot.machine_status import DesiredPower, MachineStatus
 from sandbox.boot.session import AGENT
@@ -86,3 +87,86 @@ def test_a_machine_that_the_service_does_not_see_is_not_connected(
 ) -> None:
     with pytest.raises(SystemExit):
         run(tmp_path, **wrong)
+
+
+GROUP = "/subscriptions/s/resourceGroups/team"
+VM, HOST = f"{GROUP}/providers/{MACHINE.path}/linux-0", f"{GROUP}/providers/{BASTION.path}/team"
+OF_HOST = f"{GROUP}/providers/Microsoft.Network/virtualNetworks/team/subnets/AzureBastionSubnet"
+NATIVE: dict[str, Any] = {"sku": {"name": "Standard"}, "enableTunneling": True}
+
+
+def run_azure(
+    folder: Path, place: MachinePlace | None = None, *, state: str = "on", host: dict[str, Any] | None = NATIVE
+) -> None:
+    """Give the stand-in Mullion's words for a tunnel to the API of linux-0. host: inputs of Bastion; None: no host."""
+    cloud_state = CloudState(supervision.cloud_state_file(folder))
+    subnet = {"ipConfigurations": [{"subnet": {"id": OF_HOST}}]}
+    with cloud_state.transaction():
+        cloud_state.put(Record(1, MACHINE.token, VM, "linux-0", "urn::linux-0", "westeurope", {}, {"vmId": "v-1"}, ""))
+        prefix = {"addressPrefix": "10.20.63.192/26"}
+        cloud_state.put(Record(2, SUBNET.token, OF_HOST, "bastions", "urn::bastions", "westeurope", prefix, {}, ""))
+        if host is not None:
+            inputs = host | subnet
+            cloud_state.put(Record(3, BASTION.token, HOST, "host", "urn::host", "westeurope", inputs, {}, ""))
+    status = MachineStatus("v-1", "10.20.64.10", state, "", DesiredPower(connected=True))
+    machine_status.record_start(cloud_state, net="net", api="", gateway="")
+    machine_status.write_statuses(cloud_state, {"linux-0": status})
+    cloud_state.close()
+    session.main(folder, session_commands.forward(place or session_commands.azure_place(VM, "team", None), 6443, 40001))
+
+
+@pytest.fixture
+def firewall(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, int]]]:
+    """Let the machine's firewall admit every connection; return source and target of those that it was asked about."""
+    asked: list[tuple[str, tuple[str, int]]] = []
+
+    def lets_in(source: str, target: tuple[str, int]) -> bool:
+        asked.append((source, target))
+        return True
+
+    def forward(*arguments: Any) -> None:
+        raise Forwarded(arguments)
+
+    monkeypatch.setattr(session, "_lets_in", lets_in)
+    monkeypatch.setattr(session, "_forward", forward)
+    monkeypatch.setattr(session.network_namespaces, "within", lambda net, call: call())
+    return asked
+
+
+def test_a_tunnel_on_azure_leads_from_the_subnet_of_the_host_to_the_machine(
+    firewall: list[tuple[str, tuple[str, int]]], tmp_path: Path
+) -> None:
+    with pytest.raises(Forwarded) as forwarded:
+        run_azure(tmp_path)
+    source, target = "10.20.63.196", ("10.20.64.10", 6443)
+    assert forwarded.value.args[0] == ("net", 40001, target, source)
+    assert firewall == [(source, target)]
+
+
+def test_a_firewall_that_drops_the_packets_of_the_host_carries_no_tunnel(
+    firewall: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(session, "_lets_in", lambda source, target: False)
+    with pytest.raises(SystemExit):
+        run_azure(tmp_path)
+    assert "reaches no port 6443" in capsys.readouterr().err
+
+
+WITHOUT: dict[str, tuple[dict[str, Any], str]] = {
+    "no host": ({"host": None}, "The Resource 'Microsoft.Network/bastionHosts/team'"),
+    "SKU without the native client": ({"host": NATIVE | {"sku": {"name": "Basic"}}}, "SKU must be Standard or Premium"),
+    "native client is off": ({"host": NATIVE | {"enableTunneling": False}}, "Native Client must be enabled"),
+    "machine is off": ({"state": "off"}, "reaches no port"),
+    "no such machine": ({"place": session_commands.azure_place(f"{VM}9", "team", None)}, "reaches no port"),
+}
+
+
+@pytest.mark.parametrize("wrong", WITHOUT)
+def test_a_tunnel_on_azure_that_the_service_refuses_is_refused(
+    firewall: list[Any], tmp_path: Path, wrong: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes, says = WITHOUT[wrong]
+    with pytest.raises(SystemExit) as ended:
+        run_azure(tmp_path, **changes)
+    assert ended.value.code != 0
+    assert says in capsys.readouterr().err

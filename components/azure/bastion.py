@@ -1,0 +1,106 @@
+"""Azure Bastion: the host that carries sessions to the API, in a subnet of its own."""
+
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import Any
+
+import pulumi
+from pulumi import ResourceOptions
+from pulumi_azure_native import network as azure
+
+from components.azure.firewall import FIRST_PRIORITY
+from components.azure.network import UsableNetwork
+from components.azure.place import Place, public_address
+from components.topology.addressing import bastion_range
+from components.topology.firewall import API_PORT
+from components.wiring.context import ClusterContext
+
+SUBNET = "AzureBastionSubnet"
+"""The name that Azure requires."""
+
+_BASTION, _NETWORK = ("8080", "5701"), "VirtualNetwork"
+_TARGETS = ("22", "3389", str(API_PORT))
+"""Ports of machines that the host may connect to. Azure refuses a group without rules for 22 and 3389; the machines'
+own groups drop both."""
+
+_Row = tuple[str, str, str, tuple[str, ...], str, tuple[str, ...]]
+_ROWS: tuple[_Row, ...] = (
+    ("control-plane", "Inbound", "Tcp", ("GatewayManager",), "*", ("443",)),
+    ("probes", "Inbound", "Tcp", ("AzureLoadBalancer",), "*", ("443",)),
+    ("parts-in", "Inbound", "*", (_NETWORK,), _NETWORK, _BASTION),
+    ("machines", "Outbound", "*", ("*",), _NETWORK, _TARGETS),
+    ("cloud", "Outbound", "Tcp", ("*",), "AzureCloud", ("443",)),
+    ("parts-out", "Outbound", "*", (_NETWORK,), _NETWORK, _BASTION),
+    ("certificates", "Outbound", "*", ("*",), "Internet", ("80",)),
+)
+"""Name, direction, protocol, sources, destination, ports. Azure requires each of them as a rule of the group, although
+its default rules allow some ("Configure NSG rules for Azure Bastion"; MicrosoftDocs/azure-docs#80806)."""
+
+
+def rules(people: Sequence[str]) -> list[azure.SecurityRuleArgs]:
+    """Return the rules of the subnet. people: ranges from which sessions are opened."""
+    rows: Iterable[_Row] = (("people", "Inbound", "Tcp", tuple(people), "*", ("443",)), *_ROWS)
+    priorities = {direction: count(FIRST_PRIORITY) for direction in ("Inbound", "Outbound")}
+    return [_rule(row, next(priorities[row[1]])) for row in rows if row[3]]
+
+
+def _rule(row: _Row, priority: int) -> azure.SecurityRuleArgs:
+    name, direction, protocol, sources, destination, ports = row
+    source: Any = (
+        {"source_address_prefix": sources[0]} if len(sources) == 1 else {"source_address_prefixes": list(sources)}
+    )
+    port: Any = {"destination_port_range": ports[0]} if len(ports) == 1 else {"destination_port_ranges": list(ports)}
+    return azure.SecurityRuleArgs(
+        name=name,
+        access="Allow",
+        direction=direction,
+        protocol=protocol,
+        priority=priority,
+        source_port_range="*",
+        destination_address_prefix=destination,
+        **source,
+        **port,
+    )
+
+
+class Bastion(pulumi.ComponentResource):
+    """A Bastion host with the native client, which only the Standard SKU has, in the cluster's network."""
+
+    def __init__(
+        self, context: ClusterContext, place: Place, network: UsableNetwork, opts: ResourceOptions | None = None
+    ) -> None:
+        plan = context.plan
+        super().__init__("mullion:azure:Bastion", plan.name, {}, opts)
+        name = f"{plan.name}-bastion"
+        allowed = azure.NetworkSecurityGroup(
+            name,
+            network_security_group_name=name,
+            security_rules=rules([str(each) for each in plan.spec.api.allow]),
+            **place.here(self, azure.NetworkSecurityGroup, name),
+        )
+        subnet = azure.Subnet(
+            name,
+            subnet_name=SUBNET,
+            virtual_network_name=network.network_id.apply(lambda id_: id_.rpartition("/")[2]),
+            address_prefix=str(bastion_range(plan.spec.network)),
+            network_security_group={"id": allowed.id},
+            # after the others: Azure refuses concurrent changes of a virtual network
+            opts=ResourceOptions(parent=self, depends_on=network.routes[-1:]),
+            **place.within,
+        )
+        address = public_address(name, place, self, None)
+        configuration: Any = {
+            "name": "bastion",
+            "subnet": {"id": subnet.id},
+            "public_ip_address": {"id": address.id},
+            "private_ip_allocation_method": "Dynamic",
+        }
+        host = azure.BastionHost(
+            name,
+            bastion_host_name=plan.name,
+            sku={"name": "Standard"},
+            enable_tunneling=True,
+            ip_configurations=[configuration],
+            **place.here(self, azure.BastionHost, name),
+        )
+        self.register_outputs({"id": host.id})
