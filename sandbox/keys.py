@@ -15,6 +15,8 @@ class Key:
 
     enabled: bool = True
     lacking: tuple[str, ...] = ()
+    identity: str = ""
+    """Azure: id of the user-assigned identity that may use the key."""
 
 
 def put(cloud_state: CloudState, id: str, key: Key | None = None) -> None:
@@ -28,7 +30,12 @@ def find(cloud_state: CloudState, id: str) -> Key | None:
     if not found:
         return None
     known = json.loads(found)
-    return Key(bool(known["enabled"]), tuple(known["lacking"]))
+    return Key(bool(known["enabled"]), tuple(known["lacking"]), known.get("identity", ""))
+
+
+def ids(cloud_state: CloudState) -> list[str]:
+    """Return the ids of all keys that were added."""
+    return [name.removeprefix(_setting("")) for name in cloud_state.settings(_setting(""))]
 
 
 def _setting(id: str) -> str:

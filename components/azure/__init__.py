@@ -5,12 +5,14 @@ from pulumi import InvokeOptions, Output, ResourceOptions
 from pulumi_azure_native import authorization
 
 from components.azure.api import Balancers, Name
+from components.azure.bastion import Bastion
 from components.azure.existing import ExistingVnet
 from components.azure.firewall import Firewall
 from components.azure.identity import Identity
 from components.azure.ingress import Ingress
 from components.azure.machines import AdministratorLogin, MachineInputs, cloud_machines
 from components.azure.network import Network
+from components.azure.own_key import own_key
 from components.azure.place import ResourceGroup
 from components.azure.pod_routes import PodRoutes
 from components.azure.records import Records
@@ -37,6 +39,8 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     vault = Vault(context, place, network, client.tenant_id, opts=child)
     storage = Storage(context, place, network, vault.resource, opts=child)
     identity = Identity(context, place, storage, vault, client.subscription_id, opts=child)
+    if plan.builds_bastion:
+        Bastion(context, place, network, opts=child)
     firewall = Firewall(context, place, opts=child)
     api_name = Name(context, place, network, opts=child)
     balancers = Balancers(context, place, network, opts=child) if plan.endpoint.has_balancers else None
@@ -49,7 +53,9 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     ingress = Ingress(context, place, network, opts=child) if plan.load_balancers else None
     pool_ids = {CONTROL_PLANE: balancers.pool_ids if balancers else [], **(ingress.pool_ids if ingress else {})}
     login = AdministratorLogin(context, opts=child)
-    inputs = MachineInputs(context, place, network, firewall, identity, login, pool_ids)
+    key = own_key(plan.spec)
+    disks = key.disk_encryption_set(f"{plan.name}-disks", place, parent) if key else None
+    inputs = MachineInputs(context, place, network, firewall, identity, login, pool_ids, disks)
     machines(
         context,
         cloud_machines(inputs, launch, [*network.routes, storage.members, api_name]),

@@ -18,6 +18,9 @@ _SUBSCRIPTION, _GROUP, _NAME, _SUBNET = 2, 4, 8, 10
 """Indexes in an id split at "/": /subscriptions/ID/resourceGroups/GROUP/providers/.../virtualNetworks/NAME/subnets/NAME
 """
 
+TUNNELLING = ("Standard", "Premium")
+"""SKUs of Bastion with the native client ("About Bastion configuration settings")."""
+
 _GLOBAL = {"Microsoft.Storage.Global": "Microsoft.Storage"}
 """Service endpoint of all regions -> the one of the subnet's region, which it includes ("Azure virtual network service
 endpoints")."""
@@ -75,6 +78,7 @@ async def look(lookups: Lookups, subscription: str, location: str, zones: list[s
             f"network.existing.network has name servers of its own ({', '.join(servers)}): machines find the API"
             " only if these forward names of mullion.internal to 168.63.129.16"
         )
+    await _bastion(lookups, subscription)
     count = len(lookups.existing.subnets)
     await asyncio.gather(*(_subnet(lookups, index, arguments) for index in range(count)))
     return zones
@@ -102,6 +106,42 @@ async def _subnet(lookups: Lookups, index: int, network: dict[str, str]) -> None
         lookups.wrong(path, reason, "write the id of a subnet without delegation")
     if lookups.spec.network.egress is Egress.NAT and not (subnet.get("natGateway") or subnet.get("routeTable")):
         _warn_of_no_way_out(lookups, f"network.existing.{path}: {name}", subnet.get("defaultOutboundAccess"))
+
+
+async def _bastion(lookups: Lookups, subscription: str) -> None:
+    """Look up the Bastion host: SKU, native client, range of its subnet. One of another subscription is not visible."""
+    bastion = lookups.existing.bastion
+    if bastion is None:
+        return
+    parts = bastion.id.split("/")
+    if subscription.lower() != parts[_SUBSCRIPTION].lower():
+        lookups.warn(f"network.existing.bastion is in subscription {parts[_SUBSCRIPTION]}, where it is not looked up")
+        return
+    arguments = {"resourceGroupName": parts[_GROUP], "bastionHostName": parts[_NAME]}
+    host = await lookups.find("bastion.id", parts[_NAME], "azure-native:network:getBastionHost", arguments)
+    if not host:
+        return
+    tier: dict[str, str] = host.get("sku") or {}
+    sku = tier.get("name")
+    if sku not in TUNNELLING or not host.get("enableTunneling"):
+        reason = f"{parts[_NAME]} has the SKU {sku}, and its native client is {_switch(host.get('enableTunneling'))}"
+        command = f"az network bastion update -g {parts[_GROUP]} -n {parts[_NAME]} --sku Standard --enable-tunneling"
+        lookups.wrong("bastion.id", reason, f"let its owner run: {command}")
+    for configuration in listed(host, "ipConfigurations"):
+        inside: dict[str, str] = configuration.get("subnet") or {}
+        place = inside.get("id", "").split("/")
+        if len(place) <= _SUBNET:
+            continue
+        where = {"resourceGroupName": place[_GROUP], "virtualNetworkName": place[_NAME], "subnetName": place[_SUBNET]}
+        subnet = await lookups.optional("azure-native:network:getSubnet", where) or {}
+        found = subnet.get("addressPrefix") or next(iter(subnet.get("addressPrefixes") or []), "")
+        if found and found != str(bastion.range):
+            reason = f"the subnet of {parts[_NAME]} has the range {found}, not {bastion.range}"
+            lookups.wrong("bastion.range", reason, f"write range: {found}")
+
+
+def _switch(on: bool | None) -> str:
+    return "on" if on else "off"
 
 
 def _warn_of_no_way_out(lookups: Lookups, subnet: str, default: bool | None) -> None:

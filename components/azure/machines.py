@@ -31,9 +31,12 @@ FIXED = ["osProfile", "storageProfile.imageReference"]
 LOADER = r"C:\AzureData\loader.ps1"
 COMMAND = (
     "powershell.exe -NoProfile -NonInteractive -ExecutionPolicy Bypass -Command "
-    rf'"Copy-Item C:\AzureData\CustomData.bin {LOADER} -Force; & {LOADER}; exit $LASTEXITCODE"'
+    "\"$ErrorActionPreference = 'Stop'; "
+    rf'Copy-Item C:\AzureData\CustomData.bin {LOADER} -Force; & {LOADER}; exit $LASTEXITCODE"'
 )
-"""Runs the loader: on Windows Azure only writes customData to this file. The loader starts a task and returns."""
+"""Runs the loader: on Windows Azure only writes customData to this file. The loader starts a task and returns.
+
+Stop: without it a loader that cannot be copied or is refused ends with 0, and Azure reports a success."""
 
 BITS = 2048
 """Bits of the SSH key: Azure's minimum for RSA (REST reference, SshPublicKey.keyData)."""
@@ -81,6 +84,8 @@ class MachineInputs:
     login: AdministratorLogin
     pool_ids: Mapping[str, list[Output[str]]]
     """Backend pools of load balancers, by name of the machine group that is in them."""
+    disk_encryption_set: Output[str] | None
+    """Id of the set that encrypts the disks with a key of the user; None: Azure's own key encrypts them."""
 
 
 def cloud_machines(
@@ -113,6 +118,9 @@ def _machine(
     options = ResourceOptions.merge(request.options, more)
     if group.os.is_windows and hooks:  # on Windows the extension has the after-create hook: it starts the loader
         options.hooks = ResourceHookBinding(before_delete=hooks.before_delete)
+    disk: Any = {"storage_account_type": instance_sizes.AZURE_DISK}
+    if inputs.disk_encryption_set is not None:
+        disk["disk_encryption_set"] = {"id": inputs.disk_encryption_set}
     storage: Any = {
         "image_reference": reference(group),
         "os_disk": {
@@ -122,7 +130,7 @@ def _machine(
             # premium disks: None or ReadOnly for disks with many writes). Existing control planes keep their setting
             "caching": "ReadOnly" if group.is_control_plane else "ReadWrite",
             "disk_size_gb": group.disk_gb,
-            "managed_disk": {"storage_account_type": instance_sizes.AZURE_DISK},
+            "managed_disk": disk,
         },
     }
     identity: Any = {"type": "UserAssigned", "user_assigned_identities": [inputs.identity.ids[own]]}

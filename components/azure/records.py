@@ -17,7 +17,7 @@ from urllib.parse import quote
 from pulumi import Output, ResourceHookArgs
 from pulumi_azure_native import _utilities
 
-from components.plan import Machine
+from components.plan import ClusterPlan, Machine
 from components.rollout.provider_calls import (
     LARGEST_RECORD,
     MachineState,
@@ -25,6 +25,7 @@ from components.rollout.provider_calls import (
     ProviderError,
     RecordsByMachine,
 )
+from components.rollout.session_commands import MachinePlace, azure_place
 from components.sdk.registration import run_in_thread
 
 STOPPED = frozenset(f"PowerState/{each}" for each in ("deallocating", "deallocated", "stopping", "stopped"))
@@ -108,6 +109,11 @@ def _get(url: str, most: int | None) -> str:
         raise ProviderError(f"{place}: {error}") from error
 
 
+def _runs(vm: dict[str, Any]) -> bool:
+    """Return whether a virtual machine with its instance view runs."""
+    return STOPPED.isdisjoint(str(status["code"]) for status in vm["instanceView"]["statuses"])
+
+
 @dataclass(frozen=True, kw_only=True)
 class Records(RecordsByMachine):
     """The planned workers' machines, and the status records of machines in the bundle store."""
@@ -126,8 +132,12 @@ class Records(RecordsByMachine):
         vm = await self._vm(machine.name)
         if not vm:
             return None
-        states = {str(status["code"]) for status in vm["instanceView"]["statuses"]}
-        return MachineState(str(vm["vmId"]), vm["timeCreated"], STOPPED.isdisjoint(states))
+        return MachineState(str(vm["vmId"]), vm["timeCreated"], _runs(vm))
+
+    async def place(self, plan: ClusterPlan, machine: Machine) -> MachinePlace | None:
+        """Return where `az` finds a planned machine; None if it does not run."""
+        vm = await self._vm(machine.name)
+        return azure_place(str(vm["id"]), plan.name, plan.spec.network.existing) if vm and _runs(vm) else None
 
     async def _vm(self, name: str) -> dict[str, Any]:
         """Return the virtual machine of this name; empty if there is none."""

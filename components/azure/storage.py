@@ -14,6 +14,7 @@ from pulumi_azure_native import keyvault
 from pulumi_azure_native import storage as azure
 
 from components.azure.network import UsableNetwork
+from components.azure.own_key import own_key
 from components.azure.place import Place
 from components.azure.place import place as resource_group
 from components.checks.ranges import PRIVATE
@@ -119,6 +120,7 @@ class Storage(Stores):
             "ip_rules": [{"i_p_address_or_range": each} for each in addresses(plan.spec.api.allow)],
         }
         guarded = ResourceOptions.merge(options, ResourceOptions(protect=plan.spec.protect))
+        key = own_key(plan.spec)
         account = azure.StorageAccount(
             name,
             account_name=self._context.generated.suffix.apply(
@@ -133,6 +135,7 @@ class Storage(Stores):
             enable_https_traffic_only=True,
             minimum_tls_version="TLS1_2",
             network_rule_set=listed,
+            **(key.of_account() if key else {}),
             **place.here(self, azure.StorageAccount, name, guarded),
         )
         container = azure.BlobContainer(

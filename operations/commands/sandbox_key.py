@@ -10,14 +10,15 @@ def create(name: str, *, disabled: bool) -> None:
     from sandbox import keys
     from sandbox.cloud_state import CloudState
 
-    key = stack_files.load(name).spec.encryption_key
+    spec = stack_files.load(name).spec
+    key = spec.encryption_key
     if key is None:
         raise Stop(Exit.USAGE, f"stack {name} has no encryption_key: the cloud's own key encrypts its data")
     prepare(target.sandbox_folder(name))
     cloud_state = CloudState(target.cloud_state_file(name))
     try:
         with cloud_state.transaction():
-            keys.put(cloud_state, key, keys.Key(enabled=not disabled))
+            keys.put(cloud_state, key, keys.Key(enabled=not disabled, identity=spec.encryption_identity or ""))
     finally:
         cloud_state.close()
     print(f"the sandbox of {name} has the key, {'disabled' if disabled else 'enabled'}: {key}")

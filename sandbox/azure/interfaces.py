@@ -63,7 +63,7 @@ def _free(request: Request, subnet: str) -> str:
     raise Refusal("SubnetIsFull", f"Subnet {subnet} does not have enough capacity for 1 IP address.")
 
 
-def _completed(request: Request, path: str, before: Record | None) -> list[Configuration]:
+def completed(request: Request, path: str, before: Record | None) -> list[Configuration]:
     """Return configurations with ids and addresses; a configuration keeps the address that it has."""
     known = {each["name"]: each for each in (before.outputs.get(path) or [])} if before else {}
     made: list[Configuration] = []
@@ -79,7 +79,7 @@ def _completed(request: Request, path: str, before: Record | None) -> list[Confi
     return made
 
 
-def _claims(request: Request, path: str) -> list[tuple[Unique, str]]:
+def claims(request: Request, path: str) -> list[tuple[Unique, str]]:
     """Return the claims of configurations on addresses. `chosen` holds the addresses that Azure picked, from the
     second call on.
     """
@@ -201,7 +201,7 @@ def _probes(inputs: dict[str, Any]) -> None:
 
 def _parts(request: Request) -> dict[str, Any]:
     made: dict[str, Any] = {
-        "frontendIPConfigurations": _completed(request, "frontendIPConfigurations", request.old),
+        "frontendIPConfigurations": completed(request, "frontendIPConfigurations", request.old),
     }
     for path in _PARTS[1:]:
         if request.inputs.get(path):
@@ -213,7 +213,7 @@ TYPES: dict[str, ResourceType] = {
     INTERFACE.token: row(
         INTERFACE,
         outputs={"provisioningState": "Succeeded", "type": INTERFACE.arm, "macAddress": "00-0D-3A-{hex:6}"},
-        derive=lambda request: {"ipConfigurations": _completed(request, "ipConfigurations", request.old)},
+        derive=lambda request: {"ipConfigurations": completed(request, "ipConfigurations", request.old)},
         completed=("ipConfigurations",),
         references=(
             points_to(SUBNET, "ipConfigurations[].subnet.id"),
@@ -221,7 +221,7 @@ TYPES: dict[str, ResourceType] = {
             points_to(ADDRESS, "ipConfigurations[].publicIPAddress.id"),
             points_to(MEMBERS, "ipConfigurations[].applicationSecurityGroups[].id"),
         ),
-        claims=lambda request: _claims(request, "ipConfigurations"),
+        claims=lambda request: claims(request, "ipConfigurations"),
         rules=(_interface, quota(BY_TYPE[INTERFACE.token])),
         in_use=(
             "NicInUse",
@@ -243,7 +243,7 @@ TYPES: dict[str, ResourceType] = {
             points_to(SUBNET, "frontendIPConfigurations[].subnet.id"),
             points_to(ADDRESS, "frontendIPConfigurations[].publicIPAddress.id"),
         ),
-        claims=lambda request: _claims(request, "frontendIPConfigurations"),
+        claims=lambda request: claims(request, "frontendIPConfigurations"),
         rules=(_balancer,),
     ),
 }

@@ -14,6 +14,9 @@ LATENCIES: Mapping[str, Latency] = {
     names.NAT.token: Latency(11, 11, 11, _ARM),
     names.ADDRESS.token: Latency(4, 4, 11, LOGS + "4 s (terraform-azurerm-vmseries-modules#92); delete: estimate"),
     names.INTERFACE.token: Latency(2, 2, 11, _ARM),
+    names.BASTION.token: Latency(
+        600, 300, 300, "estimate: creation takes about ten minutes (tutorial on Azure Bastion)"
+    ),
     names.BALANCER.token: Latency(4, 4, 11, _ARM),
     names.MACHINE.token: Latency(
         50,
@@ -21,6 +24,7 @@ LATENCIES: Mapping[str, Latency] = {
         45,
         "estimate: Linux is up in less than a minute; 302 s in terraform-azurerm-vmseries-modules#87 is an image",
     ),
+    names.DISK_KEY.token: Latency(11, 11, 11, _ARM),
     names.EXTENSION.token: Latency(
         60, 60, 30, "estimate: the agent asks for work every half minute, and reports at its end"
     ),

@@ -7,7 +7,9 @@ import re
 from typing import Any
 
 from sandbox.azure import boot_obstacles, regions
+from sandbox.azure.identities import assigned
 from sandbox.azure.names import (
+    DISK_KEY,
     EXTENSION,
     IDENTITY,
     INTERFACE,
@@ -188,19 +190,12 @@ def _outputs(request: Request) -> dict[str, Any]:
     known = {name: value for name, value in profile.items() if name not in ("adminPassword", "customData")}
     computer = {"computerName": profile.get("computerName") or request.inputs["vmName"]}
     made: dict[str, Any] = {"vmId": guid(request, "vm"), "timeCreated": "2026-01-01T00:00:00+00:00"}
-    if identity := request.inputs.get("identity"):
-        known_by = {id: _known_by(request, id) for id in identity.get("userAssignedIdentities") or []}
-        made["identity"] = {**identity, "userAssignedIdentities": known_by, "tenantId": regions.TENANT}
+    made |= assigned(request)
     if profile:
         withheld = {name: Secret(profile[name]) for name in ("adminPassword",) if name in profile}
         data = {"customData": profile["customData"]} if "customData" in profile else {}
         made["osProfile"] = {**known, **computer, **data, **withheld}
     return made
-
-
-def _known_by(request: Request, id: str) -> dict[str, str]:
-    record = request.cloud_state.find(IDENTITY.token, id)
-    return {name: record.outputs[name] for name in ("clientId", "principalId")} if record else {}
 
 
 def _identity(request: Request) -> dict[str, Any]:
@@ -232,6 +227,7 @@ TYPES: dict[str, ResourceType] = {
         references=(
             points_to(INTERFACE, "networkProfile.networkInterfaces[].id"),
             points_to(IDENTITY, "identity.userAssignedIdentities[]", "dangle", "FailedIdentityOperation"),
+            points_to(DISK_KEY, "storageProfile.osDisk.managedDisk.diskEncryptionSet.id"),
         ),
         claims=_attached,
         created=boot_obstacles.start,
@@ -240,6 +236,7 @@ TYPES: dict[str, ResourceType] = {
             *(_names, _password, _custom_data, _size, _image, _interfaces, cores),
             changed("osProfile.customData", "osProfile.computerName", "osProfile.adminUsername"),
             changed("storageProfile.imageReference", "networkProfile.networkInterfaces"),
+            changed("storageProfile.osDisk.managedDisk.diskEncryptionSet"),
         ),
     ),
     EXTENSION.token: row(

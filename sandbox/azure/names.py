@@ -47,11 +47,13 @@ ADDRESS = Kind(_NET + "PublicIPAddress", "Microsoft.Network/publicIPAddresses", 
 TABLE = Kind(_NET + "RouteTable", "Microsoft.Network/routeTables", "routeTableName")
 ROUTE = Kind(_NET + "Route", f"{TABLE.path}/{{in_.routeTableName}}/routes", "routeName")
 INTERFACE = Kind(_NET + "NetworkInterface", "Microsoft.Network/networkInterfaces", "networkInterfaceName")
+BASTION = Kind(_NET + "BastionHost", "Microsoft.Network/bastionHosts", "bastionHostName")
 BALANCER = Kind(_NET + "LoadBalancer", "Microsoft.Network/loadBalancers", "loadBalancerName")
 ZONE = Kind(_DNS + "PrivateZone", "Microsoft.Network/privateDnsZones", "privateZoneName")
 LINK = Kind(_DNS + "VirtualNetworkLink", f"{ZONE.path}/{_OF_ZONE}/virtualNetworkLinks", "virtualNetworkLinkName")
 RECORD = Kind(_DNS + "PrivateRecordSet", f"{ZONE.path}/{_OF_ZONE}/{{in_.recordType}}", "relativeRecordSetName")
 MACHINE = Kind(_COMPUTE + "VirtualMachine", "Microsoft.Compute/virtualMachines", "vmName")
+DISK_KEY = Kind(_COMPUTE + "DiskEncryptionSet", "Microsoft.Compute/diskEncryptionSets", "diskEncryptionSetName")
 EXTENSION = Kind(_COMPUTE + "VirtualMachineExtension", f"{MACHINE.path}/{{in_.vmName}}/extensions", "vmExtensionName")
 IDENTITY = Kind(
     "azure-native:managedidentity:UserAssignedIdentity",

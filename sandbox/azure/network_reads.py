@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.azure.names import GROUP, NETWORK, RESOURCE_GROUP, SUBNET, Kind
+from sandbox.azure.names import BASTION, GROUP, NETWORK, RESOURCE_GROUP, SUBNET, Kind
 from sandbox.cloud import Place, Refusal
 from sandbox.cloud_state import CloudState, Record
 
@@ -45,7 +45,16 @@ def subnet(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> 
     return known | {"id": found.id, "provisioningState": "Succeeded", "type": SUBNET.arm}
 
 
+def bastion(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """network.getBastionHost by resource group and name."""
+    found = _found(cloud_state, place, BASTION, arguments, "bastionHostName")
+    names = ("dnsName", "enableTunneling", "ipConfigurations", "location", "name", "scaleUnits", "sku", "tags")
+    known = {name: found.outputs.get(name) for name in names}
+    return known | {"id": found.id, "provisioningState": "Succeeded", "type": BASTION.arm}
+
+
 READS: dict[str, Callable[[CloudState, Place, dict[str, Any]], dict[str, Any]]] = {
+    "azure-native:network:getBastionHost": bastion,
     "azure-native:network:getVirtualNetwork": network,
     "azure-native:network:getSubnet": subnet,
 }

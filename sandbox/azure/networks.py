@@ -4,6 +4,7 @@ import ipaddress
 import re
 from typing import Any
 
+from sandbox.azure.bastion_rules import compliant
 from sandbox.azure.names import (
     ADDRESS,
     GROUP,
@@ -188,7 +189,7 @@ TYPES: dict[str, ResourceType] = {
             points_to(NAT, "natGateway.id"),
         ),
         at_least_one=(("addressPrefix", "addressPrefixes"),),
-        rules=(_range,),
+        rules=(_range, compliant),
         in_use=(
             "InUseSubnetCannotBeDeleted",
             (

@@ -5,6 +5,8 @@ import hashlib
 import re
 from typing import Any
 
+from sandbox.azure import keys
+from sandbox.azure.identities import assigned
 from sandbox.azure.names import BLOB, CONTAINER, POLICY, PROPERTIES, STORE, part_of, row
 from sandbox.azure.networks import quota
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
@@ -138,7 +140,8 @@ TYPES: dict[str, ResourceType] = {
         outputs={"provisioningState": "Succeeded", "type": STORE.arm},
         immutable=("kind", "isHnsEnabled", "dnsEndpointType"),
         chosen=("accessTier",),
-        derive=lambda request: {"accessTier": "Hot", **_endpoints(request)},
+        derive=lambda request: {"accessTier": "Hot", **_endpoints(request), **assigned(request)},
+        completed=("identity",),
         patterns={"accountName": (re.compile(r"[a-z0-9]{3,24}"), "3 to 24 lower-case letters and digits")},
         unique=(
             Unique(
@@ -148,7 +151,7 @@ TYPES: dict[str, ResourceType] = {
                 "The storage account named {in_.accountName} is already taken.",
             ),
         ),
-        rules=(_account, quota("storage accounts per location")),
+        rules=(_account, keys.account, quota("storage accounts per location")),
         deleted=_all_emptied,
     ),
     CONTAINER.token: row(

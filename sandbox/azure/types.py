@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sandbox.azure import dns, interfaces, machines, networks, roles, rules, stores, vaults
+from sandbox.azure import bastions, dns, interfaces, keys, machines, networks, roles, rules, stores, vaults
 from sandbox.cloud import ResourceType
 
 PROPERTIES = Path(__file__).with_name("properties.json")
@@ -12,7 +12,9 @@ TYPES: dict[str, ResourceType] = {
     **networks.TYPES,
     **rules.TYPES,
     **interfaces.TYPES,
+    **bastions.TYPES,
     **machines.TYPES,
+    **keys.TYPES,
     **dns.TYPES,
     **roles.TYPES,
     **stores.TYPES,

@@ -8,32 +8,47 @@ from operations.clouds import cloud_tables
 from sandbox import keys
 from sandbox.keys import Key
 
+from . import sampling
+
 pytestmark = pytest.mark.engine
 
+_OF_OURS = "/subscriptions/00000000-0000-4000-8000-000000000001/resourceGroups/keys/providers"
+IDENTITY = {"azure-ci": f"{_OF_OURS}/Microsoft.ManagedIdentity/userAssignedIdentities/encryption"}
 KEYS = {
     "aws-ci": "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab",
     "gcp-ci": "projects/keys-of-ours/locations/europe-west1/keyRings/ring/cryptoKeys/disks",
+    "azure-ci": f"{_OF_OURS}/Microsoft.KeyVault/vaults/keys-of-ours/keys/disks/versions/{32 * '1'}",
 }
 
 
-@pytest.mark.parametrize("name", KEYS)
-def test_a_key_is_refused_disabled_and_used_once_it_is_enabled_and_stays(name: str, new_stack: Any) -> None:
-    stack, key = new_stack(name), KEYS[name]
-    stack.edit(encryption_key=key)
-    keys.put(stack.cloud_state, key, Key(enabled=False))
-    with pytest.raises(Exception, match=r"DISABLED|Disabled|InvalidState|EncryptionFailure"):
+@pytest.mark.parametrize("drawn", sampling.each("ci"))
+def test_a_disabled_key_is_refused_and_an_enabled_one_is_used_and_stays(drawn: str, new_stack: Any) -> None:
+    name = sampling.stack(drawn, "encryption key")
+    stack, key, identity = new_stack(name), KEYS[name], IDENTITY.get(name)
+    stack.edit(encryption_key=key, **({"encryption_identity": identity} if identity else {}))
+    keys.put(stack.cloud_state, key, Key(enabled=False, identity=identity or ""))
+    with pytest.raises(Exception, match=r"DISABLED|[Dd]isabled|InvalidState|EncryptionFailure"):
         stack.up()
-    keys.put(stack.cloud_state, key)
+    keys.put(stack.cloud_state, key, Key(identity=identity or ""))
     stack.up()
     assert stack.up().steps == {}
     machines = stack.cloud_state.resources(cloud_tables.CLOUDS[name.partition("-")[0]].machine)
     assert len(machines) > 1
-    assert all(key in str(each.inputs) for each in machines)
+    named = f"{name}-disks" if identity else key
+    assert all(named in str(each.inputs) for each in machines)
+    if identity:
+        another = f"{identity}-2"
+        keys.put(stack.cloud_state, key, Key(identity=another))
+        stack.edit(encryption_key=key, encryption_identity=another)
+        assert {each for step in stack.up().steps.values() for each in step.operations} == {"update"}
+        keys.put(stack.cloud_state, key, Key(identity=identity))
+        stack.edit(encryption_key=key, encryption_identity=identity)
+        stack.up()
     before = [each.inputs for each in stack.cloud_state.resources()]
     for another in (key[:-1] + "0", None):
-        stack.edit(encryption_key=another)
+        stack.edit(encryption_key=another, **({"encryption_identity": another and identity} if identity else {}))
         with pytest.raises(Exception, match="encryption key of a cluster cannot change"):
             stack.up()
         assert [each.inputs for each in stack.cloud_state.resources()] == before
-    stack.edit(encryption_key=key)
+    stack.edit(encryption_key=key, **({"encryption_identity": identity} if identity else {}))
     stack.down()

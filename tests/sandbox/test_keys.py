@@ -9,6 +9,7 @@ import pytest
 
 from sandbox import keys
 from sandbox.aws.cloud import AWS
+from sandbox.azure.cloud import AZURE
 from sandbox.cloud_state import CloudState
 from sandbox.gcp.cloud import GCP
 from sandbox.keys import Key
@@ -145,3 +146,62 @@ def test_gcp_refuses_a_key_of_another_location(gcp: Account, made: Any) -> None:
     keys.put(gcp.cloud_state, GCP_FAR)
     with pytest.raises(Exception, match=r"europe-west4|location"):
         made(gcp, GCP_FAR)()
+
+
+_OF_OURS = "/subscriptions/00000000-0000-4000-8000-000000000001/resourceGroups/keys/providers"
+AZURE_KEY = f"{_OF_OURS}/Microsoft.KeyVault/vaults/keys-of-ours/keys/disks/versions/{32 * '1'}"
+AZURE_USER = f"{_OF_OURS}/Microsoft.ManagedIdentity/userAssignedIdentities/encryption"
+OF_THE_USER: dict[str, Any] = {"identity": {"type": "UserAssigned", "userAssignedIdentities": [AZURE_USER]}}
+VAULT = "https://keys-of-ours.vault.azure.net"
+AZURE_FAULTS = {
+    "missing": None,
+    "disabled": Key(enabled=False, identity=AZURE_USER),
+    "closed": Key(identity=AZURE_USER.replace("encryption", "somebody")),
+}
+
+
+@pytest.fixture
+def azure(tmp_path: Path) -> Account:
+    account = Account(CloudState(tmp_path / "azure.db"), AZURE, "westeurope")
+    account.create("ResourceGroup", "g", resourceGroupName="g")
+    return account
+
+
+def disks_of_azure(account: Account, **changes: Any) -> Any:
+    key = {"keyUrl": f"{VAULT}/keys/disks/{32 * '1'}"}
+    given = {"encryptionType": "EncryptionAtRestWithCustomerKey", "activeKey": key, **OF_THE_USER, **changes}
+    return account.create("DiskEncryptionSet", "d", resourceGroupName="g", diskEncryptionSetName="d", **given)
+
+
+def store_of_azure(account: Account, **changes: Any) -> Any:
+    named = {"keyName": "disks", "keyVaultUri": VAULT}
+    user = {"encryptionUserAssignedIdentity": AZURE_USER}
+    settings = {"keySource": "Microsoft.Keyvault", "keyVaultProperties": named, "encryptionIdentity": user}
+    place: dict[str, Any] = {"resourceGroupName": "g", "accountName": "store", "kind": "StorageV2"}
+    given = {"sku": {"name": "Standard_LRS"}, "encryption": settings, **OF_THE_USER, **changes}
+    return account.create("StorageAccount", "s", **place, **given)
+
+
+OF_AZURE = {disks_of_azure: "KeyVaultAccessForbidden", store_of_azure: "KeyVaultAuthenticationFailure"}
+
+
+@pytest.mark.parametrize("make", OF_AZURE)
+@pytest.mark.parametrize("fault", AZURE_FAULTS)
+def test_azure_refuses_what_a_key_cannot_encrypt(azure: Account, make: Any, fault: str) -> None:
+    if key := AZURE_FAULTS[fault]:
+        keys.put(azure.cloud_state, AZURE_KEY, key)
+    assert azure.refused(lambda: make(azure)).code == OF_AZURE[make]
+    keys.put(azure.cloud_state, AZURE_KEY, Key(identity=AZURE_USER))
+    assert make(azure).outputs["identity"]["userAssignedIdentities"] == {AZURE_USER: {}}
+
+
+@pytest.mark.parametrize("make", OF_AZURE)
+def test_azure_needs_one_identity_to_encrypt_with_a_key(azure: Account, make: Any) -> None:
+    keys.put(azure.cloud_state, AZURE_KEY, Key(identity=AZURE_USER))
+    azure.refused(lambda: make(azure, identity=None))
+
+
+def test_azure_needs_the_version_of_a_key_for_disks(azure: Account) -> None:
+    keys.put(azure.cloud_state, AZURE_KEY, Key(identity=AZURE_USER))
+    refusal = azure.refused(lambda: disks_of_azure(azure, activeKey={"keyUrl": f"{VAULT}/keys/disks"}))
+    assert "version" in str(refusal)

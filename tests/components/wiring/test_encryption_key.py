@@ -7,16 +7,17 @@ import pytest
 
 from components.stack_files.stack import CLUSTER
 from operations.recorder.recorder import Recording, Registered, record
-from tests.components.checks.cases.refused import GCP_KEY, KEY
+from tests.components.checks.cases.refused import AZURE_KEY, AZURE_USER, GCP_KEY, KEY
 from tests.components.recorded_wiring import config, of, recording
 
-KEYS = {"aws-prod": KEY, "gcp-prod": GCP_KEY}
+KEYS = {"aws-prod": KEY, "azure-prod": AZURE_KEY, "gcp-prod": GCP_KEY}
+IDENTITY = {"azure-prod": {"encryption_identity": AZURE_USER}}
 AWS_SETTING = "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration"
 
 
 def with_key(stack: str) -> Recording:
-    settings = config(stack)
-    found = record(stack, {**settings, CLUSTER: {**settings[CLUSTER], "encryption_key": KEYS[stack]}})
+    settings, key = config(stack), {"encryption_key": KEYS[stack], **IDENTITY.get(stack, {})}
+    found = record(stack, {**settings, CLUSTER: {**settings[CLUSTER], **key}})
     assert found.errors == []
     return found
 
@@ -38,7 +39,7 @@ def keys_of(stack: str, found: Recording) -> dict[str, Any]:
     return {each.urn: rows[each.type](each) for each in found.resources.values() if each.type in rows}
 
 
-@pytest.mark.parametrize("stack", KEYS)
+@pytest.mark.parametrize("stack", ["aws-prod", "gcp-prod"])
 def test_the_key_encrypts_every_disk_bucket_and_secret(stack: str) -> None:
     found, without = keys_of(stack, with_key(stack)), keys_of(stack, recording(stack))
     assert set(found.values()) == {KEYS[stack]}
@@ -67,3 +68,36 @@ def test_on_gcp_the_machines_get_no_right_on_the_key() -> None:
         for one in (with_key("gcp-prod"), recording("gcp-prod"))
     )
     assert found == without != set()
+
+
+def test_on_azure_the_key_encrypts_every_disk_and_store_as_the_users_identity() -> None:
+    found = with_key("azure-prod")
+    [(name, disks)] = of(found, "azure-native:compute:DiskEncryptionSet").items()
+    vault, version = "https://keys-of-ours.vault.azure.net", 32 * "1"
+    assert disks.inputs["activeKey"] == {"keyUrl": f"{vault}/keys/disks/{version}"}
+    assert disks.inputs["rotationToLatestKeyVersionEnabled"] is True
+    machines = of(found, "azure-native:compute:VirtualMachine").values()
+    used = {str(each.inputs["storageProfile"]["osDisk"]["managedDisk"]["diskEncryptionSet"]["id"]) for each in machines}
+    assert len(machines) > 3
+    assert {each.rpartition("/")[2] for each in used} == {name}
+    accounts = list(of(found, "azure-native:storage:StorageAccount").values())
+    assert len(accounts) == 2
+    for each in accounts:
+        assert each.inputs["encryption"] == {
+            "keySource": "Microsoft.Keyvault",
+            "keyVaultProperties": {"keyName": "disks", "keyVaultUri": vault},
+            "encryptionIdentity": {"encryptionUserAssignedIdentity": AZURE_USER},
+        }
+    for each in (disks, *accounts):
+        assert each.inputs["identity"]["userAssignedIdentities"] == [AZURE_USER]
+
+
+def test_on_azure_the_machines_get_no_right_on_the_key() -> None:
+    for each in of(with_key("azure-prod"), "azure-native:authorization:RoleAssignment").values():
+        assert "keys-of-ours" not in str(each.inputs)
+    for each in of(with_key("azure-prod"), "azure-native:compute:VirtualMachine").values():
+        assert AZURE_USER not in str(each.inputs["identity"])
+
+
+def test_without_a_key_azure_makes_no_disk_encryption_set() -> None:
+    assert of(recording("azure-prod"), "azure-native:compute:DiskEncryptionSet") == {}

@@ -95,6 +95,28 @@ SCENES: dict[str, tuple[str, dict[str, Any]]] = {
             "routeTable": {"id": "$table"},
         },
     ),
+    "door": (
+        "PublicIPAddress",
+        IN | {"publicIpAddressName": "door", "sku": {"name": "Standard"}, "publicIPAllocationMethod": "Static"},
+    ),
+    "bastions": (
+        "Subnet",
+        IN | {"virtualNetworkName": "net", "subnetName": "AzureBastionSubnet", "addressPrefix": "10.20.63.192/26"},
+    ),
+    "few": (
+        "Subnet",
+        IN | {"virtualNetworkName": "net", "subnetName": "AzureBastionSubnet", "addressPrefix": "10.20.63.192/27"},
+    ),
+    "bastion": (
+        "BastionHost",
+        IN
+        | {
+            "bastionHostName": "bastion",
+            "sku": {"name": "Standard"},
+            "enableTunneling": True,
+            "ipConfigurations": [{"name": "b", "subnet": {"id": "$bastions"}, "publicIPAddress": {"id": "$door"}}],
+        },
+    ),
     "members": ("ApplicationSecurityGroup", IN | {"applicationSecurityGroupName": "members"}),
     "nic": (
         "NetworkInterface",
@@ -214,8 +236,8 @@ SCENES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 NEEDS = {
-    **dict.fromkeys(("net", "nsg", "members", "table", "pip", "identity", "vault", "store", "zone"), "rg"),
-    "sub": "net",
+    **dict.fromkeys(("net", "nsg", "members", "table", "pip", "door", "identity", "vault", "store", "zone"), "rg"),
+    **dict.fromkeys(("sub", "bastions", "few"), "net"),
     "route": "table",
     "extension": "vm",
     "secret": "vault",

@@ -8,6 +8,7 @@ from typing import Any
 from tests.sandbox.scenes import Row
 
 from .conftest import FRONT, GROUP, KEY, NET, TENANT, UBUNTU, WINDOWS, configuration, profile, rule
+from .refusals_of_bastion import BASTIONS
 
 NOBODY = "11111111-1111-4111-8111-111111111111"
 READER = "/providers/Microsoft.Authorization/roleDefinitions/acdd72a7-3385-48ef-bd42-f606fba81ae7"
@@ -284,8 +285,16 @@ STORES: dict[str, Row] = {
         "'compute:read' does not match",
     ),
 }
-ROWS = NETWORKS | MACHINES | STORES
-BEFORE = {"subnet with no such table": "net"}
+ROWS = NETWORKS | BASTIONS | MACHINES | STORES
+BEFORE = {"subnet with no such table": "net", "second Bastion of a network": "bastion"}
 """Further resources that a row needs in order to be refused."""
-NEEDED = {"sub": "net", "route": "table", "extension": "vm", "secret": "vault", "container": "store", "record": "zone"}
+NEEDED = {
+    "sub": "net",
+    "bastions": "net",
+    "route": "table",
+    "extension": "vm",
+    "secret": "vault",
+    "container": "store",
+    "record": "zone",
+}
 """Resources that the scene of a row needs besides those that it names."""
