@@ -4,11 +4,12 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from components.node import etcd, kubeadm, kubelet, proxy, retries
+from components.node import etcd, images, kubeadm, kubelet, proxy, retries
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG, LINUX, PKI, STATE
 from components.node.plan import Phase, Scope, canonical
 from components.node.role import Role
+from components.spec.quantities import window_minutes
 
 CONFIG = "/etc/mullion/agent.json"
 
@@ -19,6 +20,8 @@ _SOURCE = {"PYTHONPATH": "/opt/mullion/current"}
 _PYTHON = ["/usr/bin/python3", "-B", "-m"]
 _KUBEADM = LINUX.program("kubeadm")
 _CRICTL = [LINUX.program("crictl"), "--runtime-endpoint", LINUX.containerd_socket]
+
+_CTR = [LINUX.program("ctr"), "--namespace", "k8s.io"]
 
 _SNAPSHOT = f"{etcd.DATA}/mullion.snapshot"
 """Path of a new etcd snapshot, the same on the host and in etcd's pod."""
@@ -103,6 +106,7 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
             "weekly": role.spec.snapshots.keep_weekly,
             "file": _SNAPSHOT,
         },
+        "audit": {"folder": kubeadm.AUDIT_LOGS, "days": role.spec.api.audit_days},
         "certificates": {
             "files": [f"{PKI}/{name}.crt" for name in retries.CERTIFICATES],
             "days": RENEWAL_DAYS,
@@ -114,7 +118,14 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
             "running": [*_CRICTL, "ps", "--quiet", "--state", "Running", "--name"],
             "started": [*_CRICTL, "inspect", "--output", "go-template", "--template", "{{.status.startedAt}}"],
         },
+        **_reboots(role),
     }
+
+
+def _reboots(role: Role) -> dict[str, Any]:
+    """Return when the machine may restart for its packages; empty if never."""
+    window = role.spec.control_plane.reboot_window
+    return {"reboots": dict(zip(("begin", "minutes"), window_minutes(window), strict=True))} if window else {}
 
 
 def digest(role: Role) -> str:
@@ -128,17 +139,24 @@ def digest(role: Role) -> str:
     return hashlib.sha256(canonical(documents)).hexdigest()
 
 
+def pulls(role: Role) -> dict[str, list[list[str]]]:
+    """Return the commands that pull and tag the control plane's images by digest, by container."""
+    return images.pulls(role, kubeadm.cluster_configuration(role), (_CRICTL, _CTR))
+
+
 def _upgrade(role: Role) -> dict[str, list[list[str]]]:
     ignored = [*role.release.ignore_preflight, *role.spec.kubeadm.ignore_preflight]
     flags = ["--ignore-preflight-errors", ",".join(ignored)] if ignored else []
     flags += ["--patches", kubeadm.patches_folder(role)] if role.release.kubelet_patch else []
     config = ["--config", kubeadm.INIT_CONFIG]
+    pulled = [argv for commands in pulls(role).values() for argv in commands]
     return {
         "apply": [
+            *pulled,
             [_KUBEADM, "init", "phase", "upload-config", "kubeadm", *config],
             [_KUBEADM, "upgrade", "apply", f"v{role.spec.kubernetes}", "--yes", *flags],
         ],
-        "node": [[_KUBEADM, "upgrade", "node", *flags]],
+        "node": [*pulled, [_KUBEADM, "upgrade", "node", *flags]],
         # `kubeadm upgrade` keeps kube-proxy's configuration in the cluster, so this command replaces it; it runs after
         # all API servers are upgraded, because kube-proxy must not be newer than any of them
         "last": [[_KUBEADM, "init", "phase", "addon", "kube-proxy", *config]],

@@ -66,6 +66,8 @@ class ControlPlanes:
         """Service-account keys, newest first."""
         self.broken = ""
         """Digest of a configuration with which the executor fails."""
+        self.window: dict[str, int] = {}
+        """When the machines may restart: {begin, minutes}; empty: never."""
         self.etcd = dict.fromkeys(self.told_as, LEAST)
         """Version of each member of etcd."""
         facts = template.told["facts"]
@@ -208,6 +210,7 @@ class Machine:
         rings = {name: {**CONFIG[name], "secret": "pki"} for name in ("encryption", "service_account")}
         config = {**CONFIG, "digest": planned["digest"], **rings}
         config["etcd"] = {**CONFIG["etcd"], "least": LEAST}
+        config |= {"reboots": self.planes.window} if self.planes.window else {}
         self.file(agent.CONFIG).write_text(json.dumps(config))
         failed = planned["digest"] == self.planes.broken or self.planes.cluster is None  # kubeadm calls the API
         self.starts += 1
@@ -230,6 +233,11 @@ class Machine:
         if "mullion.service" in words:
             self.due = True
             self.planes.did(f"{self.name} runs")
+        elif words == "systemctl reboot --no-block":
+            self.planes.did(f"{self.name} reboots")
+            self.file("/run/reboot-required").unlink()
+            self.file("/proc/uptime").write_text("12.00 20.00\n")
+            raise Cut
         elif "snapshot save" in words:
             self.file("/var/lib/etcd/mullion.snapshot").write_bytes(WHOLE)
             self.planes.did(f"{self.name} snapshot")

@@ -1,9 +1,9 @@
 """`python3 -B -m agent` runs rounds until another bundle is current; `--once` runs one round.
 
-Every agent follows the desired-state pointer for its own machine and keeps its etcd below the quota. The agent with the
-Lease (the active one) also handles tokens, certificate requests, members and snapshots. If a concern fails, the status
-record has the error and the other concerns go on. When another bundle becomes current the agent exits, and systemd
-starts it with the new code.
+Every agent follows the desired-state pointer for its own machine, keeps its etcd below the quota and copies its audit
+log. The agent with the Lease (the active one) also handles tokens, certificate requests, members and snapshots. If a
+concern fails, the status record has the error and the other concerns go on. When another bundle becomes current the
+agent exits, and systemd starts it with the new code.
 """
 
 import os
@@ -22,6 +22,7 @@ from run import Run
 
 from agent import (
     announcements,
+    audit,
     configuration,
     dns,
     documents,
@@ -29,6 +30,7 @@ from agent import (
     etcd,
     keys,
     members,
+    reboots,
     revocations,
     signing,
     snapshots,
@@ -90,6 +92,10 @@ class Agent:
             self.look_after(Seen(self.run, answers, listed or None, current, self.silent, self.leave))
         self.paced("space", 60, lambda: self.said.update(etcd=self.space.reconcile(self.run, self.config)))
         self.paced("keys", 300, self.following.look_at_keys)
+        self.paced(
+            "reboot", 300, lambda: self.said.update(reboot=reboots.reconcile(self.run, self.config, time.time()))
+        )
+        self.paced("audit", 60, lambda: self.said.update(audit=audit.reconcile(self.run, self.config, time.time())))
         pointer = None if "pointer" in self.said["errors"] else self.read.get("pointer")
         self.said["waits_for"] = self.tried("following", lambda: self.following.step(answers, pointer)) or ""
         serials = {name: document["serial"] for name, document in self.read.items()}
@@ -120,6 +126,7 @@ class Agent:
             ("tokens", 300, lambda: tokens.reconcile(self.run, self.config)),
             ("epoch", 300, lambda: epochs.reconcile(self.run, self.config)),
             ("snapshot-request", 10, lambda: snapshots.answer(self.run, self.config, seen.api, time.time())),
+            ("audit-pieces", 3600, lambda: audit.prune(self.run, self.config, time.time())),
             ("secrets", 30, lambda: keys.rewrite(seen.api, self.config, self.following.controllers)),
             (
                 "snapshots",

@@ -1,7 +1,8 @@
 """Bootstrap tokens of machines that announced that they want to join: one for each machine, valid for an hour.
 
-A machine's announcement is an object that only this machine may write (announcing.py). The token has a group of the
-member and the machine, which the API server writes into each certificate request made with it.
+A machine's announcement is an object that only this machine may write, or has its identity token (announcing.py).
+The bootstrap token has a group of the member and the machine, which the API server writes into each certificate request
+made with it.
 """
 
 import dataclasses
@@ -159,9 +160,12 @@ def announced(seen: Seen, member: dict[str, Any], instance: str) -> str:
         document = json.loads(content)
         number = document["number"] if document["instance"] == instance else ""
     except (ValueError, LookupError, TypeError, RecursionError):
-        number = ""
+        document, number = {}, ""
     if not isinstance(number, str) or not NUMBER.fullmatch(number):
         say(f"the announcement of machine {instance} of {member['name']} is not valid", "failed")
+        return ""
+    if why := seen.run.cloud.disproof(seen.run, document, instance):
+        say(f"the announcement of machine {instance} of {member['name']} is not its own: {why}", "failed")
         return ""
     return number
 

@@ -18,7 +18,8 @@ etcd: {find, etcdctl, quota: bytes or 0, least: oldest version of a member befor
 snapshots: {file, every_minutes, keep, days, daily, weekly}, certificates: {files, days, renew},
 encryption: {secret, member, path, resources},
 service_account: {secret, member, private, public}, founding: {store, log, cluster},
-pods: {find: {component: argv}, stop, running, started}}."""
+pods: {find: {component: argv}, stop, running, started}, reboots: {begin, minutes} if the stack has a window,
+audit: {folder, days: for which the snapshot store keeps the log, 0: it is not copied}}."""
 
 
 def read(root: Path) -> Configuration:

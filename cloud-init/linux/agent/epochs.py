@@ -1,6 +1,11 @@
-"""Publishes the epoch of a restore, so every machine restarts the programs that watch the cluster (epoch.py)."""
+"""Publishes two numbers of the founding log in the bundle store.
+
+The epoch of a restore, so every machine restarts the programs that watch the cluster (epoch.py); and the last founding,
+so no machine founds the cluster again from a log whose last records were deleted (kinds/founding.py).
+"""
 
 import json
+from typing import Any
 from urllib.error import HTTPError
 
 import epoch
@@ -10,17 +15,26 @@ from run import Run
 
 from agent.configuration import Configuration
 
-ABSENT = (403, 404)
-"""Statuses for a missing object; stores answer 403 to clients that may not list."""
-
 
 def reconcile(run: Run, config: Configuration) -> None:
-    """Publish the epoch of the valid founding record if it names a snapshot. Raise Failure store-failed."""
-    record = founding.last(run, config["founding"])
-    if not record or record["state"] != "founded" or not record.get("snapshot"):
+    """Publish the number of the valid founding record, and as epoch if it names a snapshot.
+
+    Raise Failure store-failed, or founding-refused if the log ends before the last founding.
+    """
+    step = config["founding"]
+    record = founding.last(run, step)
+    founding.refuse_older(run, step, record)
+    if not record or record["state"] != "founded":
         return
-    url = f"{run.value('facts.bundle_store').rstrip('/')}/{epoch.OBJECT}"
-    wanted = json.dumps({"epoch": record["epoch"]}).encode()
+    number: dict[str, Any] = {"cluster": step["cluster"], "epoch": record["epoch"]}
+    publish(run, founding.published_place(run), {**number, "mac": founding.mac(run, number)})
+    if record.get("snapshot"):
+        publish(run, f"{run.value('facts.bundle_store').rstrip('/')}/{epoch.OBJECT}", {"epoch": record["epoch"]})
+
+
+def publish(run: Run, url: str, document: dict[str, Any]) -> None:
+    """Write an object unless it has this content. Raise Failure store-failed."""
+    wanted = json.dumps(document).encode()
     try:
         if stored(run, url) != wanted:
             run.ask("store", url, "PUT", wanted, content_type="application/json")
@@ -33,6 +47,6 @@ def stored(run: Run, url: str) -> bytes:
     try:
         return run.ask("store", url, most=epoch.LARGEST)
     except HTTPError as error:
-        if error.code not in ABSENT:
+        if error.code not in founding.ABSENT:
             raise
         return b""

@@ -15,7 +15,7 @@ from report import say
 from run import STATE, Run
 from writing import write_whole
 
-from agent import certificates, keys, snapshots
+from agent import certificates, keys, reboots, snapshots
 from agent.api import Api, fault
 from agent.configuration import TURN, Configuration
 from agent.memory import Memory
@@ -42,7 +42,7 @@ class Following:
         """This machine's keys by ring; empty before they were read."""
         self.home = run.path(str(loader.HOME))
         self.actions = {"take": self.take, "switch": self.switch, "start": self.start, "give": self.give}
-        self.actions |= {"snapshot": self.snapshot, "renew": self.renew, "rekey": self.rekey}
+        self.actions |= {"snapshot": self.snapshot, "renew": self.renew, "rekey": self.rekey, "reboot": self.reboot}
 
     def step(self, api: Api | None, pointer: dict[str, Any] | None) -> str:
         """Read the state, decide, and take one action; return what it waits for, or an empty string.
@@ -72,6 +72,7 @@ class Following:
         changed = self.pointer is not None and self.pointer["sha256"] != current
         applied = stamp(self.run) in ("", self.config["digest"])
         (renewal, urgent, over), rekey = self.expiring(), bool(self.keys_due())
+        reboot = reboots.due(self.run, self.config, time.time())
         ended = result.get("bundle") == current and (turn or {}).get("before") != result.get("started")
         failed = ended and result.get("state") == "failed"
         trouble = f"{result.get('step')}: {result.get('message')}" if failed else ""
@@ -84,11 +85,12 @@ class Following:
             urgent=urgent,
             ended=over,
             rekey=rekey,
+            reboot=reboot,
             holder=holder,
             turn=turn,
             done=ended and result.get("state") == "done",
             trouble=trouble,
-            unhealthy=self.unhealthy(api) if changed or turn or not applied or renewal or rekey else "",
+            unhealthy=self.unhealthy(api) if changed or turn or not applied or renewal or rekey or reboot else "",
         )
 
     def current(self) -> str:
@@ -194,6 +196,10 @@ class Following:
         """Change the API server's keys; the executor then runs and finds nothing to set."""
         keys.renew(self.run, self.config, self.keys_due())
         self.look_at_keys()
+
+    def reboot(self) -> None:
+        """Restart the machine; afterwards its packages ask for none, and the turn goes on with the executor."""
+        self.run.command("systemctl", "reboot", "--no-block")
 
     def start(self) -> None:
         """Start the executor by systemd, not as a child process, because it may restart this agent."""

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, NamedTuple
 
-Action = Literal["rest", "wait", "take", "snapshot", "switch", "renew", "rekey", "start", "watch", "give"]
+Action = Literal["rest", "wait", "take", "snapshot", "switch", "renew", "rekey", "reboot", "start", "watch", "give"]
 
 
 class Sight(NamedTuple):
@@ -23,6 +23,8 @@ class Sight(NamedTuple):
     """A certificate has ended."""
     rekey: bool = False
     """The API server needs other keys, or the same keys in another order."""
+    reboot: bool = False
+    """Packages ask for a restart, and the window allows it."""
     holder: str = ""
     """Machine that has the turn; empty if none has, or if it is no longer a member."""
     turn: dict[str, Any] | None = None
@@ -46,7 +48,7 @@ def decide(sight: Sight) -> tuple[Action, str]:
         return "renew", ""
     if sight.holder == sight.me:
         return in_turn(sight)
-    wanted = sight.changed or not sight.applied or sight.renewal or sight.rekey
+    wanted = sight.changed or not sight.applied or sight.renewal or sight.rekey or sight.reboot
     if sight.refused or not wanted:
         return "rest", sight.refused
     if sight.holder:
@@ -63,6 +65,8 @@ def in_turn(sight: Sight) -> tuple[Action, str]:
         (sight.changed and not sight.refused, "switch", ""),
         (sight.renewal and not turn.get("started"), "renew", ""),  # kubeadm upgrade also renews them
         (sight.rekey and not turn.get("started"), "rekey", ""),
+        (sight.reboot and not turn.get("started") and sight.unhealthy, "watch", sight.unhealthy),
+        (sight.reboot and not turn.get("started"), "reboot", ""),
         (not turn.get("started"), "start", ""),
         (not sight.done, "watch", sight.trouble or "the executor runs"),
         (not sight.applied, "watch", "the executor ended well, and kubeadm has not applied the configuration"),

@@ -82,3 +82,15 @@ def test_the_agent_knows_the_quota_that_etcd_has(written: str | None, quota: int
     made = plan(None, kubernetes=kubernetes, kubeadm={"config": {"ClusterConfiguration": config}})
     assert content(made, "agent-config")["etcd"]["quota"] == quota
     assert (written or str(quota)) in str(content(made, "init-config")[1]["etcd"])
+
+
+@pytest.mark.parametrize(
+    ("window", "expected"),
+    [
+        (None, None),
+        ("02:00-05:00", {"begin": 120, "minutes": 180}),
+        ("23:30-00:15", {"begin": 1410, "minutes": 45}),
+    ],
+)
+def test_the_agent_restarts_its_machine_only_in_the_stacks_window(window: str | None, expected: Any) -> None:
+    assert configuration(control_plane={"reboot_window": window}).get("reboots") == expected

@@ -7,14 +7,20 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner, Result
 
+from components import releases
 from components.machine.pki import KeyPair
 from components.releases import minor
 from components.rollout.kubernetes_api import Access, KubernetesApi, Refused
+from operations.__main__ import app
+from operations.commands import up_and_down, versions
 from operations.verification.upgrading import check
 from operations.verification.upgrading.findings import Finding
+from tests import clones
 from tests.awaited import until
 from tests.lab.agent.served import Served
+from tests.operations.conftest import STACK
 
 pytestmark = pytest.mark.lab
 
@@ -218,3 +224,35 @@ def test_an_old_kubelet_and_a_lost_control_plane_stop_the_upgrade(
     finally:
         for name in ("web-9", "control-plane-9"):
             administrator.ask("DELETE", f"/api/v1/nodes/{name}")
+
+
+def test_an_upgrade_asks_the_real_api_and_goes_on_only_if_told_to(
+    namespace: KubernetesApi,
+    kubernetes: str,
+    served: Served,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def mullion(*words: str) -> Result:
+        return CliRunner().invoke(app, words)
+
+    started = list[str]()
+    monkeypatch.setattr(up_and_down, "up", lambda name, **_: started.append(name))
+    minors = releases.supported_minors()
+    before = versions.newest(minors[minors.index(minor(kubernetes)) - 1])
+    file = tmp_path / "stacks" / "Pulumi.small.yaml"
+    clones.write(tmp_path, "small", STACK.replace("1.36.4", before))
+    clones.work_in(tmp_path, monkeypatch)
+    words = ("upgrade", "small", kubernetes, "--yes", "--kubeconfig", str(served.administrator))
+    pod(namespace, "db-0", app="db")
+    budget(namespace, "strict", {"minAvailable": 1, "selector": {"matchLabels": {"app": "db"}}})
+    until(lambda: asked(namespace, kubernetes, "budgets", f"{PLACE}/strict"), "its pods are counted")
+    refused = mullion(*words)
+    assert (refused.exit_code, started) == (3, []), refused.output
+    assert f"PodDisruptionBudget {PLACE}/strict" in refused.stdout
+    assert "--ignore-preflight-errors budgets" in refused.stderr
+    assert kubernetes not in file.read_text()
+    ignored = mullion(*words, "--ignore-preflight-errors", "budgets")
+    assert (ignored.exit_code, started) == (0, ["small"]), ignored.output
+    assert "warning" in ignored.stdout
+    assert kubernetes in file.read_text()
