@@ -1,4 +1,4 @@
-"""Renders docs/attacks.md: the attacks of tests/attacks, and what refuses each, from the tests' docstrings."""
+"""Renders docs/attacks.md from the docstrings of tests/attacks: each attack, and the part that refuses it."""
 
 import ast
 from collections.abc import Iterator

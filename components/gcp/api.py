@@ -9,7 +9,7 @@ from pulumi import Output, ResourceOptions
 
 from components.gcp.instance_groups import Memberships, instance_groups
 from components.gcp.network import UsableNetwork
-from components.gcp.place import Place
+from components.gcp.place import Place, balancer_of
 from components.plan import Machine
 from components.wiring.context import ClusterContext
 
@@ -105,6 +105,7 @@ class Balancers(pulumi.ComponentResource):
         check = gcp.compute.RegionHealthCheck(
             f"{self._name}-api",
             name=f"{self._name}-api",
+            description=balancer_of(self._name),
             region=place.region,
             https_health_check={"port": context.plan.endpoint.port, "request_path": "/readyz"},
             opts=self._child,
@@ -126,6 +127,7 @@ class Balancers(pulumi.ComponentResource):
             full,
             name=full,
             region=self._place.region,
+            description=balancer_of(self._name),
             protocol="TCP",
             load_balancing_scheme=scheme,
             health_checks=check.id,

@@ -11,7 +11,7 @@ from pulumi import Output, ResourceOptions
 from components.gcp.api import DRAINING_SECONDS
 from components.gcp.instance_groups import Memberships, instance_groups
 from components.gcp.network import UsableNetwork
-from components.gcp.place import Place
+from components.gcp.place import Place, balancer_of
 from components.rollout.traffic import membership_name
 from components.topology.load_balancers import LoadBalancer
 from components.wiring.context import ClusterContext
@@ -84,6 +84,7 @@ class Ingress(pulumi.ComponentResource):
             full,
             name=full,
             region=self._place.region,
+            description=balancer_of(self._name),
             protocol="TCP",
             load_balancing_scheme=scheme,
             health_checks=self._check(full, planned).id,
@@ -114,6 +115,7 @@ class Ingress(pulumi.ComponentResource):
         return gcp.compute.RegionHealthCheck(
             full,
             name=full,
+            description=balancer_of(self._name),
             region=self._place.region,
             check_interval_sec=5,
             timeout_sec=5,

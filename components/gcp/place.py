@@ -19,3 +19,8 @@ def place(parent: pulumi.Resource) -> Place:
     """Return the project and region of the provider that `parent` has."""
     client = gcp.organizations.get_client_config_output(opts=InvokeOptions(parent=parent))
     return Place(client.project, client.region)
+
+
+def balancer_of(cluster: str) -> str:
+    """Return the description of a load balancer's parts that cannot have labels; the reaper finds them by it."""
+    return f"Load balancer of {cluster}"

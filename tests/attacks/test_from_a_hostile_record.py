@@ -17,6 +17,7 @@ from operations.commands.logs import _archive
 from operations.commands.wait import ExpectedMachine, judge, table_of
 from operations.console.exits import Stop
 from operations.verification.run import answers
+from operations.verification.upgrading import machines
 from operations.verification.verdicts import Row, Verdict, as_junit
 from tests.cloud_init.test_redaction import redacted
 
@@ -176,3 +177,17 @@ def test_secrets_of_programs_do_not_leave_the_machine(line: str) -> None:
     Refused by: redaction on the machine.
     """
     assert PLANTED not in redacted(line)
+
+
+@pytest.mark.parametrize("version", ["v1.x", "x", "v1.37", f"v{5000 * '9'}.0.0", f"v1.2.3{HOSTILE}", "v²ndˢ.1.1"])
+def test_an_unreadable_version_of_a_kubelet_is_a_finding(version: str) -> None:
+    """Report a version of your kubelet that cannot be compared, so that `mullion upgrade` fails without a reason.
+
+    Refused by: `mullion upgrade --check`, which names the Node.
+    """
+    node = {"metadata": {"name": "web-0"}, "status": {"nodeInfo": {"kubeletVersion": version}}}
+    (found,) = machines._kubelet(node, "1.37.1")
+    assert found.stops and found.subject == "Node web-0"
+    assert "replace the machine" in found.fix
+    assert len(found.says) < 200
+    assert HOSTILE not in found.says

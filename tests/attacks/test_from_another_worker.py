@@ -108,7 +108,8 @@ def test_a_worker_reaches_its_own_objects(stack: str) -> None:
 
 @pytest.mark.parametrize("stack", ASKED)
 def test_a_worker_cannot_write_what_other_machines_follow(stack: str) -> None:
-    """Write a bundle, the authority's certificate, the pointer, the members list, or the epoch of a restore.
+    """Write a bundle, the authority's certificate, the pointer, the members list, the epoch of a restore, or
+    the number of the last founding.
 
     Refused by: the cloud.
     """
@@ -119,6 +120,7 @@ def test_a_worker_cannot_write_what_other_machines_follow(stack: str) -> None:
         "desired-state.json",
         "members.json",
         "epoch.json",
+        "founded.json",
         "status/control-plane:i-1.json",
     ):
         assert ASKED[stack](machine, "write", (bucket, key)), key

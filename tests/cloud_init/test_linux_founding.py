@@ -13,10 +13,15 @@ from typing import Any
 
 import pytest
 
+from components.rollout.signed_documents import founding_record
 from sandbox.aws.network import INSTANCE as INSTANCE_TYPE
 from tests.cloud_init.cloud import INSTANCE, FakeCloud
 
 MACHINES = [f"i-0{number:016x}" for number in range(4)]
+KEY = "a2V5IG9mIHRoZSBwb2ludGVy"
+"""Secret desired-state."""
+RETRIED = ("store-failed", "wait-timeout", "step-timeout", "secret-unavailable")
+"""Failures that the executor retries."""
 TROUBLE: dict[str, list[tuple[str, str, str | float, int]]] = {
     "nothing": [],
     "slow": [("* * */founding/*", "delay", 0.02, 6)],
@@ -63,7 +68,7 @@ class Founding:
             try:
                 make(run, self.step())
             except importlib.import_module("failure").Failure as failure:
-                if failure.name not in ("store-failed", "wait-timeout"):
+                if failure.name not in RETRIED:
                     raise
 
     def roles(self) -> dict[str, list[str]]:
@@ -84,6 +89,7 @@ def founding(
 ) -> Founding:
     """Return a founding in which machines sleep only moments; `loader` points at the test's cloud."""
     module, who = importlib.import_module("kinds.founding"), threading.local()
+    cloud.secrets["desired-state"] = KEY
     monkeypatch.setattr(importlib.import_module(f"clouds.{cloud.facts['cloud']}"), "instance", lambda: who.name)
     monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(module.time, "sleep", lambda seconds: threading.Event().wait(seconds))
@@ -200,3 +206,11 @@ def test_a_machine_counts_as_alive_if_the_clouds_answer_is_unclear(
         monkeypatch.setattr(run, "ask", lambda *_, said=said, **__: said)
         with pytest.raises(importlib.import_module("failure").Failure, match="not now"):
             compute.gone(run, INSTANCE)
+
+
+def test_a_machine_writes_the_record_that_the_program_signs_alike(founding: Founding) -> None:
+    founding.until_done("claim", MACHINES[0])
+    (record,) = founding.records()
+    made = record.pop("mac")
+    assert json.loads(founding_record(KEY, record))["mac"] == made
+    assert json.loads(founding_record("another key", record))["mac"] != made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from clouds import aws, azure, gcp
 
@@ -21,6 +21,14 @@ class Cloud(Protocol):
 
     def instance(self) -> str:
         """Return the machine's id, which is never reused, unlike its name."""
+        ...
+
+    def proof(self, number: str) -> dict[str, str]:
+        """Return fields that prove to the agent that this machine announced the number; empty where rights suffice."""
+        ...
+
+    def disproof(self, run: Run, announced: dict[str, Any], instance: str) -> str:
+        """Return why the machine `instance` did not make an announcement {number, ...}; empty if it did."""
         ...
 
     def provider_id(self) -> str:

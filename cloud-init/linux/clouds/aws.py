@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 from uuid import uuid4
 from xml.etree import ElementTree
@@ -28,6 +28,16 @@ ENDING = ("shutting-down", ENDED)
 def instance() -> str:
     """Return the instance id (i-0123456789abcdef0)."""
     return metadata("/latest/meta-data/instance-id")
+
+
+def proof(number: str) -> dict[str, str]:
+    """Return no fields: only this machine may write its announcement."""
+    return {}
+
+
+def disproof(run: Run, announced: dict[str, Any], instance: str) -> str:
+    """Return no reason: only the machine may write its announcement."""
+    return ""
 
 
 def provider_id() -> str:

@@ -32,6 +32,16 @@ def instance() -> str:
     return metadata("vmId")
 
 
+def proof(number: str) -> dict[str, str]:
+    """Return no fields: only this machine may write its announcement."""
+    return {}
+
+
+def disproof(run: Run, announced: dict[str, Any], instance: str) -> str:
+    """Return no reason: only the machine may write its announcement."""
+    return ""
+
+
 def provider_id() -> str:
     """Return azure:// and the resource id, with the group in lower case like Azure's cloud controller manager."""
     return "azure://" + GROUP.sub(lambda found: found[0].lower(), metadata("resourceId"))

@@ -6,9 +6,12 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
+from urllib.request import Request
 
+import identity_tokens
 import loader
 
 if TYPE_CHECKING:
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 MACHINE = re.compile(r"gce://[^/]+/([a-z0-9-]+/[a-z0-9-]+)")
 LISTING: tuple[str, re.Pattern[str]] = ("/?list-type=2&prefix=", re.compile(r"<Key>([^<]+)</Key>"))
 JSON = "application/json"
+KEYS, LARGEST = "/oauth2/v3/certs", 1 << 20
+"""Path of Google's public keys (accounts.google.com/.well-known/openid-configuration), and maximum bytes of them."""
 
 
 def metadata(path: str) -> str:
@@ -27,6 +32,49 @@ def metadata(path: str) -> str:
 def instance() -> str:
     """Return the instance id, in decimal digits."""
     return metadata("instance/id")
+
+
+def audience(number: str) -> str:
+    """Return the audience of the identity token with which a machine announces a number."""
+    return f"urn:mullion:join:{number}"
+
+
+def proof(number: str) -> dict[str, str]:
+    """Return the machine's identity token for the number: machines of a pool may write each other's announcements."""
+    query = urlencode({"audience": audience(number), "format": "full"})
+    return {"identity": metadata(f"instance/service-accounts/default/identity?{query}")}
+
+
+def disproof(run: Run, announced: dict[str, Any], instance: str) -> str:
+    """Return why the announcement's identity token is not one of the machine for this number; empty if it is."""
+    project = run.value("facts.compute_service").rpartition("/")[2]
+    token = announced.get("identity")
+    if not isinstance(token, str):
+        return "it has no identity token"
+    try:
+        if identity_tokens.key_id(token) not in _published:
+            _published.clear()
+            _published.update(_keys(run))
+        identity_tokens.check(token, _published, audience(f"{announced.get('number')}"), instance, project)
+    except identity_tokens.Refused as refused:
+        return f"{refused}"
+    return ""
+
+
+_published: identity_tokens.Keys = {}
+"""Google's keys as they were last read."""
+
+
+def _keys(run: Run) -> identity_tokens.Keys:
+    """Return Google's keys of identity tokens. Raise OSError if they cannot be read."""
+    service = urlsplit(run.value("facts.compute_service"))
+    sandbox = run.told["facts"].get("world") == "sandbox"
+    url = f"{service.scheme}://{service.netloc}{KEYS}" if sandbox else f"https://www.googleapis.com{KEYS}"
+    try:
+        with loader.direct(Request(url), timeout=30) as answer:
+            return identity_tokens.keys(answer.read(LARGEST))
+    except (ValueError, LookupError, TypeError, AttributeError, HTTPException) as error:
+        raise OSError(f"{url}: {type(error).__name__}: {error}") from None
 
 
 def provider_id() -> str:

@@ -7,7 +7,7 @@ _LINUX = ("linux",)
 LOG: dict[str, Field] = {
     "store": Field(URL, "URL of the store with the log."),
     "log": Field(
-        NAME, "Prefix of its records, objects <log>/0, <log>/1, ...: {cluster, epoch, owner, machine, state}."
+        NAME, "Prefix of its records, objects <log>/0, <log>/1, ...: {cluster, epoch, owner, machine, state, mac}."
     ),
     "cluster": Field(NAME, "Identifier of this cluster in the records."),
 }
@@ -24,7 +24,8 @@ FOUNDING: dict[str, Kind] = {
         compares="The files.",
         sets="Reads the log. If it is empty, or the machine of an unfinished claim no longer exists (by three answers"
         " of the cloud), creates the next record (claimed), unless another machine creates it first. Waits while"
-        " another machine founds (404). Retries store errors (206).",
+        " another machine founds (404). Refuses a claim or restore without the MAC of the secret desired-state, and a"
+        " log that ends before the last founding (520). Retries store errors (206).",
         cuts=(Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET),
         systems=_LINUX,
         image=False,

@@ -1,9 +1,10 @@
 """The services of Google Cloud: routing by host, identity of the caller, and the answer.
 
 The Host header names the service. Without a host name (a test on loopback) the path decides: /computeMetadata/ and
-/compute/, /v1/projects/ of Secret Manager; the rest is Cloud Storage.
+/compute/, /v1/projects/ of Secret Manager, Google's public keys; the rest is Cloud Storage.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,10 +14,10 @@ from sandbox.cloud_state import CloudState
 from sandbox.services import bearer
 from sandbox.services.bearer import Token
 from sandbox.services.calls import METADATA, Answer, Call, Refused, Target
-from sandbox.services.gcp import compute, metadata, secretmanager, storage
+from sandbox.services.gcp import compute, identity, metadata, secretmanager, storage
 from sandbox.services.gcp.machine import INSTANCE
 
-STORE, SECRETS, COMPUTE = "storage", "secretmanager", "compute"
+STORE, SECRETS, COMPUTE, KEYS = "storage", "secretmanager", "compute", "keys"
 HOSTS: Mapping[str, str] = {
     "metadata.google.internal": METADATA,
     "metadata": METADATA,
@@ -24,11 +25,13 @@ HOSTS: Mapping[str, str] = {
     "storage.googleapis.com": STORE,
     "secretmanager.googleapis.com": SECRETS,
     "compute.googleapis.com": COMPUTE,
+    "www.googleapis.com": KEYS,
 }
 PATHS: tuple[tuple[str, str], ...] = (
     ("/computeMetadata/", METADATA),
     ("/compute/v1/projects/", COMPUTE),
     ("/v1/projects/", SECRETS),
+    (identity.PATH, KEYS),
     ("/", STORE),
 )
 REFUSALS: Mapping[str, Callable[[Refused], tuple[Answer, str]]] = {
@@ -36,6 +39,7 @@ REFUSALS: Mapping[str, Callable[[Refused], tuple[Answer, str]]] = {
     STORE: storage.refusal,
     SECRETS: secretmanager.refusal,
     COMPUTE: compute.refusal,
+    KEYS: metadata.refusal,
 }
 _BUCKET = re.compile(r"([a-z0-9][a-z0-9_.-]+)\.storage\.googleapis\.com")
 LONGEST = 3600
@@ -61,6 +65,8 @@ class Gcp:
         host = call.headers.get("host", "").partition(":")[0]
         named, path = _BUCKET.fullmatch(host), unquote(call.path)
         service = HOSTS.get(host) or next(name for start, name in PATHS if path.startswith(start))
+        if path == identity.PATH and service == COMPUTE:
+            service = KEYS  # machines of a sandbox know the address of Compute Engine only
         if named:
             return Target(STORE, "", named[1], path[1:])
         first, _, rest = path[1:].partition("/")
@@ -68,7 +74,7 @@ class Gcp:
 
     def caller(self, call: Call, to: Target, now: float) -> tuple[str, Token | None]:
         """Return the machine whose token signs the call, and the token."""
-        if to.service == METADATA:
+        if to.service in (METADATA, KEYS):
             return "", None
         token = bearer.read(
             self.cloud_state, call, now, INSTANCE, "Request is missing required authentication credential."
@@ -81,6 +87,11 @@ class Gcp:
         """Return the answer of the addressed service."""
         if to.service == METADATA:
             return metadata.Metadata(self.cloud_state, min(self.lifetime, LONGEST)).answer(call, now)
+        if to.service == KEYS:
+            if call.method != "GET" or call.path != identity.PATH:
+                raise Refused("", "", 404)
+            body = json.dumps(identity.public_keys(self.cloud_state)).encode()
+            return Answer(200, body, {"content-type": "application/json; charset=UTF-8"})
         member = f"serviceAccount:{caller.identity if caller else ''}"
         if to.service == STORE:
             return storage.Store(self.cloud_state, member).answer(call, to.bucket, to.key)

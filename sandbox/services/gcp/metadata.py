@@ -13,6 +13,7 @@ from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services import bearer
 from sandbox.services.calls import Answer, Call, Refused
+from sandbox.services.gcp import identity
 from sandbox.services.gcp import machine as machines
 from sandbox.services.gcp.machine import PROJECT_NUMBER
 
@@ -21,7 +22,7 @@ TEXT, JSON = {"content-type": "application/text"}, {"content-type": "application
 ROOT = "/computeMetadata/v1/"
 QUERY = {"recursive": ("true", "false"), "alt": ("json", "text")}
 """Query parameters that a request for values may have, besides the scopes of a token."""
-_TOKEN = re.compile(r"instance/service-accounts/(?P<account>[^/]+)/token")
+_TOKEN = re.compile(r"instance/service-accounts/(?P<account>[^/]+)/(?P<kind>token|identity)")
 _PART = re.compile(r"-([a-z])")
 
 
@@ -46,6 +47,8 @@ class Metadata:
             raise Refused("", "", 404)
         path, query = call.path.removeprefix(ROOT), dict(parse_qsl(call.query, keep_blank_values=True))
         token = _TOKEN.fullmatch(path)
+        if token and token["kind"] == "identity":
+            return self._identity(machine, token["account"], query, now)
         if token:
             return self._token(machine, token["account"], query, now)
         if any(value not in QUERY.get(name, ()) for name, value in query.items()):
@@ -62,6 +65,18 @@ class Metadata:
         text, said = bearer.issue(self.cloud_state, machine.id, email, " ".join(asked), now, self.lifetime)
         given = {"access_token": text, "expires_in": said.expires - int(now), "token_type": "Bearer"}
         return Answer(200, json.dumps(given).encode(), FLAVOR | JSON)
+
+    def _identity(self, machine: Record, account: str, query: dict[str, str], now: float) -> Answer:
+        email, _ = machines.account(machine)
+        if not email or account not in ("default", email):
+            raise Refused("", "", 404)
+        if not query.get("audience"):
+            raise Refused("", "non-empty audience parameter required\n", 400)
+        if set(query) - {"audience", "format"} or query.get("format", "standard") not in ("standard", "full"):
+            raise Refused("", f"the sandbox does not support {sorted(query)}", 400)
+        full = query.get("format") == "full"
+        text = identity.token(self.cloud_state, machine, email, query["audience"], full, now)
+        return Answer(200, text.encode(), FLAVOR | {"content-type": "text/html"})
 
 
 def _value(tree: Any, path: str, query: dict[str, str]) -> Answer:

@@ -1,19 +1,24 @@
 """The services of Google Cloud, judged by Google's own clients."""
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
+from urllib.parse import urlencode
 from urllib.request import Request as Plain
 from urllib.request import urlopen
 
 import botocore
 import botocore.session
 import google.auth.compute_engine._metadata as mds
+import google.auth.jwt
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from google.api_core.exceptions import BadRequest, Forbidden, NotFound, TooManyRequests
 from google.auth.transport.requests import AuthorizedSession, Request
 from google.cloud.compute_v1 import InstancesClient
@@ -101,12 +106,28 @@ def test_googles_client_reads_values_and_gets_a_cached_token(cloud: FakeCloud) -
     assert mds.get_service_account_token(request)[0] not in tokens
 
 
+@pytest.mark.parametrize("full", [True, False])
+def test_identity_tokens_verify_with_the_published_keys(cloud: FakeCloud, full: bool) -> None:
+    query = urlencode({"audience": "urn:x", "format": "full" if full else "standard"})
+    token = mds.get(Request(), f"instance/service-accounts/default/identity?{query}")
+    with urlopen(f"{cloud.url}/oauth2/v3/certs") as answer:
+        [key] = json.load(answer)["keys"]
+    n, e = (int.from_bytes(base64.urlsafe_b64decode(key[each] + "=="), "big") for each in ("n", "e"))
+    pem = RSAPublicNumbers(e, n).public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    said = google.auth.jwt.decode(token, {key["kid"]: pem}, audience="urn:x")
+    assert said["iss"] == "https://accounts.google.com"
+    machine = said.get("google", {}).get("compute_engine", {})
+    assert machine.get("instance_id") == (GCP_INSTANCE if full else None)
+    assert machine.get("project_id") == (GCP_PROJECT if full else None)
+
+
 REFUSED = {
     "a value without the header": ("/computeMetadata/v1/instance/id", {}, 403),
     "what a proxy passes on": ("/computeMetadata/v1/instance/id", {"X-Forwarded-For": "10.0.0.1"}, 403),
     "a value as a folder": ("/computeMetadata/v1/instance/id/", {}, 404),
     "what is not there": ("/computeMetadata/v1/instance/nothing", {}, 404),
     "another account's token": ("/computeMetadata/v1/instance/service-accounts/other@x/token", {}, 404),
+    "an identity token without audience": ("/computeMetadata/v1/instance/service-accounts/default/identity", {}, 400),
     "scopes that it has not": ("/computeMetadata/v1/instance/service-accounts/default/token?scopes=drive", {}, 400),
 }
 

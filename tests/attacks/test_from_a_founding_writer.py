@@ -1,0 +1,143 @@
+"""From a writer of the founding log: whoever may write, change and delete objects of the snapshot store."""
+
+import importlib
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from components.rollout.signed_documents import founding_record
+from tests.agent.conftest import KEY
+from tests.cloud_init.cloud import FakeCloud
+
+NEW, FOUNDER = "i-0000000000000new", "i-0000000000000old"
+"""Ids of the machine that starts, and of a machine that no longer exists."""
+
+
+@pytest.fixture
+def founding(run: Any, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Return the executor's module on a new machine of the control plane."""
+    module = importlib.import_module("kinds.founding")
+    monkeypatch.setattr(run.cloud, "instance", lambda: NEW)
+    monkeypatch.setattr(module, "gone", lambda run, instance: instance == FOUNDER)
+    monkeypatch.setattr(module.time, "sleep", lambda seconds: None)
+    run.try_for(60)
+    return module
+
+
+def step(cloud: FakeCloud) -> dict[str, Any]:
+    """Return the step that decides whether the machine founds the cluster."""
+    store = cloud.facts["snapshot_store"]
+    return {"store": store, "log": "founding", "cluster": "sha256:a", "founder": "/founder", "member": "/member"}
+
+
+def log(cloud: FakeCloud, *states: str, key: str | None = KEY, **fields: str) -> None:
+    """Write records of the machine FOUNDER; key: of their MAC, None for none. fields: of the last record."""
+    for epoch, state in enumerate(states):
+        record = {"cluster": "sha256:a", "epoch": epoch, "owner": FOUNDER, "machine": "control-plane-0", "state": state}
+        record |= fields if epoch == len(states) - 1 else {}
+        text = founding_record(key, record) if key else json.dumps(record)
+        cloud.objects[f"/snapshots/founding/{epoch}"] = text.encode()
+
+
+def refused(founding: ModuleType, run: Any, cloud: FakeCloud, root: Path, says: str) -> None:
+    """Assert that the machine ends with founding-refused and founds nothing."""
+    with pytest.raises(Exception, match=says) as stopped:
+        founding.make_claim(run, step(cloud))
+    assert getattr(stopped.value, "name", "") == "founding-refused"
+    assert not (root / "founder").exists()
+
+
+@pytest.mark.parametrize("key", [None, "b3RoZXI="], ids=["without MAC", "another key"])
+def test_a_claim_of_a_deleted_machine_that_was_planted_is_not_taken_over(
+    founding: ModuleType, run: Any, cloud: FakeCloud, root: Path, key: str | None
+) -> None:
+    """Write a claim of a machine that does not exist, so that the next new control plane founds a second cluster.
+
+    Refused by: the executor, 520 founding-refused, by the MAC.
+    """
+    log(cloud, "claimed", key=key)
+    refused(founding, run, cloud, root, "lacks the MAC of this cluster's desired-state key")
+
+
+def test_a_planted_request_for_a_restore_is_not_followed(
+    founding: ModuleType, run: Any, cloud: FakeCloud, root: Path
+) -> None:
+    """Ask for a restore of an old, truly signed snapshot, so that the next new control plane starts from it.
+
+    Refused by: the executor, 520 founding-refused, by the MAC.
+    """
+    log(cloud, "claimed", "founded")
+    body = {
+        "cluster": "sha256:a",
+        "epoch": 2,
+        "owner": "",
+        "machine": "",
+        "state": "restore",
+        "snapshot": "etcd/old.db",
+    }
+    for text in (json.dumps(body), founding_record("b3RoZXI=", body)):
+        cloud.objects["/snapshots/founding/2"] = text.encode()
+        refused(founding, run, cloud, root, "lacks the MAC")
+
+
+def test_a_true_record_counts_only_at_its_own_number(
+    founding: ModuleType, run: Any, cloud: FakeCloud, root: Path
+) -> None:
+    """Copy the true record of an earlier restore to the end of the log.
+
+    Refused by: the executor, 520 founding-refused, by the number under the MAC.
+    """
+    log(cloud, "claimed", "founded", "restore", "claimed", "founded")
+    cloud.objects["/snapshots/founding/5"] = cloud.objects["/snapshots/founding/2"]
+    refused(founding, run, cloud, root, "has the number 2")
+
+
+@pytest.mark.parametrize("left", range(5))
+def test_a_log_without_its_last_records_founds_nothing(
+    founding: ModuleType, run: Any, cloud: FakeCloud, root: Path, left: int
+) -> None:
+    """Delete the last records of the log, or all, so that an earlier claim or restore counts again.
+
+    Refused by: the executor, 520 founding-refused, by the number that the agent published in the bundle store.
+    """
+    log(cloud, "claimed", "founded", "restore", "claimed", "founded")
+    importlib.import_module("agent.epochs").reconcile(run, {"founding": step(cloud)})
+    for epoch in range(left, 5):
+        del cloud.objects[f"/snapshots/founding/{epoch}"]
+    if left == 2:  # the first founding has ended: the machine only joins
+        founding.make_claim(run, step(cloud))
+        assert (root / "member").exists()
+    else:
+        refused(founding, run, cloud, root, "the log ends before record 4, with which the cluster was founded")
+
+
+def test_a_claim_that_was_changed_to_another_snapshot_restores_nothing(
+    founding: ModuleType, run: Any, cloud: FakeCloud, root: Path
+) -> None:
+    """Name another true snapshot in the claim of the machine that is restoring the cluster.
+
+    Refused by: the executor, 520 founding-refused, by the MAC.
+    """
+    log(cloud, "claimed", "founded", "restore", "claimed", owner=NEW, snapshot="etcd/new.db")
+    record = json.loads(cloud.objects["/snapshots/founding/3"])
+    cloud.objects["/snapshots/founding/3"] = json.dumps(record | {"snapshot": "etcd/older.db"}).encode()
+    (root / "founder").write_text(NEW)
+    wanted = {**step(cloud), "requires": "/founder", "done": "/restored", "data": "/etcd"}
+    with pytest.raises(Exception, match="lacks the MAC"):
+        importlib.import_module("kinds.restoring").make_restored(run, wanted)
+    assert not (root / "restored").exists()
+
+
+def test_a_log_from_before_records_were_signed_lets_machines_join(
+    founding: ModuleType, run: Any, cloud: FakeCloud, root: Path
+) -> None:
+    """Take the MAC from the record of a founding that has ended, to keep new control planes out.
+
+    Refused by: the executor: the machine joins, which needs no trust in the log.
+    """
+    log(cloud, "claimed", "founded", key=None)
+    founding.make_claim(run, step(cloud))
+    assert (root / "member").exists() and not (root / "founder").exists()

@@ -1,0 +1,166 @@
+"""From another worker of the same pool on GCP, where both have one service account and so the same rights."""
+
+import base64
+import importlib
+import json
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from sandbox.services.gcp import identity, machine
+from tests.agent.cluster import Cluster
+from tests.agent.test_signing import GIVEN
+from tests.cloud_init.accounts import GCP_EMAIL, GCP_INSTANCE, GCP_PROJECT, GCP_ZONE, put
+from tests.cloud_init.cloud import FakeCloud
+from tests.cloud_init.linux import NUMBER, OWN_TOKEN, TOKEN
+
+pytestmark = pytest.mark.parametrize("cloud", ["gcp"], indirect=True)
+
+SECRET = f"/api/v1/namespaces/kube-system/secrets/bootstrap-token-{OWN_TOKEN[:6]}"
+MEMBER = {"name": "web-0", "pool": "web", "address": "10.20.1.4", "pods": None, "labels": {}, "taints": []}
+RECORDS = "web:"
+THIEF = "5000000000000000005"
+"""Instance id of the other worker of the pool."""
+STALE = "0" * 32
+"""A number that web-0 did not announce."""
+
+
+class Pool:
+    """Two workers of a pool: web-0 does not run yet, the thief does."""
+
+    def __init__(self, cloud: FakeCloud, module: Callable[[str], ModuleType], run: Any) -> None:
+        self.cloud, self.module, self.run, self.api = cloud, module, run, Cluster()
+        account = {"email": GCP_EMAIL, "scopes": ["cloud-platform"]}
+        given: dict[str, Any] = {"name": "shop-web-1", "zone": GCP_ZONE, "project": GCP_PROJECT}
+        with cloud.services.cloud_state.transaction():
+            put(
+                cloud.services.cloud_state,
+                machine.INSTANCE,
+                "thief",
+                given | {"serviceAccount": account},
+                instanceId=THIEF,
+            )
+
+    def token(self, number: str, instance: str = GCP_INSTANCE, full: bool = True) -> str:
+        """Return the identity token that an instance gets from its metadata server for a number."""
+        state = self.cloud.services.cloud_state
+        [found] = [one for one in state.resources(machine.INSTANCE) if str(one.outputs["instanceId"]) == instance]
+        return identity.token(state, found, GCP_EMAIL, f"urn:mullion:join:{number}", full, 1.8e9)
+
+    def announce(self, number: str = NUMBER, **fields: Any) -> None:
+        """Write web-0's announcement, as any worker of the pool may."""
+        body = json.dumps({"number": number, "instance": GCP_INSTANCE, **fields})
+        self.cloud.objects[f"/bundles/join/{RECORDS}{GCP_INSTANCE}.json"] = body.encode()
+
+    def admitted(self) -> bool:
+        """Run the agent; return whether web-0 got a token for NUMBER."""
+        members = {"web-0": MEMBER | {"records": RECORDS}}
+        self.module("announcements").reconcile(
+            self.module("seen").Seen(self.run, self.api, **GIVEN | {"members": members})
+        )
+        return self.api.find(SECRET) is not None
+
+
+@pytest.fixture
+def pool(cloud: FakeCloud, module: Callable[[str], ModuleType], run: Any, monkeypatch: pytest.MonkeyPatch) -> Pool:
+    """Return the pool, seen by the agent."""
+    monkeypatch.setattr(module("machines").compute, "machines", lambda run, addresses: {"web-0": GCP_INSTANCE})
+    cloud.secrets["join"] = TOKEN
+    importlib.import_module("clouds.gcp")._published.clear()
+    return Pool(cloud, module, run)
+
+
+def test_the_machine_itself_is_admitted(pool: Pool, cloud: FakeCloud) -> None:
+    """Not an attack: the announcement that the executor writes, with a token of the metadata server."""
+    announcing = importlib.import_module("announcing")
+    pool.run.told["facts"]["status_url"] = f"{cloud.url}/status/{RECORDS}"
+    (pool.run.path(announcing.NUMBER).parent).mkdir(parents=True)
+    pool.run.path(announcing.NUMBER).write_text(NUMBER)
+    assert announcing.announce(pool.run, "join") == OWN_TOKEN
+    assert pool.admitted()
+
+
+def test_an_announcement_without_proof_admits_nobody(pool: Pool) -> None:
+    """Write the announcement of a worker of your pool that does not run, with a number whose token you know.
+
+    Refused by: the agent, which asks for the machine's identity token.
+    """
+    pool.announce()
+    assert not pool.admitted()
+    assert not pool.api.asked
+
+
+def test_a_token_of_the_thief_admits_nobody(pool: Pool) -> None:
+    """Announce another worker of your pool with the identity token of your own machine.
+
+    Refused by: the agent, by the instance id that Google signed.
+    """
+    pool.announce(identity=pool.token(NUMBER, THIEF))
+    assert not pool.admitted()
+
+
+def test_a_token_for_another_number_admits_nobody(pool: Pool) -> None:
+    """Take the identity token of another worker's true announcement, and announce your own number with it.
+
+    Refused by: the agent, by the audience, which has the number.
+    """
+    pool.announce(identity=pool.token(STALE))
+    assert not pool.admitted()
+
+
+def _forged(pool: Pool, header: dict[str, str], signature: Callable[[bytes], bytes]) -> str:
+    """Return a token with the true claims, another header and signature."""
+    claims = pool.token(NUMBER).split(".")[1]
+    signed = f"{base64.urlsafe_b64encode(json.dumps(header).encode()).decode().rstrip('=')}.{claims}"
+    return f"{signed}.{base64.urlsafe_b64encode(signature(signed.encode())).decode().rstrip('=')}"
+
+
+def test_a_token_that_google_did_not_sign_admits_nobody(pool: Pool) -> None:
+    """Sign the token yourself, with no algorithm, with HMAC and Google's public key, or with the signature padded.
+
+    Refused by: the agent, which takes RS256 with a published key alone.
+    """
+    key = rsa.generate_private_key(65537, 2048)
+    true = {"alg": "RS256", "kid": "sandbox-1"}
+
+    def sign(text: bytes) -> bytes:
+        return key.sign(text, padding.PKCS1v15(), SHA256())
+
+    good = pool.token(NUMBER)
+    for forged in (
+        _forged(pool, true, sign),
+        _forged(pool, {**true, "kid": "mine"}, sign),
+        _forged(pool, {**true, "alg": "none"}, lambda text: b""),
+        _forged(pool, {**true, "alg": "HS256"}, lambda text: 32 * b"x"),
+        _forged(pool, true, lambda text: b""),
+        _forged(pool, true, lambda text: 255 * b"\0" + b"\1"),
+        f"{good}AAAA",
+        f"{good}.{good}",
+        pool.token(NUMBER, full=False),
+        "",
+        20_000 * "[",
+    ):
+        pool.announce(identity=forged)
+        assert not pool.admitted(), forged[:80]
+    for other in (None, 7, [good], {"a": good}):
+        pool.announce(identity=other)
+        assert not pool.admitted()
+    pool.announce(identity=good)
+    assert pool.admitted(), "the neighbour that is true"
+
+
+def test_keys_that_cannot_be_read_admit_nobody(pool: Pool, cloud: FakeCloud) -> None:
+    """Keep the agent from Google's keys, to be admitted without a judgement.
+
+    Refused by: the agent, which waits and reports the error.
+    """
+    cloud.services.faults.plan("* /oauth2/v3/certs", "status", 503, times=1000)
+    pool.announce(identity=pool.token(NUMBER))
+    with pytest.raises((OSError, RuntimeError)):
+        pool.admitted()
+    assert not pool.api.asked
+    cloud.release()
