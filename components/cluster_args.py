@@ -78,6 +78,8 @@ class ApiArgs(TypedDict):
     """Ranges that may reach a public API; on Azure also the storage account and key vault, so list your own."""
     oidc: NotRequired[OidcArgs]
     """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
+    audit_days: NotRequired[int]
+    """Days for which the snapshot store keeps the API servers' audit logs; 0: they stay on the machines only."""
 
 
 class ControlPlaneArgs(TypedDict):
@@ -97,6 +99,8 @@ class ControlPlaneArgs(TypedDict):
     """kube-proxy of all Linux machines, which one DaemonSet runs."""
     containerd: NotRequired[ContainerdArgs]
     """containerd of the machines."""
+    reboot_window: NotRequired[str]
+    """Time of each day, UTC, when machines restart in turn for new kernels, e.g. 02:00-05:00. None: never."""
 
 
 class PoolArgs(TypedDict):
@@ -187,7 +191,7 @@ class ClusterArgs(TypedDict):
     registry_credentials: NotRequired[list[str]]
     """Cloud registries that nodes pull from with their own identity: ecr, acr, gar."""
     access: NotRequired[MachineAccess]
-    """Access to a private API and to shells from outside: none, or session (AWS Session Manager, GCP IAP)."""
+    """Access from outside to a private API, and to shells: none, or session (Session Manager, Bastion, IAP)."""
     proxy: NotRequired[ProxyArgs]
     """The web proxy that machines must use."""
     trusted_cas: NotRequired[list[str]]
@@ -195,7 +199,9 @@ class ClusterArgs(TypedDict):
     artifacts: NotRequired[ArtifactsArgs]
     """Addresses and digests of the files that machines download."""
     encryption_key: NotRequired[str]
-    """Id of your key, which encrypts disks, buckets and secrets (AWS, GCP). Default: the cloud's own key."""
+    """Id of your key, which encrypts disks and stores, on AWS and GCP secrets too. Default: the cloud's own key."""
+    encryption_identity: NotRequired[str]
+    """Id of the managed identity that may use encryption_key (Azure, which requires one)."""
     csi: NotRequired[list[str]]
     """Storage drivers to install: ebs, efs, azuredisk, azurefile, pd, smb."""
     gmsa: NotRequired[bool]

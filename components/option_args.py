@@ -16,6 +16,15 @@ class ExistingSubnetArgs(TypedDict):
     """Range of the subnet; machines have fixed addresses in it, so nothing else may use addresses of this subnet."""
 
 
+class ExistingBastionArgs(TypedDict):
+    """An Azure Bastion host that you own, in the network or in a peered one, with the native client switched on."""
+
+    id: str
+    """Id of the host: /subscriptions/.../bastionHosts/NAME."""
+    range: str
+    """Range of its subnet, AzureBastionSubnet: the control plane admits its packets to the API."""
+
+
 class ExistingNetworkArgs(TypedDict):
     """A network that you own and in which the cluster is built. Mullion changes, tags and deletes nothing of it."""
 
@@ -27,6 +36,8 @@ class ExistingNetworkArgs(TypedDict):
     """AWS only: ids of subnets with a route to an internet gateway, for public load balancers."""
     private_zone: NotRequired[str]
     """AWS only: id of the private hosted zone NAME.mullion.internal, if another account owns the VPC."""
+    bastion: NotRequired[ExistingBastionArgs]
+    """Azure only: the Bastion host of sessions (`access: session`), because Mullion adds nothing to your network."""
 
 
 class OidcArgs(TypedDict):
@@ -164,6 +175,8 @@ class RolloutArgs(TypedDict):
     """Replace no worker that cannot be drained because the Kubernetes API does not answer. false: only warn."""
     gate: NotRequired[Gate]
     """What new nodes must reach before the next wave: registered (in the API, services run) or ready (Node Ready)."""
+    canary: NotRequired[str]
+    """Replace the pool's first machine alone, and watch it this long, e.g. 30m, before the others. None: no canary."""
 
 
 class KubeadmArgs(TypedDict):

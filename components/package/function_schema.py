@@ -119,7 +119,7 @@ FUNCTIONS: dict[str, Any] = {
         "inputs": _type(
             "Arguments of versions.",
             "minor",
-            minor=_said(TEXT, "Return this minor version alone, such as 1.36. Default: all."),
+            minor=_said(TEXT, "Only this minor version, such as 1.36. Default: all."),
         ),
         "outputs": _type(
             "Supported versions.",

@@ -3,8 +3,10 @@
 The analyser knows names and types. Defaults, units, allowed values, secrets and functions are added here.
 """
 
+import re
 from collections.abc import Mapping
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from pulumi.provider.experimental.util import camel_case
@@ -47,6 +49,19 @@ def completed(analysed: Mapping[str, Any]) -> dict[str, Any]:
         "required": cluster["requiredInputs"],
     }
     return {**schema, "types": {**schema["types"], **enums, CLUSTER_ARGS: whole, **TYPES}, "functions": FUNCTIONS}
+
+
+def as_input(path: str) -> str:
+    """Return the path of an input for the path of an option: `controlPlane.count` for `control_plane.count`.
+
+    Names of pools and keys of labels stay, unless one is spelled like an option.
+    """
+    return re.sub(r"\w+", lambda word: camel_case(word[0]) if word[0] in _option_names() else word[0], path)
+
+
+@cache
+def _option_names() -> frozenset[str]:
+    return frozenset(name for each in stack_schema()["definitions"].values() for name in each.get("properties", ()))
 
 
 def _document(model: str, properties: Mapping[str, Any], definitions: Mapping[str, Any]) -> None:

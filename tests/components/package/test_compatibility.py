@@ -25,7 +25,7 @@ def unreleased() -> str:
     return (ROOT / "CHANGELOG.md").read_text("utf-8").split("\n## Unreleased\n", 1)[1].split("\n## ", 1)[0]
 
 
-def test_the_package_breaks_no_program_of_the_last_landing_without_a_word_in_the_changelog() -> None:
+def test_a_change_of_the_package_that_breaks_programs_needs_an_entry_in_the_changelog() -> None:
     before, now = RECORDED.read_text("utf-8").splitlines(), lines(SCHEMA)
     broken, text = breaking(before, now), unreleased()
     names = {path: path.rpartition("mullion:index:")[2] for path in broken}

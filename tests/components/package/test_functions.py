@@ -134,6 +134,12 @@ def test_versions_returns_one_minor(package: provider_pb2_grpc.ResourceProviderS
         ),
         ("plan", {"name": "a", "cluster": {"cloud": "aws"}}, "cluster.kubernetes", "Missing required input"),
         ("plan", {"name": "a", "cluster": {**CLUSTER, "csi": ["ebs"]}}, "cluster.csi", "not built yet"),
+        (
+            "plan",
+            {"name": "a", "cluster": {**CLUSTER, "controlPlane": {"count": 2}}},
+            "cluster.controlPlane.count",
+            "odd",
+        ),
         ("plan", {"cluster": CLUSTER}, "name", "it is missing"),
         ("plan", {"name": "a"}, "cluster", "it is missing"),
         ("plans", {}, "", "there is no function mullion:index:plans"),

@@ -23,3 +23,22 @@ def test_garbage_collection_is_rare_in_mullion_and_unchanged_in_other_programs(p
     assert not process.returncode, process.stderr
     thresholds = tuple(map(int, process.stdout.splitlines()[-1].split()))
     assert (thresholds == THRESHOLDS) is rarely
+
+
+@pytest.mark.subprocess
+def test_plan_runs_without_a_collection_by_our_thresholds_and_ends_without_one() -> None:
+    code = """
+import atexit, gc, sys
+from operations.__main__ import main
+
+started = []
+gc.callbacks.append(lambda phase, facts: started.append(gc.get_threshold()) if phase == "start" else None)
+atexit.register(lambda: print("frozen", gc.get_freeze_count() > 50_000))
+atexit.register(lambda: print(started))
+sys.argv = ["mullion", "plan", "aws-prod"]
+main()
+"""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert not process.returncode, process.stderr
+    collected, frozen = process.stdout.splitlines()[-2:]
+    assert (collected, frozen) == ("[]", "frozen True")
