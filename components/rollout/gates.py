@@ -24,9 +24,10 @@ from components.rollout.api_tunnel import ApiTunnel
 from components.rollout.downgrades import refuse_older
 from components.rollout.drain import drain_or_stop, undrainable
 from components.rollout.failed_runs import FailedRuns
+from components.rollout.holds import Holds
 from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, node_fault, ready_nodes
 from components.rollout.traffic import Traffic
-from components.rollout.workers import Machines, Missing
+from components.rollout.workers import Machines, Missing, cannot_spare
 from components.sdk.registration import is_known
 from components.spec.choices import Gate
 from components.spec.options import Rollout as Options
@@ -71,17 +72,14 @@ class Rollout:
         self._locks: Mapping[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._replacing: dict[str, set[str]] = defaultdict(set)
         self._ready: dict[str, float] = {}
-        self._failed = FailedRuns()
         self._done: dict[str, list[str]] = defaultdict(list)
         self._silent_until, self._silence, self._warned = 0.0, "", False
+        self._failed, self._holds = FailedRuns(), Holds(plan.name)
         self.hooks = self._bind()
         self.traffic = Traffic(plan.name, 0 if simulated else self._facts.deregistration_seconds, self._spare)
 
     def _bind(self) -> ResourceHookBinding:
-        """Return one pair of hooks for the cluster, not one for each pool.
-
-        The state refers to hooks by name, also for a pool that the program no longer has.
-        """
+        """Return one pair of hooks for all pools: the state refers to hooks by name, also for a pool that is gone."""
         leave = ResourceHook(f"{self._cluster}-leave", self._before_delete)
         arrive = ResourceHook(f"{self._cluster}-arrive", self._after_create)
         return ResourceHookBinding(before_delete=[leave], after_create=[arrive])
@@ -104,12 +102,12 @@ class Rollout:
         await self.traffic.settle(name)
 
     async def _spare(self, name: str) -> bool:
-        """Wait until a pool can spare a worker; return False if the worker stays, or the whole cluster is destroyed:
-        during a replacement the engine has not answered the registration.
-        """
+        """Wait until a pool can spare a worker. Return False if it stays, or if the whole cluster is destroyed."""
         planned = self._registered.get(f"{self._cluster}-{name}")
-        if planned is not None and await is_known(planned):
+        if planned is not None and await is_known(planned):  # a replaced worker's registration has no answer yet
             return False
+        if name not in self._replacing[pool_of(name)]:
+            self._holds.refuse(pool_of(name), name)
         if (pool := self._pools.get(pool_of(name))) is None:
             return True
         try:
@@ -128,8 +126,14 @@ class Rollout:
             return
         self._done[pool.name].append(name)
         machine = next(worker for worker in pool.machines if worker.name == name)
-        instance = await self._machines.instance(args)
-        while missing := await self._check(pool, machine, instance, await self._nodes(pool)):
+        instance, canary = await self._machines.instance(args), self._options[pool.name].canary
+
+        async def check() -> Missing | None:
+            if canary:
+                self._ready.pop(instance, None)  # its record of minutes ago does not count
+            return await self._check(pool, machine, instance, await self._nodes(pool))
+
+        while missing := await check():
             if not missing.hopeful:
                 self._replacing[pool.name].discard(name)  # from now on checked like any other worker
                 raise RuntimeError(
@@ -137,6 +141,8 @@ class Rollout:
                 )
             await asyncio.sleep(POLL_SECONDS)
         self._replacing[pool.name].discard(name)
+        if canary and not machine.index and not self._simulated:
+            await self._holds.watch(pool.name, name, duration_seconds(canary), POLL_SECONDS, check)
 
     async def _refuse_older(self, name: str, *, replaced: bool) -> None:
         """Raise RuntimeError if a replaced worker's successor would have an older Kubernetes than its Node has."""
@@ -155,12 +161,13 @@ class Rollout:
                 if not any(worker.hopeful for worker in missing):
                     raise RuntimeError(self._report(pool, name, missing))
                 await asyncio.sleep(POLL_SECONDS)
+                self._holds.refuse(pool.name, name)
             if replaced:
                 self._replacing[pool.name].add(name)
 
     async def _is_lost(self, pool: MachineGroup, name: str) -> bool:
-        """Return whether a worker has no running instance, or no Node that passes the gate: its deletion takes nothing
-        from the pool. A status record alone does not show it, because records of working machines can be missing.
+        """Return whether a worker has no running instance, or no Node that passes the gate: a pool loses nothing by its
+        deletion. A status record alone does not show it, because records of working machines can be missing.
         """
         machine = next((worker for worker in pool.machines if worker.name == name), None)
         if machine is None:
@@ -230,16 +237,8 @@ class Rollout:
 
     def _report(self, pool: MachineGroup, name: str, missing: list[Missing]) -> str:
         """Return why a roll stops, what it replaced, and what to do."""
-        reasons = "; ".join(f"{worker.name}: {worker.why}" for worker in missing)
-        unready = {worker.name for worker in missing}
-        done = [f"{worker} (not ready)" if worker in unready else worker for worker in self._done[pool.name]]
         flag = " --sandbox" if self._simulated or simulation.api() else ""
-        return (
-            f"pool {pool.name} cannot spare {name}, because other machines are not ready ({reasons}). {name} and the "
-            f"machines after it were not changed; replaced in this run: {', '.join(done) or 'none'}. Repair the "
-            "machines that are not ready, or replace one alone "
-            f"(mullion roll {self._cluster} {pool.name} --machine {missing[0].name}{flag}), then run this again"
-        )
+        return cannot_spare(self._cluster, pool.name, name, missing, self._done[pool.name], flag)
 
     async def _api(self) -> KubernetesApi | None:
         """Return the cluster's API; None without a tunnel to it, or within API_RETRY_SECONDS of an unanswered call."""

@@ -21,7 +21,7 @@ import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from components.machine.pki import KeyPair
 from components.sdk.registration import run_in_thread
@@ -77,10 +77,12 @@ class KubernetesApi:
 
     def ask(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
         """As `call`, but blocking."""
-        document: dict[str, Any] = {}
+        document: Any = None
         with suppress(ValueError):  # a proxy between may answer with text
             document = json.loads(self._exchange(method, path, body, kind))
-        return document
+        if method == "GET" and not _is_of_the_api(document, path):
+            raise Unreachable(f"{self.url}: the answer to {path} is no object of Kubernetes")
+        return cast(dict[str, Any], document) if isinstance(document, dict) else {}
 
     def text(self, path: str) -> str:
         """Return a text at a path, such as a pod's log. Blocks, and raises as `call` does."""
@@ -134,6 +136,35 @@ class KubernetesApi:
             cause = cause.__cause__ or cause.__context__
         kind = Unresolved if cause is not None else Unreachable
         return kind(f"{self.url}: {str(error) or type(error).__name__}")
+
+
+class Asks(Protocol):
+    """What asks an API: KubernetesApi, or its stand-in in a test."""
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """Return the answer's document. Raises Unreachable, or Refused with the API's message."""
+        ...
+
+
+def objects(api: Asks, path: str) -> list[dict[str, Any]]:
+    """Return the objects of a list at a path. Raises as `ask`, and Unreachable if the answer is no list."""
+    found = api.ask("GET", path).get("items")
+    if not isinstance(found, list):
+        raise Unreachable(f"the answer to {path} is no list of Kubernetes")
+    return cast(list[dict[str, Any]], found)
+
+
+def _is_of_the_api(document: Any, path: str) -> bool:
+    """Return whether a document is an object, a list of objects, or the API's version."""
+    if not isinstance(document, dict):
+        return False
+    fields = cast(dict[str, Any], document)
+    if path == "/version":
+        return "gitVersion" in fields
+    listed = fields.get("items", [])
+    if not isinstance(listed, list) or not fields.keys() & {"kind", "metadata", "items"}:
+        return False
+    return all(isinstance(each, dict) and "metadata" in each for each in cast(list[Any], listed))
 
 
 def _message(content: bytes) -> str:

@@ -159,12 +159,9 @@ class RecordsByMachine(ABC):
     async def text(self, key: str) -> str:
         """Return the text of an object in the bundle store. Raises ProviderError if there is none."""
 
+    @abstractmethod
     async def place(self, plan: ClusterPlan, machine: Machine) -> MachinePlace | None:
-        """Return where the cloud's session command finds a planned machine; None if it does not run.
-
-        Also None in a cloud without sessions (CloudFacts.sessions).
-        """
-        return None
+        """Return where the cloud's session command finds a planned machine; None if it does not run."""
 
     async def instances(self, *, running: bool) -> dict[str, str]:
         """Return ids of the workers' machines by private address: those running, or those stopped."""

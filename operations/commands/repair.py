@@ -1,4 +1,4 @@
-"""`mullion repair`: replace the workers that are not ready and do not become ready.
+"""`mullion repair`: watch the workers, and replace those that stay not ready.
 
 The engine replaces them as `mullion roll` does, with gates and drains. A machine that still boots is given its time.
 """

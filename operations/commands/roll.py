@@ -12,7 +12,7 @@ from typing import Any
 from operations.clouds import cloud_tables
 from operations.commands import kubeconfig, up_and_down, wait
 from operations.console.exits import Exit, Stop
-from operations.engine import state
+from operations.engine import pauses, state
 from operations.engine.state import State
 from operations.stacks import stack_files, target
 
@@ -50,6 +50,38 @@ def roll(name: str, pool: str, machine: str | None, *, sandbox: bool, yes: bool)
         raise
     remaining.forget()
     check(name, [_machine(name, urn) for urn in chosen])
+
+
+def pause(name: str) -> None:
+    """Ask the run in progress to stop before the next worker. Raises Stop if no run of this clone is in progress."""
+    stack_files.file(name)
+    if not pauses.ask(name):
+        raise Stop(Exit.REFUSED, f"no run of {name} is in progress in this clone, so there is nothing to pause")
+    print(f"{name}: the run in progress finishes the workers that it has begun, and deletes no more. To go on then:")
+    print(f"  {target.command('roll', name, '--resume')}")
+
+
+def resume(name: str, *, sandbox: bool, yes: bool) -> None:
+    """Run `up`, and replace what is left of all unfinished rolls. Raises Stop if a new machine is not ready."""
+    stack_files.file(name)
+    if not sandbox:
+        kubeconfig.refuse_unbuilt(name)
+    chosen: list[str] = []
+
+    def choose(resources: State) -> list[str]:
+        for what in unfinished:
+            pool, _, machine = what.partition("/")
+            chosen.extend(_Remaining(name, what).old(_instances(resources, name, pool, machine or None)))
+        chosen[:] = sorted(set(chosen))
+        return chosen
+
+    unfinished = _Remaining(name, "").all()
+    print(f"mullion: unfinished rolls: {', '.join(unfinished) or 'none'}; `up` goes on with the rest", file=sys.stderr)
+    up_and_down.up(name, sandbox=sandbox, yes=yes, replaced=choose)
+    for what in unfinished:
+        _Remaining(name, what).forget()
+    if chosen:
+        check(name, [_machine(name, urn) for urn in chosen])
 
 
 def check(name: str, machines: list[str]) -> None:
@@ -115,6 +147,10 @@ class _Remaining:
         """Return the URNs of the machines that are the same instances as when the roll began. ids by URN."""
         ids = self._rolls().get(self._what, {})
         return {urn for urn, instance in instances.items() if ids.get(urn) == instance}
+
+    def all(self) -> list[str]:
+        """Return all unfinished rolls of the stack, by pool or by pool and machine."""
+        return sorted(self._rolls())
 
     def forget(self) -> None:
         """Remove the roll from the file."""

@@ -7,6 +7,7 @@ import pytest
 from operations.engine.locate import Engine
 from operations.recovery import state_check
 from sandbox import faults, tamper
+from tests.awaited import until
 
 from . import sampling
 from .clone import Clone
@@ -74,6 +75,30 @@ def test_roll_replaces_an_unchanged_pool_and_continues_after_an_interruption(clo
     done(roll(clone, "--machine", "windows-1"))
     assert replaced(clone, before) == {"windows-1"}
     assert not (clone.folder / ".mullion" / clone.stack / "rolls.json").exists()
+
+
+def test_a_paused_roll_finishes_the_worker_that_it_has_begun_and_resumes_with_the_rest(clone: Clone) -> None:
+    before = clone.machines()
+    assert "no run of" in clone.run("roll", clone.stack, "--pause").stderr
+    with clone.cloud_state() as cloud_state:
+        # the second call of the type creates windows-0 again, while the pause comes
+        faults.plan(cloud_state, "slow", 2, type=clone.cloud.machine.rpartition(":")[2], amount=20)
+    with clone.start("roll", clone.stack, "windows", "--sandbox", "--yes") as rolling:
+        until(lambda: "windows-0" not in clone.machines(), "windows-0 is deleted", seconds=180)
+        asked = clone.run("roll", clone.stack, "--pause")
+        assert f"mullion roll {clone.stack} --resume --sandbox" in done(asked)
+        _, said = rolling.communicate(timeout=180)
+    assert (rolling.returncode, replaced(clone, before)) == (1, {"windows-0"}), said
+    assert "paused: windows-1 was not changed" in said
+    assert "replaced: windows-0; not replaced: windows-1" in said
+    between = clone.machines()
+    resumed = clone.run("roll", clone.stack, "--resume", "--sandbox", "--yes")
+    assert done(resumed).endswith(f"{clone.stack}: windows-1 replaced and ready\n")
+    assert "unfinished rolls: windows;" in resumed.stderr
+    assert replaced(clone, between) == {"windows-1"}
+    assert agrees(clone)
+    assert "unfinished rolls: none" in clone.run("roll", clone.stack, "--resume", "--sandbox", "--yes").stderr
+    assert replaced(clone, clone.machines()) == set()
 
 
 def test_repair_replaces_a_worker_whose_instance_is_gone(clone: Clone) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from components.rollout import holds
 from operations.clouds import cloud_tables
 from operations.commands import kubeconfig, up_and_down, wait
 from operations.commands.wait import ExpectedMachine, judge
 from operations.console.exits import Exit, Stop
-from operations.engine import state
+from operations.engine import pauses, state
 from operations.stacks import target
 
 Mullion = Callable[..., Result]
@@ -122,3 +123,48 @@ def test_a_stopped_roll_ends_with_the_machines_that_were_replaced(
         "replaced: web-0; not replaced: web-1; run the same command to continue",
     ]
     assert json.loads(file.read_text())["web"] == {"urn::small-web-0": "i-older", "urn::small-web-1": "i-old"}
+
+
+def test_a_pause_needs_a_run_and_ends_when_the_next_one_begins(clone: Path, mullion: Mullion) -> None:
+    nobody = mullion("roll", "small", "--pause")
+    assert (nobody.exit_code, "no run of small is in progress" in nobody.stderr) == (Exit.REFUSED, True)
+    with pauses.obeyed("small"):
+        assert not holds.paused(), "before it is asked for"
+        assert mullion("roll", "small", "--pause").exit_code == Exit.OK
+        assert holds.paused()
+    assert not holds.paused(), "outside of a run of this command"
+    with pauses.obeyed("small"):
+        assert not holds.paused(), "the earlier pause has ended"
+
+
+def test_a_second_run_that_will_be_refused_keeps_the_pause_of_the_first(clone: Path) -> None:
+    with pauses.obeyed("small"):
+        assert pauses.ask("small")
+        with pauses.obeyed("small"):
+            assert holds.paused()
+        assert holds.paused()
+
+
+def test_resume_replaces_what_all_unfinished_rolls_left(file: Path, replaced: list[str], mullion: Mullion) -> None:
+    rolls = {
+        "web": {"urn::small-web-0": "i-older", "urn::small-web-1": "i-old"},
+        "web/web-0": {"urn::small-web-0": "i"},
+    }
+    file.write_text(json.dumps(rolls))
+    ended = mullion("roll", "small", "--resume", "--sandbox", "--yes")
+    assert (ended.exit_code, replaced, file.exists()) == (0, ["urn::small-web-1"], False), ended.output
+    assert "unfinished rolls: web, web/web-0" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["web", "--pause"],
+        ["--pause", "--resume"],
+        ["--pause", "--sandbox"],
+        ["--machine", "web-0", "--resume"],
+    ],
+)
+def test_roll_refuses_flags_that_do_not_fit_together(words: list[str], clone: Path, mullion: Mullion) -> None:
+    assert mullion("roll", "small", *words).exit_code == Exit.USAGE
