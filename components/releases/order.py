@@ -1,6 +1,14 @@
 """Order of versions. No other module of the project compares two versions."""
 
+import re
 from collections.abc import Iterable
+
+_VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}", re.ASCII)
+
+
+def is_version(text: str) -> bool:
+    """Return whether a text from outside, such as a Node's, is a version with three numbers."""
+    return bool(_VERSION.fullmatch(text))
 
 
 def order(version: str) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from components.machine.pki import KeyPair
+from components.releases.order import is_version
 from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable
 from operations.console.exits import Exit, Stop
 from operations.joining import judge, reading
@@ -36,7 +37,7 @@ def check(path: Path, *, kubernetes: str | None, as_json: bool) -> None:
 def _version(text: str | None) -> str | None:
     """Return the version without its v. Raises Stop if it is none."""
     plain = (text or "").removeprefix("v")
-    if text is not None and not (plain.count(".") == 2 and plain.replace(".", "").isdigit()):
+    if text is not None and not is_version(plain):
         raise Stop(Exit.USAGE, f"--kubernetes {text} is not a version such as 1.37.1")
     return plain or None
 

@@ -197,7 +197,7 @@ def domain(cluster: Existing) -> str:
 
 
 def kube_proxy(cluster: Existing) -> Iterator[Row]:
-    """Judge kube-proxy on Linux nodes: without it pods of Linux do not reach Services of Windows pods by its rules."""
+    """Judge kube-proxy on Linux nodes: its rules must lead their pods to Services of Windows pods."""
     check = "kube-proxy"
     running = [each for each in cluster.workloads if (each["kind"], each["metadata"]["name"]) == ("DaemonSet", check)]
     if not running:

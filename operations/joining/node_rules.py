@@ -10,6 +10,7 @@ from components.lint.conditions import read as at
 from components.lint.documents import Manifests, Object
 from components.lint.judge import lint
 from components.node import addons
+from components.releases.order import is_version
 from operations.joining.reading import ASKED, JOINER, JOINERS, SYSTEM, Existing
 from operations.joining.row import Command, Row, State, apply, ok, patch, refused, unknown
 
@@ -83,7 +84,7 @@ def _running(cluster: Existing) -> list[str]:
     """Return the versions of the API servers that kubelets run, by their images."""
     pods = (each for each in cluster.control_plane if at(each, "metadata.labels.component") == "kube-apiserver")
     tags = (str(pod["spec"]["containers"][0].get("image", "")).rpartition(":v")[2] for pod in pods)
-    return [tag for tag in tags if tag.count(".") == 2 and tag.replace(".", "").isdigit()]
+    return [tag for tag in tags if is_version(tag)]  # a kubelet may create such a pod with any image
 
 
 def _number(version: str) -> int:

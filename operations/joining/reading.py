@@ -1,6 +1,7 @@
 """Requests to the API of an existing cluster. They only read, ask for rights, or are dry runs."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,7 +12,8 @@ import yaml
 
 from components.lint.conditions import items
 from components.lint.conditions import read as at
-from components.rollout.kubernetes_api import KubernetesApi, Refused
+from components.releases.order import is_version
+from components.rollout.kubernetes_api import KubernetesApi, Refused, objects
 
 Document = dict[str, Any]
 
@@ -118,19 +120,28 @@ ASKED: dict[str, tuple[Right, ...]] = {
 kube-proxy read on Windows, where they use the node's certificate."""
 
 
+def _version(api: KubernetesApi) -> str:
+    """Return the API server's version without suffixes such as -eks-1a2b3c4. Raises Refused if it is none."""
+    said = str(api.ask("GET", "/version").get("gitVersion"))
+    version = re.split("[-+]", said.removeprefix("v"), maxsplit=1)[0]
+    if not is_version(version):
+        raise Refused(200, f"its version {said[:40]!r} is none of Kubernetes")
+    return version
+
+
 def read(api: KubernetesApi) -> Existing:
     """Return what the API says. Raises Unreachable, and Refused if a right of the administrator is missing."""
     workloads = tuple(each for kind in WORKLOADS for each in _workloads(api, kind))
-    maps = api.ask("GET", f"/api/v1/namespaces/{SYSTEM}/configmaps")["items"]
+    maps = objects(api, f"/api/v1/namespaces/{SYSTEM}/configmaps")
     config = {each["metadata"]["name"]: each.get("data") or {} for each in maps}
     cluster_info = _found(api, f"/api/v1/namespaces/{PUBLIC}/configmaps/cluster-info") or {}
     config["cluster-info"] = cluster_info.get("data") or {}
-    pods = api.ask("GET", f"/api/v1/namespaces/{SYSTEM}/pods?labelSelector=tier%3Dcontrol-plane")["items"]
+    pods = objects(api, f"/api/v1/namespaces/{SYSTEM}/pods?labelSelector=tier%3Dcontrol-plane")
     slices = f"/apis/discovery.k8s.io/v1/namespaces/{SYSTEM}/endpointslices"
-    endpoints = api.ask("GET", f"{slices}?labelSelector=kubernetes.io%2Fservice-name%3Dkube-dns")["items"]
+    endpoints = objects(api, f"{slices}?labelSelector=kubernetes.io%2Fservice-name%3Dkube-dns")
     return Existing(
-        version=str(api.ask("GET", "/version")["gitVersion"]).removeprefix("v").partition("+")[0],
-        nodes=tuple(api.ask("GET", "/api/v1/nodes")["items"]),
+        version=_version(api),
+        nodes=tuple(objects(api, "/api/v1/nodes")),
         workloads=workloads,
         config=config,
         flannel=_flannel(api, workloads),
@@ -143,7 +154,7 @@ def read(api: KubernetesApi) -> Existing:
 
 
 def _workloads(api: KubernetesApi, kind: str) -> list[Document]:
-    found = api.ask("GET", f"/apis/apps/v1/{WORKLOADS[kind]}")["items"]
+    found = objects(api, f"/apis/apps/v1/{WORKLOADS[kind]}")
     return [{**each, "apiVersion": "apps/v1", "kind": kind} for each in found]  # items of a list name no kind
 
 

@@ -6,11 +6,14 @@ from components.rollout.kubernetes_api import Refused
 from operations.verification.upgrading import budgets, deprecated, machines, webhooks
 from operations.verification.upgrading.findings import Api, Finding
 
+NAMES = ("deprecated-apis", "budgets", "webhooks", "machines", "etcd", "nodes", "disk", "skew")
+"""Names of the questions; `machines` if the API refuses the lists that all questions about Nodes need."""
+
 
 def ask(api: Api, wanted: str) -> list[Finding]:
     """Return the findings, those that stop the upgrade first. wanted: the new version. Raises Unreachable.
 
-    A question that the API refuses is a finding that stops: what is unknown is not taken for good.
+    A question that the API refuses becomes a finding that stops, because its answer is unknown.
     """
     questions: dict[str, Callable[[], Iterator[Finding]]] = {
         "deprecated-apis": lambda: deprecated.findings(api, wanted),
@@ -23,5 +26,5 @@ def ask(api: Api, wanted: str) -> list[Finding]:
         try:
             found += question()
         except Refused as error:
-            found.append(Finding(about, "the Kubernetes API", f"it does not answer this: {error}", "repair it first"))
+            found.append(Finding(about, "the Kubernetes API", f"it refused the question: {error}", "repair it first"))
     return sorted(found, key=lambda each: not each.stops)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from components.rollout.kubernetes_api import Refused
+from components.rollout.kubernetes_api import Refused, objects
 
 
 class Api(Protocol):
@@ -24,7 +24,7 @@ class Finding:
     """One reason not to upgrade yet. stops: the upgrade would fail or break something; else it may."""
 
     about: str
-    """What was asked: deprecated-apis, budgets, webhooks, etcd, disk, skew."""
+    """What was asked: a name of check.NAMES."""
     subject: str
     """Object, such as PodDisruptionBudget default/web."""
     says: str
@@ -36,11 +36,11 @@ def listed(api: Api, *paths: str) -> list[dict[str, Any]]:
     """Return the items of the first path that the API serves: older versions of Kubernetes lack newer API versions."""
     for path in paths[:-1]:
         try:
-            return api.ask("GET", path)["items"]
+            return objects(api, path)
         except Refused as error:
             if error.status != 404:
                 raise
-    return api.ask("GET", paths[-1])["items"]
+    return objects(api, paths[-1])
 
 
 def full_name(item: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from components.node.role import CONTROL_PLANE_LABEL
-from components.releases.order import older, order
+from components.releases.order import is_version, older, order
 from components.rollout.kubernetes_api import Refused
 from operations.verification.upgrading.findings import Api, Finding, full_name, listed
 
@@ -63,7 +63,10 @@ def _conditions(node: Mapping[str, Any], *, is_plane: bool) -> Iterator[Finding]
 def _kubelet(node: Mapping[str, Any], wanted: str) -> Iterator[Finding]:
     version = node["status"]["nodeInfo"]["kubeletVersion"].removeprefix("v").partition("-")[0].partition("+")[0]
     # a Node whose kubelet never reported has no version; its conditions are a finding
-    if version and (says := _skew(version, wanted, 2 if older(wanted, WIDER) else 3)):
+    if version and not is_version(version):  # whoever is root on the machine writes it
+        says = f"its kubelet reports the version {version[:40]!r}, which Kubernetes never had"
+        yield Finding("skew", f"Node {node['metadata']['name']}", says, "find out who runs it, and replace the machine")
+    elif version and (says := _skew(version, wanted, 2 if older(wanted, WIDER) else 3)):
         fix = "replace the machine first, by a roll of its pool"
         yield Finding("skew", f"Node {node['metadata']['name']}", f"its kubelet {says}", fix)
 

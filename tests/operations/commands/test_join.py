@@ -78,7 +78,7 @@ def test_an_api_that_does_not_answer_is_named(keys: dict[str, str], mullion: Mul
     assert keys["key"].splitlines()[1] not in ended.output
 
 
-def test_a_version_that_is_none_is_refused(mullion: Mullion, tmp_path: Path) -> None:
+def test_a_text_that_is_no_version_is_refused(mullion: Mullion, tmp_path: Path) -> None:
     ended = mullion("join", "--check", str(tmp_path / "none"), "--kubernetes", "newest")
     assert ended.exit_code == 2
     assert "--kubernetes newest is not a version" in ended.stderr

@@ -1,5 +1,6 @@
 """`mullion upgrade`: the version in the stack file, checked, and then the cluster."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from typer.testing import Result
 from components import releases
 from components.rollout.kubernetes_api import Unreachable
 from operations.commands import reached_api, up_and_down, versions
+from operations.stacks import target
 from operations.verification.upgrading import check
 from operations.verification.upgrading.findings import Finding
 from tests.operations.conftest import STACK
@@ -138,12 +140,83 @@ def test_check_names_each_finding_and_changes_nothing(
     [
         (["1.38.0", "--check"], "kubernetes"),
         (["1.37.1", "--check", "--yes"], "--check takes neither --sandbox nor --yes"),
-        (["1.37.1", "--kubeconfig", "x"], "--kubeconfig needs --check"),
+        (
+            ["1.37.1", "--check", "--ignore-preflight-errors", "disks"],
+            "disks: write names of questions: deprecated-apis",
+        ),
+        (["1.37.1", "--ignore-preflight-errors", "disk,all-of-it"], "all-of-it: write names of questions"),
+        (["1.99.1"], "kubernetes-too-new"),
     ],
 )
-def test_check_refuses_what_does_not_fit_before_it_asks(
+def test_upgrade_refuses_wrong_versions_and_flags_before_it_asks_the_cluster(
     words: list[str], says: str, clone: Path, mullion: Run, cluster: Callable[..., None]
 ) -> None:
     cluster(AssertionError("it asked"))
+    target.remember("small", target.Target("aws"))
     result = mullion("upgrade", "small", *words)
     assert (result.exit_code, says in result.stderr) == (2, True), result.output
+
+
+IGNORE = "--ignore-preflight-errors"
+
+
+@pytest.mark.parametrize(
+    ("found", "words", "code", "says"),
+    [
+        ([], [], 0, "1.36.4 -> 1.37.1: the control plane first"),
+        ([WARNS], [], 0, "its kubelet gives no figures"),
+        (
+            [STOPS, WARNS],
+            [],
+            3,
+            f"nothing was changed. To upgrade all the same: {IGNORE} budgets",
+        ),
+        ([STOPS, WARNS], [IGNORE, "disk"], 3, "1 of 2 findings stop"),
+        ([STOPS, WARNS], [IGNORE, "disk,Budgets"], 0, "PodDisruptionBudget shop/db"),
+        ([STOPS, WARNS], [IGNORE, "disk", IGNORE, "budgets"], 0, "PodDisruptionBudget shop/db"),
+        ([STOPS, WARNS], [IGNORE, "all"], 0, "PodDisruptionBudget shop/db"),
+    ],
+    ids=["nothing", "warning", "stops", "another ignored", "ignored", "ignored by two flags", "all ignored"],
+)
+def test_an_upgrade_asks_the_cluster_first_and_stops_before_it_writes_the_file(
+    found: list[Finding],
+    words: list[str],
+    code: int,
+    says: str,
+    clone: Path,
+    mullion: Run,
+    upped: list[str],
+    cluster: Callable[..., None],
+) -> None:
+    cluster(found)
+    target.remember("small", target.Target("aws"))
+    result = mullion("upgrade", "small", "1.37.1", "--yes", *words)
+    assert (result.exit_code, upped) == (code, [] if code else ["small"]), result.output
+    assert says in result.output
+    file = (clone / "stacks" / "Pulumi.small.yaml").read_text()
+    assert file == (STACK if code else STACK.replace('"1.36.4"', '"1.37.1"'))
+
+
+def test_an_upgrade_names_the_questions_not_asked_if_the_api_does_not_answer(
+    clone: Path, mullion: Run, upped: list[str], cluster: Callable[..., None]
+) -> None:
+    cluster(Unreachable("connection refused"))
+    target.remember("small", target.Target("aws"))
+    result = mullion("upgrade", "small", "1.37.1", "--yes")
+    assert (result.exit_code, upped) == (0, ["small"]), result.output
+    assert f"was not asked about {', '.join(check.NAMES)}, because its API is not reached: connection" in result.stderr
+
+
+def test_an_upgrade_in_a_sandbox_that_is_not_booted_says_so_and_goes_on(
+    clone: Path, mullion: Run, upped: list[str]
+) -> None:
+    target.remember("small", target.Target(target.SANDBOX))
+    result = mullion("upgrade", "small", "1.37.1", "--sandbox", "--yes")
+    assert (result.exit_code, upped) == (0, ["small"]), result.output
+    assert "because its API is not reached: the sandbox of small is not booted" in result.stderr
+
+
+def test_every_finding_belongs_to_a_question_that_can_be_ignored() -> None:
+    folder = Path(str(check.__file__)).parent
+    made = {name for path in folder.glob("*.py") for name in re.findall(r'Finding\(\s*"([a-z-]+)"', path.read_text())}
+    assert made == {*check.NAMES} - {"machines"}

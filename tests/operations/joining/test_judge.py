@@ -4,13 +4,15 @@ import json
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
+from components.rollout.kubernetes_api import Refused
 from operations.joining.judge import as_json, as_text, failing, judge, values
-from operations.joining.reading import ASKED, Existing, Flannel
+from operations.joining.reading import ASKED, Existing, Flannel, _version
 from operations.joining.row import Row, State
 
 Change = Callable[[Existing], Existing]
@@ -172,13 +174,34 @@ def test_the_default_version_is_not_newer_than_the_oldest_api_server() -> None:
     assert values(cluster)["kubernetes"].startswith("1.35.")
 
 
+@pytest.mark.parametrize("version", ["1.2.²", f"{5000 * '9'}.0.0", "1.36", "\x1b[2J"])
+def test_a_pod_that_a_stolen_worker_calls_an_api_server_says_no_version(version: str) -> None:
+    pods = (api_server("1.36.2", TOKENS), api_server(version, TOKENS), CONTROLLERS)
+    assert failing(judge(replace(GOOD, control_plane=pods), "1.36.2")) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "version"), [("v1.36.2", "1.36.2"), ("v1.36.2-eks-1a2b3c4", "1.36.2"), ("v1.36.2+k3s1", "1.36.2")]
+)
+def test_the_version_of_a_server_has_no_suffix(said: str, version: str) -> None:
+    api: Any = SimpleNamespace(ask=lambda method, path: {"gitVersion": said})
+    assert _version(api) == version
+
+
+@pytest.mark.parametrize("said", ["v1.x", "", None, 7, "\x1b[2J"])
+def test_a_server_without_a_version_is_refused(said: Any) -> None:
+    api: Any = SimpleNamespace(ask=lambda method, path: {"gitVersion": said})
+    with pytest.raises(Refused, match="is none of Kubernetes"):
+        _version(api)
+
+
 def test_a_control_plane_that_no_kubelet_runs_leaves_its_flags_unknown() -> None:
     rows = judge(replace(GOOD, control_plane=()), "1.36.2")
     assert states(rows) == {"bootstrap-tokens": State.UNKNOWN, "certificates": State.UNKNOWN}
     assert failing(rows) == []
 
 
-def test_certificates_to_serve_with_need_an_approver() -> None:
+def test_serving_certificates_need_an_approver() -> None:
     rows = judge(replace(GOOD, config=config(serverTLSBootstrap=True)), "1.36.2")
     assert states(rows) == {"serving-certificates": State.UNKNOWN}
 
