@@ -111,7 +111,12 @@ def extend(
     extending.extend(stack, duration, sandbox=sandbox, yes=yes)
 
 
-@command(TEMPORARY, "mullion reap", "mullion reap --yes --max 20 --format markdown")
+@command(
+    TEMPORARY,
+    "mullion reap",
+    "mullion reap --yes --max 20 --format markdown",
+    "mullion reap --by-tags aws --regions eu-west-1,eu-central-1",
+)
 def reap(
     sandbox: Sandbox = False,
     yes: Annotated[
@@ -119,8 +124,28 @@ def reap(
     ] = False,
     most: Annotated[int, typer.Option("--max", metavar="N", min=1, help="Remove at most N clusters.")] = 10,
     form: Annotated[str, typer.Option("--format", metavar="text|json|markdown", help="Format of the report.")] = "text",
+    cloud: Annotated[
+        str,
+        typer.Option(
+            "--by-tags", metavar="CLOUD", help="Clusters without a state instead, by their tags: aws, azure or gcp."
+        ),
+    ] = "",
+    regions: Annotated[
+        str, typer.Option(metavar="NAMES", help="With --by-tags: regions to look in, separated by commas.")
+    ] = "",
+    snapshots: Annotated[
+        bool, typer.Option("--snapshots", help="With --by-tags: remove the stores of etcd's snapshots too.")
+    ] = False,
 ) -> None:
     """List the clusters past their expiry; with --yes remove them. Needs their states, not their stack files."""
+    if cloud:
+        from operations.commands import reap_tags
+
+        named = tuple(filter(None, (each.strip() for each in regions.split(","))))
+        reap_tags.run(reap_tags.Asked(cloud, named, sandbox, yes, most, snapshots, form))
+        return
+    if regions or snapshots:
+        raise typer.BadParameter("--regions and --snapshots need --by-tags")
     from operations.commands import reap as reaping
 
     reaping.reap(sandbox=sandbox, yes=yes, most=most, form=form)

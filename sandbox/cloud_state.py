@@ -109,6 +109,11 @@ class CloudState:
         row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (f"setting/{name}",)).fetchone()
         return row[0] if row else None
 
+    def settings(self, start: str) -> list[str]:
+        """Return the names of the settings that begin with `start`, in alphabetical order."""
+        rows = self.connection.execute("SELECT key FROM meta WHERE key GLOB ? ORDER BY key", (f"setting/{start}*",))
+        return [name.removeprefix("setting/") for (name,) in rows]
+
     def boots(self, state: str | None = None) -> list[Boot]:
         """Return the simulated boots of all machines that ever existed, or those in one state."""
         statement = "SELECT * FROM boots WHERE state = coalesce(?, state) ORDER BY at, instance"

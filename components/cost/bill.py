@@ -79,16 +79,23 @@ class Bill:
         return tuple(dict.fromkeys(item.what.partition(",")[0] for item in self.items if item.price is None))
 
     @cached_property
-    def by_pool(self) -> dict[str, float]:
-        """USD a month by pool, the shared items last; known prices only."""
-        sums: dict[str, float] = {}
+    def by_pool(self) -> dict[str, float | None]:
+        """USD a month by pool, the shared items last; known prices only. None for a pool without a known price."""
+        sums: dict[str, float | None] = {}
         for item in self.items:
-            sums[item.pool] = sums.get(item.pool, 0) + (item.month or 0)
+            before = sums.get(item.pool)
+            sums[item.pool] = before if item.month is None else (before or 0) + item.month
         return sums
 
-    def largest(self, count: int) -> list[Item]:
-        """Return the items that cost most."""
-        return sorted(self.items, key=lambda item: item.month or 0, reverse=True)[:count]
+    @cached_property
+    def incomplete(self) -> frozenset[str]:
+        """Pools with an item without a price: their sums are lower bounds."""
+        return frozenset(item.pool for item in self.items if item.price is None)
+
+    def largest(self, count: int) -> list[tuple[Item, float]]:
+        """Return the items with a known price that cost most, and their USD a month."""
+        known = [(item, item.month) for item in self.items if item.month is not None]
+        return sorted(known, key=lambda each: each[1], reverse=True)[:count]
 
 
 def bill(planned: ClusterPlan, region: str, usage: Usage | None = None) -> Bill:
@@ -119,7 +126,7 @@ def _group(planned: ClusterPlan, group: MachineGroup, region: str) -> Iterator[I
 
 
 def _network(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float]]:
-    """Yield gateways, load balancers and their public addresses."""
+    """Yield gateways, load balancers, the host of sessions, and their public addresses."""
     gateways, addresses = len(planned.network.gateways), 0
     if gateways and cloud == "gcp":  # one Cloud NAT with one address; 256 ports for each of up to 252 machines
         yield "Cloud NAT machine", "nat-vm", min(len(planned.machines), NAT_MACHINES)
@@ -133,6 +140,9 @@ def _network(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float
         yield "load balancer", "load-balancer", 1 if cloud == "gcp" else balancers
     if public:  # a public one of AWS has an address in each zone
         addresses += public * (planned.network.zones if cloud == "aws" else 1)
+    if planned.builds_bastion:
+        yield "Azure Bastion", "bastion", 1
+        addresses += 1
     if addresses:
         yield "public IPv4 address", "public-ipv4", addresses
 

@@ -1,7 +1,7 @@
 """Price tables of the clouds: data files with a date and a source for each table, read when a command needs them.
 
 Keys of a table are instance types (USD an hour) and the keys of UNITS. A region's own table takes precedence over the
-one for all regions ("*").
+one for all regions ("*"), which leaves out those of APART.
 """
 
 import json
@@ -17,6 +17,9 @@ HOURS = 730
 """Hours of a month, as in the clouds' own calculators."""
 CURRENCY = "USD"
 EVERYWHERE = "*"
+APART = ("cn-", "us-gov-")
+"""Beginnings of regions of AWS with price lists of their own: China, where another company bills in another currency,
+and GovCloud."""
 
 HOUR, MONTH, GIB, GB = "hour", "month", "GiB a month", "GB"
 """Units of prices: an hour or a month of one item, a month of one GiB, a GB of traffic."""
@@ -32,6 +35,7 @@ UNITS = {
     "nat-gb": GB,
     "egress-gb": GB,
     "load-balancer": HOUR,
+    "bastion": HOUR,
     "dns-zone": MONTH,
     "secret": MONTH,
     "store-gib": GIB,
@@ -83,7 +87,7 @@ def path(cloud: str) -> Path:
 
 def price(cloud: str, region: str, key: str) -> Price | None:
     """Return the price of a key in a region; None if no table has it."""
-    for wanted in (region, EVERYWHERE):
+    for wanted in (region,) if region.startswith(APART) else (region, EVERYWHERE):
         for table in tables(cloud):
             if table.region == wanted and key in table.prices:
                 return Price(table.prices[key], table)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from components.clouds import CLOUDS
 from components.plan import ClusterPlan
+from components.spec.quantities import duration_seconds
 from operations.console.table import table
 from operations.engine.progress import duration
 from operations.recorder.recorder import Recording
@@ -15,6 +16,8 @@ API_SECONDS = 5 * 60
 """Seconds from a running founder to an API that answers. Estimate: first boot, downloads, kubeadm init."""
 BOOT_SECONDS = {"linux": 4 * 60, "windows": 15 * 60}
 """Seconds from a running worker to a Ready node. Windows: as in the check expires-soon; Linux: an estimate."""
+BAKED_SECONDS = {**BOOT_SECONDS, "windows": 8 * 60}
+"""The same with baked Windows images (docs/images.md), which need no feature, restart or download. Estimate."""
 JOIN_SECONDS = 60
 """Seconds from an API that answers to a Ready node, for a worker that booted earlier. Estimate."""
 
@@ -27,18 +30,23 @@ Waits = tuple[str, Sequence[str], str]
 
 @dataclass(frozen=True)
 class Times:
-    """Predicted seconds from the start of `up`. api: None if the API stays reachable."""
+    """Predicted seconds from the start of `up`. api: None if the API stays reachable.
+
+    baked: `ready` if Windows machines start from baked images; None if no Windows machine boots.
+    """
 
     created: float
     api: float | None
     ready: float
+    baked: float | None = None
 
     def sentence(self, cloud: str) -> str:
         """Return one line for people; times that contain an estimate are rounded up to minutes."""
         api = f"API after about {_minutes(self.api)}" if self.api is not None else "API reachable all the time"
+        baked = "" if self.baked is None else f" ({_minutes(self.baked)} with baked Windows images)"
         return (
             f"Predicted, on real {CLOUDS[cloud].title}: resources created after {duration(self.created)}, {api}, "
-            f"all nodes Ready after about {_minutes(self.ready)}"
+            f"all nodes Ready after about {_minutes(self.ready)}{baked}"
         )
 
 
@@ -64,13 +72,25 @@ def first_build(planned: ClusterPlan, waits: Iterable[Waits]) -> tuple[Times, li
     ends = _ends(rows)
     founders = [ends[urn] for urn in ends if (match := _MACHINE.search(urn)) and match[1] == "ControlPlane"]
     api = min(founders, default=0) + API_SECONDS
-    ready = max(founders, default=0) + API_SECONDS
-    families = {f"{planned.name}-{machine.name}": pool.family for pool in planned.pools for machine in pool.machines}
-    for urn, end in ends.items():
-        match = _MACHINE.search(urn)
-        if match and match[1] == "Workers":
-            ready = max(ready, end + BOOT_SECONDS[families[match[2]]], api + JOIN_SECONDS)
-    return Times(created, max(api, created), max(ready, created)), path
+    families = _families(planned)
+    workers = [(end, families[match[2]]) for urn, end in ends.items() if (match := _worker(urn))]
+
+    def ready(seconds: Mapping[str, int]) -> float:
+        nodes = (max(end + seconds[family], api + JOIN_SECONDS) for end, family in workers)
+        return max(max(founders, default=0) + API_SECONDS, created, *nodes)
+
+    windows = any(family == "windows" for _, family in workers)
+    return Times(created, max(api, created), ready(BOOT_SECONDS), ready(BAKED_SECONDS) if windows else None), path
+
+
+def _worker(urn: str) -> re.Match[str] | None:
+    match = _MACHINE.search(urn)
+    return match if match and match[1] == "Workers" else None
+
+
+def _families(planned: ClusterPlan) -> dict[str, str]:
+    """Return the family of each worker's system, linux or windows, by logical name."""
+    return {f"{planned.name}-{machine.name}": pool.family for pool in planned.pools for machine in pool.machines}
 
 
 def change(planned: ClusterPlan, waits: Iterable[Waits], ops: Mapping[str, str]) -> Times:
@@ -80,19 +100,36 @@ def change(planned: ClusterPlan, waits: Iterable[Waits], ops: Mapping[str, str])
     """
     from sandbox import clouds, latency
 
-    families = {f"{planned.name}-{machine.name}": pool.family for pool in planned.pools for machine in pool.machines}
-    boots: dict[str, float] = {}
-    rows: list[tuple[str, Sequence[str], str, float]] = []
-    for urn, others, type_ in waits:
-        kinds = _KINDS.get(ops.get(urn, ""), ())
-        match = _MACHINE.search(urn)
-        if match and "create" in kinds:
-            boots[urn] = BOOT_SECONDS[families.get(match[2], "linux")]
-        rows.append((urn, others, type_, sum(clouds.seconds(type_, kind) for kind in kinds) + boots.get(urn, 0)))
-    ready, path = latency.critical_path(rows)
-    deleted = (clouds.seconds(_type(urn), "delete") for urn, op in ops.items() if op == "delete")
-    ready = max(ready, *deleted, 0)
-    return Times(ready - (boots.get(path[-1], 0) if path else 0), None, ready)
+    canaries = {
+        f"{planned.name}-{pool.machines[0].name}": duration_seconds(
+            planned.spec.pools[pool.name].rollout.canary or "0s"
+        )
+        for pool in planned.pools
+        if pool.machines
+    }
+    waits, families = list(waits), _families(planned)
+    replaced = {
+        match[2]: urn for urn, _, _ in waits if (match := _MACHINE.search(urn)) and "create" in _kinds(ops.get(urn))
+    }
+
+    def ends(seconds: Mapping[str, int]) -> tuple[float, float]:
+        """Return when all nodes are Ready and when all resources are created. seconds: of a boot, by family."""
+        boots: dict[str, float] = {}
+        for machine, urn in replaced.items():
+            canary = canaries.get(machine, 0) if "delete" in _kinds(ops.get(urn)) else 0
+            boots[urn] = seconds[families.get(machine, "linux")] + canary
+        rows = [
+            (urn, others, type_, sum(clouds.seconds(type_, kind) for kind in _kinds(ops.get(urn))) + boots.get(urn, 0))
+            for urn, others, type_ in waits
+        ]
+        ready, path = latency.critical_path(rows)
+        deleted = (clouds.seconds(_type(urn), "delete") for urn, op in ops.items() if op == "delete")
+        ready = max(ready, *deleted, 0)
+        return ready, ready - (boots.get(path[-1], 0) if path else 0)
+
+    ready, created = ends(BOOT_SECONDS)
+    windows = any(families.get(machine) == "windows" for machine in replaced)
+    return Times(created, None, ready, ends(BAKED_SECONDS)[0] if windows else None)
 
 
 _KINDS = {
@@ -103,6 +140,10 @@ _KINDS = {
     "delete-replaced": ("delete", "create"),
 }
 """Calls to the cloud, by the engine's operation."""
+
+
+def _kinds(op: str | None) -> tuple[str, ...]:
+    return _KINDS.get(op or "", ())
 
 
 def _type(urn: str) -> str:

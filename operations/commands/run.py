@@ -166,8 +166,14 @@ class _Job:
                 )
             self.built = True
             with self._phase("wait"):
-                (sandbox_boot.boot if wanted.boot else wait.wait)(self.name, wanted.timeout)
+                if wanted.boot:
+                    sandbox_boot.boot(self.name, wanted.timeout, pods_only=self.checks is not None)
+                else:
+                    wait.wait(self.name, wanted.timeout)
             self._verify()
+            if wanted.boot and self.checks is not None:
+                with self._phase("wait"):  # for the machines that booted during verify
+                    sandbox_boot.boot(self.name, wanted.timeout)
             with self._phase("command"), reached_api.for_command(self.name) as path:
                 environment = {"KUBECONFIG": str(path), "MULLION_STACK": self.name}
                 run_command.run(self.wanted.command, environment, (self.ends - expiry.now()).total_seconds())

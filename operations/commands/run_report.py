@@ -68,8 +68,9 @@ class RunReport:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[Phase]:
-        """Time a phase, and record the error that ends it."""
-        phase, began = Phase(name), time.monotonic()
+        """Time a phase, and record the error that ends it. A phase that begins again counts its seconds before too."""
+        earlier = [each for each in self.phases if each.name == name]
+        phase, began = Phase(name), time.monotonic() - (earlier[-1].seconds if earlier else 0)
         self.phases.append(phase)
         self.changed()
         try:

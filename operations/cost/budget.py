@@ -14,7 +14,7 @@ def refuse(bill_: Bill, most: int | None) -> None:
     if most is None or bill_.month <= most:
         return
     least = "at least " if bill_.unknown else ""
-    largest = "; ".join(f"{item.pool} {item.what}: {item.month or 0:,.2f}" for item in bill_.largest(LARGEST))
+    largest = "; ".join(f"{item.pool} {item.what}: {month:,.2f}" for item, month in bill_.largest(LARGEST))
     lacking = f" Not counted: {shown.lacking(bill_.unknown, bill_.region)}." if bill_.unknown else ""
     raise Stop(
         Exit.REFUSED,

@@ -27,7 +27,7 @@ def document(bill: Bill) -> dict[str, Any]:
         **summary(bill),
         "traffic_gb": bill.usage.traffic_gb,
         "stored_gib": bill.usage.stored_gib,
-        "pools": {pool: round(month, 2) for pool, month in bill.by_pool.items()},
+        "pools": {pool: None if month is None else round(month, 2) for pool, month in bill.by_pool.items()},
         "items": [_item(item) for item in bill.items],
         "sources": [{"date": date, "source": source} for date, source in sources(bill)],
     }
@@ -57,6 +57,8 @@ def sources(bill: Bill) -> list[tuple[str, str]]:
 def line(sums: Mapping[str, Any], name: str, region: str) -> str:
     """Return the sums of a cluster in one line."""
     least = f"; {lacking(sums['unknown'], region)}" if sums["unknown"] else ""
+    if least and not sums["month"]:
+        return f"unknown{least} (`mullion cost {name}`)"
     return f"{'at least ' if least else ''}USD {sums['month']:,.2f} a month{least} (`mullion cost {name}`)"
 
 
@@ -72,14 +74,12 @@ def text(bill: Bill) -> str:
 
 def _lines(bill: Bill) -> Iterator[str]:
     least = "at least " if bill.unknown else ""
-    yield (
-        f"{bill.cluster} on {bill.cloud} in {bill.region}: {least}USD {bill.month:,.2f} a month of {HOURS} hours, "
-        f"USD {bill.hour:,.4f} an hour"
-    )
+    sums = f"{least}USD {bill.month:,.2f} a month of {HOURS} hours, USD {bill.hour:,.4f} an hour"
+    yield f"{bill.cluster} on {bill.cloud} in {bill.region}: {sums if bill.month else 'no price is known'}"
     yield ""
     yield table(("pool", "item", "count", "price", "USD a month"), [_row(item) for item in bill.items])
     yield ""
-    yield table(("pool", "USD a month"), [(pool, f"{month:,.2f}") for pool, month in bill.by_pool.items()])
+    yield table(("pool", "USD a month"), [(pool, _sum(bill, pool)) for pool in bill.by_pool])
     yield ""
     if bill.unknown:
         yield f"Unknown: {lacking(bill.unknown, bill.region)}; the sums are without it"
@@ -87,6 +87,12 @@ def _lines(bill: Bill) -> Iterator[str]:
     dates = [date for date, _ in sources(bill)]
     if dates:
         yield f"Prices of {dates[-1]} to {dates[0]}; `mullion cost {bill.cluster} --json` names their sources"
+
+
+def _sum(bill: Bill, pool: str) -> str:
+    """Return a pool's USD a month; unknown, or at least a sum, if prices are missing."""
+    month, least = bill.by_pool[pool], "at least " if pool in bill.incomplete else ""
+    return "unknown" if month is None else f"{least}{month:,.2f}"
 
 
 def _row(item: Item) -> tuple[str, ...]:

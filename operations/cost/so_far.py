@@ -21,10 +21,14 @@ class SoFar:
 
     usd: float
     unknown: tuple[str, ...]
+    priced: bool = True
+    """Whether any item has a price."""
 
     @property
     def text(self) -> str:
-        """The sum for people: USD 1.23, at least USD 1.23."""
+        """The sum for people: USD 1.23, at least USD 1.23, unknown."""
+        if self.unknown and not self.priced:
+            return "unknown"
         return f"{'at least ' if self.unknown else ''}USD {self.usd:,.2f}"
 
 
@@ -39,4 +43,4 @@ def so_far(name: str, recorded: Mapping[str, Any], region: str, age: timedelta |
         bought = bill(plan_cluster(name, spec), region)
     except (ValidationError, ValueError, KeyError):
         return None
-    return SoFar(bought.hour * max(age.total_seconds(), 0) / 3600, bought.unknown)
+    return SoFar(bought.hour * max(age.total_seconds(), 0) / 3600, bought.unknown, bought.month > 0)

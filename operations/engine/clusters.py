@@ -26,7 +26,8 @@ SANDBOX, BACKEND = "sandbox", "backend"
 class ClusterFacts:
     """One cluster, by its state. expires: None if the cluster does not expire, or if it is unknown; `unreadable` then
     has the reason. machines, resources: their numbers in the state. health: result of the last run. region: of the
-    provider; empty if unknown. spec: the recorded inputs of the component, unchecked.
+    provider; empty if unknown. components: names of the clusters' components, which are in the tags. spec: the recorded
+    inputs of the component, unchecked.
     """
 
     name: str
@@ -41,6 +42,7 @@ class ClusterFacts:
     resources: int = 0
     health: str = ""
     region: str = ""
+    components: tuple[str, ...] = ()
     spec: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -60,6 +62,7 @@ def read(name: str, place: str, deployment: Mapping[str, Any]) -> ClusterFacts |
         region=_region(resources),
     )
     roots = [each for each in resources if each["type"] == CLUSTER]
+    facts = replace(facts, components=tuple(each["urn"].rpartition("::")[2] for each in roots))
     if len(roots) != 1:
         return replace(facts, unreadable=f"its state has {len(roots)} clusters, not one")
     spec = roots[0].get("inputs")

@@ -56,12 +56,15 @@ def _opened(value: Any) -> Any:
 
 
 def instances(state: State) -> dict[str, dict[str, Any]]:
-    """Return the outputs of the cluster's instances, by machine name. `id`: the machine's own instance id."""
+    """Return the outputs of the cluster's instances, by machine name. `id`: the machine's own instance id;
+    `resource`: the engine's id of the resource.
+    """
     cloud, found = cloud_tables.of(state), dict[str, dict[str, Any]]()
     for machine in filter(cloud.is_machine, state):
         outputs = machine.get("outputs", {})
         named = machine["urn"].rpartition("::")[2].removeprefix(f"{cloud.tag(outputs, 'cluster')}-")
         known = {"id": machine.get("id", ""), "zone": cloud.zone_of(outputs), "pool": cloud.tag(outputs, "pool")}
+        known["resource"] = known["id"]
         found[named] = {**outputs, **known, "id": ({**outputs, **known}).get(cloud.instance) or ""}
     return found
 

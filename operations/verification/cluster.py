@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from components.node.role import CONTROL_PLANE_LABEL
-from components.rollout.kubernetes_api import KubernetesApi, Refused, Unreachable
+from components.rollout.kubernetes_api import KubernetesApi, Refused, Unreachable, objects
 from operations.console.heartbeat import Heartbeat
 from operations.verification import streams
 from operations.verification.questions import Node
@@ -26,12 +26,12 @@ class Cluster:
 
     def nodes(self) -> list[Node]:
         """Return every node, sorted by name."""
-        items = self._api.ask("GET", "/api/v1/nodes")["items"]
+        items = objects(self._api, "/api/v1/nodes")
         return sorted(map(_node, items), key=lambda node: node.name)
 
     def system_pods(self) -> list[tuple[str, str, str]]:
         """Return namespace/name, node and phase of each pod in the namespaces kube-*."""
-        pods = self._api.ask("GET", "/api/v1/pods")["items"]
+        pods = objects(self._api, "/api/v1/pods")
         return [
             (
                 f"{pod['metadata']['namespace']}/{pod['metadata']['name']}",
@@ -46,6 +46,10 @@ class Cluster:
         """Create the namespace or an object in it, and return the object as created."""
         created = self._api.ask("POST", self._collection(manifest), manifest)
         return {**created, "apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}
+
+    def write_status(self, path: str, status: dict[str, Any]) -> None:
+        """Merge fields into the status of a created object."""
+        self._api.ask("PATCH", f"{path}/status", {"status": status}, "application/merge-patch+json")
 
     def path_of(self, created: dict[str, Any]) -> str:
         """Return the path of a created object."""
@@ -96,7 +100,7 @@ class Cluster:
 
     def pods(self, app: str) -> list[dict[str, Any]]:
         """Return the pods of the run with this label `app`."""
-        return self._api.ask("GET", f"{self._path}/pods?labelSelector=app%3D{app}")["items"]
+        return objects(self._api, f"{self._path}/pods?labelSelector=app%3D{app}")
 
     def log(self, pod: str, container: str) -> str:
         """Return a container's log."""

@@ -36,7 +36,7 @@ PULL = {"linux": 300.0, "windows": 1200.0}
 ASKING = 420.0
 """Seconds for the pods to ask all their questions: each up to four times."""
 WORKING = 120.0
-"""Seconds for controllers to reach their end state: a CronJob's first Job starts with the next minute."""
+"""Seconds for controllers to reach their end state."""
 LEAVING = 120.0
 """Seconds for the namespace to be deleted."""
 MOST_DIGITS = 6
@@ -78,7 +78,7 @@ def _all_rows(api: KubernetesApi, request: VerifyRequest) -> list[Row]:
     cluster = Cluster(api, f"mullion-verify-{secrets.token_hex(3)}")
     rows = list(_nodes(cluster, request))
     if request.checks == {NODES}:
-        return rows
+        return [*rows, *_registered(cluster, request)]
     nodes = chosen(cluster.nodes())
     cluster.create(manifests.namespace(cluster.namespace))
     try:
@@ -97,11 +97,14 @@ def _all_rows(api: KubernetesApi, request: VerifyRequest) -> list[Row]:
                 f"mullion: namespace {cluster.namespace} is still being deleted; kubectl get namespaces",
                 file=sys.stderr,
             )
-    return rows + _not_covered(nodes)
+    return [*_registered(cluster, request), *rows, *_not_covered(nodes)]
 
 
 def _nodes(cluster: Cluster, request: VerifyRequest) -> Iterable[Row]:
-    """Yield the rows of SMK-02: the planned Nodes are Ready in time, and the system pods run."""
+    """Yield the rows of SMK-02: the planned Nodes are Ready in time, and the system pods run.
+
+    Without the rows of Nodes that need only register (`_registered`).
+    """
     expected = set(request.expected) - set(request.excused) - set(request.registered)
     missing = expected
 
@@ -115,23 +118,45 @@ def _nodes(cluster: Cluster, request: VerifyRequest) -> Iterable[Row]:
 
     cluster.until(reached, request.ready_within, what)
     nodes = {node.name: node for node in cluster.nodes()}
-    for name in request.expected:
-        node = nodes.get(name)
-        if name in request.registered and node is not None and not node.ready:
-            yield Row("SMK-02", "cluster", f"node {name}", Verdict.LIMIT, request.registered[name])
-        elif name in request.excused:
-            yield Row("SMK-02", "cluster", f"node {name}", Verdict.NOT_COVERED, request.excused[name])
-        elif node is None:
-            yield Row("SMK-02", "cluster", f"node {name}", Verdict.FAILED, "the cluster has no Node of this name")
-        else:
-            verdict = Verdict.PASSED if node.ready else Verdict.FAILED
-            yield Row("SMK-02", "cluster", f"node {name}", verdict, "" if node.ready else "NotReady")
+    yield from (
+        _node_row(name, nodes.get(name), request) for name in request.expected if name not in request.registered
+    )
     failing = _failing_pods(cluster)
     for name, (node_name, phase) in failing.items():
         where = f" on {node_name}" if node_name else ""
         yield Row("SMK-02", "cluster", f"pod {name}{where}", Verdict.FAILED, phase)
     if not failing:
         yield Row("SMK-02", "cluster", "system pods", Verdict.PASSED)
+
+
+def _registered(cluster: Cluster, request: VerifyRequest) -> list[Row]:
+    """Wait for the Nodes that need only register, and return their rows of SMK-02.
+
+    They come last, because such a machine may still boot while the pods of the others ask their questions.
+    """
+    wanted = [name for name in request.expected if name in request.registered]
+    nodes: dict[str, Node] = {}
+
+    def reached() -> bool:
+        nodes.update({node.name: node for node in cluster.nodes()})
+        return nodes.keys() >= set(wanted)
+
+    if wanted:
+        cluster.until(
+            reached, request.ready_within, lambda: f"Nodes {', '.join(set(wanted) - nodes.keys())} to register"
+        )
+    return [_node_row(name, nodes.get(name), request) for name in wanted]
+
+
+def _node_row(name: str, node: Node | None, request: VerifyRequest) -> Row:
+    where = f"node {name}"
+    if name in request.registered and node is not None and not node.ready:
+        return Row("SMK-02", "cluster", where, Verdict.LIMIT, request.registered[name])
+    if name in request.excused:
+        return Row("SMK-02", "cluster", where, Verdict.NOT_COVERED, request.excused[name])
+    if node is None:
+        return Row("SMK-02", "cluster", where, Verdict.FAILED, "the cluster has no Node of this name")
+    return Row("SMK-02", "cluster", where, *((Verdict.PASSED, "") if node.ready else (Verdict.FAILED, "NotReady")))
 
 
 def _failing_pods(cluster: Cluster) -> dict[str, tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from components.rollout.kubernetes_api import Refused
@@ -67,12 +68,14 @@ def create(cluster: Cluster, node: Node, linux_image: str) -> Iterator[AwaitedOb
     for kind, (version, done) in CONTROLLERS.items():
         manifest = _controller(kind, version, node, image)
         try:
-            path = cluster.path_of(cluster.create(manifest))
+            created = cluster.create(manifest)
         except Refused as refused:
             if refused.status != 404 or version not in OLDER:
                 raise
-            path = cluster.path_of(cluster.create({**manifest, "apiVersion": OLDER[version]}))
-        yield AwaitedObject("SMK-13", node.os, node.name, kind, path, lambda _, status, done=done: done(status))
+            created = cluster.create({**manifest, "apiVersion": OLDER[version]})
+        path = cluster.path_of(created)
+        ended = _due(cluster, created) if kind == "CronJob" else done
+        yield AwaitedObject("SMK-13", node.os, node.name, kind, path, lambda _, status, ended=ended: ended(status))
     path = cluster.path_of(cluster.create(_dying(node, image)))
     yield AwaitedObject("SMK-12", node.os, node.name, "liveness probe", path, lambda _, status: _restarts(status) > 0)
     yield AwaitedObject(
@@ -80,6 +83,20 @@ def create(cluster: Cluster, node: Node, linux_image: str) -> Iterator[AwaitedOb
     )
 
 
+def _due(cluster: Cluster, created: Manifest) -> Callable[[Status], bool]:
+    """Make a CronJob due at once, and return whether a status shows that its controller has scheduled it.
+
+    Its controller makes up for the minute since `lastScheduleTime` ("CronJob", "Schedule" in Kubernetes'
+    documentation); without one it would wait for the next minute.
+    """
+    at = datetime.strptime(created["metadata"]["creationTimestamp"], TIME).replace(tzinfo=timezone.utc)
+    earlier = (at - timedelta(seconds=90)).strftime(TIME)
+    cluster.write_status(cluster.path_of(created), {"lastScheduleTime": earlier})
+    return lambda status: status.get("lastScheduleTime") not in (None, earlier)
+
+
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+"""Form of times in Kubernetes' objects, in UTC."""
 PROBES: dict[str, Callable[[str], Manifest]] = {
     "http probe": lambda os: {"httpGet": {"path": "/hello", "port": PORTS[os]}},
     "tcp probe": lambda os: {"tcpSocket": {"port": PORTS[os]}},

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from . import steps
+from . import steps, token_service
 from .expressions import FUNCTIONS, Unknown, filled, holds, text
 
 WORKFLOW = {"name", "on", "permissions", "concurrency", "jobs"}
@@ -68,13 +68,22 @@ class GitHub:
     jobs: list[Job] = field(default_factory=list)
     signed_in: list[dict[str, str]] = field(default_factory=list)
     """What the actions that sign in to clouds were given."""
+    token_variables: dict[str, str] = field(default_factory=dict)
+    """Variables of jobs that may write id-token."""
 
     def run(self, path: str, only: set[str] | None = None) -> dict[str, str]:
         """Run a workflow of the clone, or `only` some of its jobs; return their results."""
         whole = document(self.clone / path)
         known(whole, WORKFLOW, path)
         whole["jobs"] = {name: job for name, job in whole["jobs"].items() if only is None or name in only}
-        return self._jobs(whole, {}, self.secrets, None)
+        self.temp.mkdir(exist_ok=True)
+        with token_service.serving() as self.token_variables:
+            return self._jobs(whole, {}, self.secrets, None)
+
+    @property
+    def temp(self) -> Path:
+        """The folder RUNNER_TEMP."""
+        return self.clone / ".runner-temp"
 
     def _github(self, permissions: Mapping[str, str]) -> dict[str, Any]:
         return {
@@ -192,6 +201,8 @@ class GitHub:
                 **self.environment,
                 **job.environment,
                 **{name: str(file) for name, file in files.items()},
+                **(self.token_variables if job.permissions.get("id-token") == "write" else {}),
+                "RUNNER_TEMP": str(self.temp),
                 "GITHUB_API_URL": self.api,
                 "GITHUB_REPOSITORY": "me/mullion",
                 "CI": "true",

@@ -1,6 +1,5 @@
 """Misuse of the command as hypothesis strategies: command lines, and damage to the files it reads."""
 
-import socket
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -24,18 +23,12 @@ TEXTS = [
     *("{folder}", "{file}", "{missing}", "{folder}/no/such/file", "-", "--", "/dev/full", "/proc/self/mem", "[bold]"),
     *("http://127.0.0.1:{port}/x", "https://127.0.0.1:{port}/x", "http://[::1", "https://name.invalid/x", "ftp://x/y"),
     *("127.0.0.1:{port}", ":0", "x:y", "{garbage}"),
+    *("{portal}/1", "{portal}/2", "{kubeconfig}", "all", "budgets,disk", "pools.web.count=2", "red-web"),
 ]
-"""Arguments; the test fills in {folder}, {file}, {missing}, {port} and {garbage}."""
+"""Arguments; the test fills in {folder}, {file}, {missing}, {port}, {garbage}, {portal} and {kubeconfig}."""
 
 Words = tuple[str, ...]
 Damage = Callable[[Path], None]
-
-
-def closed_port() -> int:
-    """A port of this host on which nothing listens."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def commands(group: Any = None, before: Words = ()) -> dict[Words, list[Any]]:
@@ -80,6 +73,10 @@ def _value(parameter: Any) -> st.SearchStrategy[str]:
     fitting = {"pool": ["web", "linux"], "count": ["3", "0"], "name": ["small", "kubernetes-node"], "seed": ["1"]}
     fitting |= {"machine": ["web-1", "linux-1", "control-plane-1"], "version": ["1.36.4", "1.36.5", "web"]}
     fitting |= {"timeout": ["0s", "1s"], "kubernetes": ["1.36.4", "1.35.0"], "stack": ["small"]}
+    fitting |= {"server": [f"{{portal}}/{number}" for number in range(9)], "kubeconfig": ["{kubeconfig}"] * 3}
+    fitting |= {"check": ["{kubeconfig}"], "cluster": ["red-web"], "confirm": ["small", "red-web"], "hours": ["4"]}
+    fitting |= {"node": ["web-1"], "ignored": ["all", "budgets,disk"], "after": ["0s", "1s"], "duration": ["4h"]}
+    fitting |= {"settings": ["pools.web.count=2"], "words": ["get", "true"], "template": ["small"]}
     known = fitting.get(parameter.name, ["1"])
     anything = st.sampled_from(TEXTS + NAMES) | st.text(max_size=6)
     return st.integers(0, 5).flatmap(lambda number: st.sampled_from(known) if number else anything)
@@ -217,7 +214,11 @@ def damages(draw: st.DrawFn) -> dict[str, Damage]:
 
 ENGINES = ["none", "silent", "refuses", "garbage", "empty"]
 ENVIRONMENT = st.dictionaries(
-    st.sampled_from(["HOME", "XDG_CACHE_HOME", "PULUMI_HOME", "PULUMI_BACKEND_URL", "TMPDIR", "NETRC"]),
+    st.sampled_from(
+        ["HOME", "XDG_CACHE_HOME", "PULUMI_HOME", "PULUMI_BACKEND_URL", "TMPDIR", "NETRC", "MULLION_PORTAL_TOKEN"]
+    ),
     st.sampled_from(["", "/nowhere/at/all", "/dev/null", "file://{folder}", "file:///dev/null", "https://[", "\udcff"]),
     max_size=2,
 )
+ACCOUNTS = ["111122223333", ""]
+"""Accounts of the environment; the empty one: no credentials, or a command line that fails."""

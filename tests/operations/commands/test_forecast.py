@@ -3,7 +3,7 @@
 from components.plan import ClusterPlan, plan_cluster
 from components.spec.models import ClusterSpec
 from operations.commands import forecast
-from operations.commands.forecast import API_SECONDS, BOOT_SECONDS, JOIN_SECONDS, Times
+from operations.commands.forecast import API_SECONDS, BAKED_SECONDS, BOOT_SECONDS, JOIN_SECONDS, Times
 from sandbox import clouds
 from tests.components.spec.test_change_effects import SAMPLE
 
@@ -27,7 +27,9 @@ NEXT = urn("Workers", "web-1")
 
 def test_a_first_build_is_ready_when_the_slowest_node_is() -> None:
     times, path = forecast.first_build(planned(), [(PLANE, [], INSTANCE), (LINUX, [], INSTANCE), (WEB, [], INSTANCE)])
-    assert times == Times(MADE, MADE + API_SECONDS, MADE + BOOT_SECONDS["windows"])
+    baked = MADE + max(BAKED_SECONDS["windows"], API_SECONDS + JOIN_SECONDS)
+    assert times == Times(MADE, MADE + API_SECONDS, MADE + BOOT_SECONDS["windows"], baked)
+    assert baked < times.ready
     assert len(path) == 1
 
 
@@ -35,13 +37,14 @@ def test_a_worker_that_booted_before_the_api_answers_joins_after_it() -> None:
     times, _ = forecast.first_build(planned(), [(PLANE, [], INSTANCE), (LINUX, [], INSTANCE)])
     assert times.api is not None
     assert times.ready == times.api + JOIN_SECONDS
+    assert times.baked is None, "no Windows machine boots"
 
 
 def test_replaced_machines_of_a_pool_take_one_boot_after_the_other() -> None:
     waits = [(PLANE, [], INSTANCE), (WEB, [PLANE], INSTANCE), (NEXT, [WEB], INSTANCE)]
     times = forecast.change(planned(), waits, {PLANE: "same", WEB: "replace", NEXT: "replace"})
-    each = GONE + MADE + BOOT_SECONDS["windows"]
-    assert times == Times(2 * each - BOOT_SECONDS["windows"], None, 2 * each)
+    stock, baked = (GONE + MADE + seconds["windows"] for seconds in (BOOT_SECONDS, BAKED_SECONDS))
+    assert times == Times(2 * stock - BOOT_SECONDS["windows"], None, 2 * stock, 2 * baked)
 
 
 def test_removed_resources_count_too() -> None:
@@ -53,4 +56,5 @@ def test_the_sentence_names_three_times() -> None:
         "Predicted, on real AWS: resources created after 2 min 24 s, API after about 8 min, "
         "all nodes Ready after about 18 min"
     )
+    assert Times(144, 455, 1050, 630).sentence("aws").endswith("after about 18 min (11 min with baked Windows images)")
     assert "API reachable all the time" in Times(144, None, 1050).sentence("gcp")

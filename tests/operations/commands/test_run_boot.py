@@ -1,5 +1,6 @@
 """`mullion run --boot`, and the ways into a cluster that `--keep-on-failure` kept; the engine is a stand-in here."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from typer.testing import Result
 
 from lab import cluster as programs
-from operations.commands import sandbox_boot
+from operations.commands import run, sandbox_boot
 from operations.console.exits import Exit
 from tests.operations.commands.runs import Cluster, nothing_left
 
@@ -25,10 +26,23 @@ def hosts_boot(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.subprocess
 @pytest.mark.usefixtures("hosts_boot")
 def test_boot_builds_bootable_machines_and_boots_them_instead_of_waiting(cluster: Cluster, mullion_run: Run) -> None:
-    result = mullion_run("--boot", "--set", "kubernetes=1.37.1", "--set", "acknowledge={}")
+    result = mullion_run("--boot", "--set", "kubernetes=1.37.1", "--set", "acknowledge={}", "--verify", "none")
     assert result.exit_code == 0, result.stderr
     assert cluster.bootable
     assert cluster.calls == ["up", "boot", "down"]
+
+
+@pytest.mark.subprocess
+@pytest.mark.usefixtures("hosts_boot")
+def test_verify_begins_while_machines_that_run_no_pods_still_boot(
+    clone: Path, cluster: Cluster, mullion_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run.boot_site, "api", lambda name: "https://127.0.0.1:6443")
+    result = mullion_run("--boot", "--set", "kubernetes=1.37.1", "--set", "acknowledge={}")
+    assert result.exit_code == 0, result.stderr
+    assert cluster.calls == ["up", "boot what runs pods", "verify", "boot", "down"]
+    phases = json.loads((clone / "art" / "result.json").read_text())["phases"]
+    assert [phase["name"] for phase in phases] == ["up", "wait", "verify", "command", "down"]
 
 
 @pytest.mark.usefixtures("hosts_boot")

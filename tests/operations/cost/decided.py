@@ -1,4 +1,4 @@
-"""Which resource types cost money: each type that a stack registers is in one of these tables."""
+"""Resource types that cost money and those that do not: each type that a stack registers is in one table here."""
 
 COUNTED = {
     "aws:ec2/natGateway:NatGateway": "nat-gateway",
@@ -6,6 +6,7 @@ COUNTED = {
     "aws:route53/zone:Zone": "dns-zone",
     "aws:secretsmanager/secret:Secret": "secret",
     "azure-native:network:NatGateway": "nat-gateway",
+    "azure-native:network:BastionHost": "bastion",
     "azure-native:network:LoadBalancer": "load-balancer",
     "azure-native:network:PublicIPAddress": "public-ipv4",
     "azure-native:privatedns:PrivateZone": "dns-zone",

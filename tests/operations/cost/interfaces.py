@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 Answer = tuple[int, str]
 Asked = Callable[[str, dict[str, str]], Answer]
-"""Path and parameters of a request -> status and text. Status 0: hang up in the middle of the text."""
+"""Path and parameters of a request -> status and text. Status 0: close the connection in the middle of the text."""
 
 HEAD = '"FormatVersion","v1.0"\n"Publication Date","2026-09-25T17:45:21Z"\n"Version","20260925174521"\n'
 """Lines before the columns, as in the CSV of the price list (docs: "Reading the service price list files")."""
@@ -30,7 +30,7 @@ NAMES = [
 
 @contextmanager
 def serving(answer: Asked) -> Iterator[tuple[str, list[str]]]:
-    """Serve answers; give the address and the paths that were asked, with their parameters."""
+    """Serve answers; yield the address, and the list of requested paths with their parameters."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):

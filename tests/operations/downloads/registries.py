@@ -24,7 +24,7 @@ MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 
 
 def manifest_list(*platforms: tuple[str, str], media_type: str = LIST) -> bytes:
-    """Return a list of manifests as registry.k8s.io gives it, for (os, architecture); attestations are in it too."""
+    """Return a manifest list for these (os, architecture), with attestations as in lists of registry.k8s.io."""
     listed = [
         {
             "mediaType": MANIFEST,
@@ -43,17 +43,17 @@ BOTH = manifest_list(("linux", "amd64"), ("linux", "arm64"), ("windows", "amd64"
 
 @dataclass
 class Registry:
-    """What it serves, how it asks for credentials, and what it was asked."""
+    """Manifests that the registry serves, its demand for credentials, and the requests it received."""
 
     url: str = ""
     manifests: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    """By path:tag."""
+    """Manifest by path:tag."""
     everything: bytes | None = None
-    """The manifest of every other name."""
+    """Manifest served for every name that `manifests` lacks; None: 404."""
     private: str = ""
     """Scheme of the challenge: Bearer, Basic, or "" for none."""
     realm: str = ""
-    """Address of another token server."""
+    """Address of the token server; empty: this registry."""
     moved: str = ""
     """Address of the server to which every request is redirected."""
     asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -85,7 +85,7 @@ def _media_type(content: bytes) -> str:
 
 
 OWN = dict.fromkeys(("registry.k8s.io", "ghcr.io", "docker.io", "mcr.microsoft.com"), "localhost:1")
-"""Hosts of public registries for tests (registry.HOSTS): nobody serves them, so only mirrors answer."""
+"""Replacement of registry.HOSTS for tests: a closed port, so that only mirrors answer."""
 
 
 def trusted(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Checksum files as publishers write them."""
+"""Digests read from checksum files in the formats of their publishers."""
 
 import hashlib
 
@@ -38,7 +38,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_the_digest_is_found_in_every_shape_publishers_use(shape: str, encoding: str) -> None:
+def test_the_digest_is_read_from_every_format_of_checksum_files(shape: str, encoding: str) -> None:
     digest = digest_of(SHAPES[shape].encode(encoding), NAME)
     assert digest in (f"sha256:{HEX}", f"sha512:{LONG}")
     assert digest.endswith(LONG if "sha512" in shape else HEX)
@@ -58,13 +58,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_file_without_or_with_two_digests_is_refused(case: str) -> None:
+def test_a_checksum_file_without_the_digest_or_with_two_is_refused(case: str) -> None:
     text, said = BAD[case]
     with pytest.raises(BadChecksums, match=said):
         digest_of(text.encode(), NAME)
 
 
-def test_binary_content_is_refused() -> None:
+def test_a_binary_checksum_file_is_refused() -> None:
     with pytest.raises(BadChecksums):
         digest_of(bytes(range(256)) * 40, NAME)
 
@@ -73,11 +73,11 @@ def test_binary_content_is_refused() -> None:
     ("typed", "digest"),
     [(HEX, f"sha256:{HEX}"), (f"sha256:{HEX.upper()}", f"sha256:{HEX}"), (f" {LONG} ", f"sha512:{LONG}")],
 )
-def test_a_typed_digest_is_taken_with_and_without_its_algorithm(typed: str, digest: str) -> None:
+def test_a_digest_of_the_user_is_accepted_with_and_without_its_algorithm(typed: str, digest: str) -> None:
     assert checked(typed.strip()) == digest
 
 
 @pytest.mark.parametrize("typed", ["", "sha256:", HEX[1:], f"sha512:{HEX}", f"md5:{'0' * 32}", "g" * 64, f"{HEX} x"])
-def test_a_typed_digest_of_another_form_is_refused(typed: str) -> None:
+def test_a_digest_of_the_user_of_another_form_is_refused(typed: str) -> None:
     with pytest.raises(ValueError, match="is not a digest"):
         checked(typed)

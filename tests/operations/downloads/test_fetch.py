@@ -1,4 +1,4 @@
-"""Downloads against a server with faults, on loopback."""
+"""Downloads from a faulty server on loopback."""
 
 import itertools
 import threading
@@ -35,7 +35,7 @@ def served(downloads: Downloads, *faults: Fault, ranges: bool = True) -> tuple[s
     return f"{downloads.urls['url']}/file", downloads.digest("sha256", "file")
 
 
-def test_a_right_file_gets_its_name_and_leaves_no_part(downloads: Downloads, tmp_path: Path) -> None:
+def test_a_file_with_the_right_digest_is_saved_and_no_partial_file_stays(downloads: Downloads, tmp_path: Path) -> None:
     url, digest = served(downloads)
     heard: list[tuple[int, int | None]] = []
     assert fetch.fetch(url, tmp_path / "new" / "f", digest, lambda *each: heard.append(each)) == digest
@@ -43,7 +43,7 @@ def test_a_right_file_gets_its_name_and_leaves_no_part(downloads: Downloads, tmp
     assert heard[-1] == (3_000_000, 3_000_000)
 
 
-def test_a_wrong_file_never_replaces_the_existing_one(downloads: Downloads, tmp_path: Path) -> None:
+def test_a_file_with_a_wrong_digest_does_not_replace_the_existing_one(downloads: Downloads, tmp_path: Path) -> None:
     url, _ = served(downloads)
     (tmp_path / "f").write_text("before")
     with pytest.raises(fetch.WrongDigest, match=f"not sha256:{'0' * 64}"):
@@ -57,20 +57,20 @@ def test_a_truncated_download_is_resumed(downloads: Downloads, tmp_path: Path) -
     assert [each.first for each in downloads.asked] == [0, 1_500_000]
 
 
-def test_a_server_without_ranges_sends_the_whole_file_again(downloads: Downloads, tmp_path: Path) -> None:
+def test_a_download_starts_again_if_the_server_ignores_ranges(downloads: Downloads, tmp_path: Path) -> None:
     url, digest = served(downloads, Fault(truncate=1_500_000), ranges=False)
     assert fetch.fetch(url, tmp_path / "f", digest) == digest
     assert downloads.count("file") == 2
 
 
-def test_a_part_of_another_file_is_discarded(downloads: Downloads, tmp_path: Path) -> None:
+def test_a_partial_file_of_another_version_is_discarded(downloads: Downloads, tmp_path: Path) -> None:
     url, digest = served(downloads)
     (tmp_path / "f.part").write_bytes(b"x" * 1000)
     assert fetch.fetch(url, tmp_path / "f", digest) == digest
     assert [each.first for each in downloads.asked] == [1000, 0]
 
 
-def test_a_complete_part_is_used(downloads: Downloads, tmp_path: Path) -> None:
+def test_a_complete_partial_file_is_used_without_a_download(downloads: Downloads, tmp_path: Path) -> None:
     url, digest = served(downloads)
     (tmp_path / "f.part").write_bytes(downloads.files["file"])
     assert fetch.fetch(url, tmp_path / "f", digest) == digest
@@ -118,7 +118,7 @@ def test_a_redirect_from_https_to_http_is_not_followed() -> None:
         fetch._refuse_downgrade(answer)
 
 
-def test_a_redirect_of_a_put_is_refused_because_the_file_would_not_arrive(downloads: Downloads, tmp_path: Path) -> None:
+def test_a_redirect_of_a_put_is_refused_because_the_body_would_be_lost(downloads: Downloads, tmp_path: Path) -> None:
     downloads.serve({"old": Served(faults=[Fault(redirect="$other/file")])}, downloads.urls)
     (tmp_path / "f").write_bytes(b"x" * 10)
     with pytest.raises(fetch.Unreachable):
@@ -139,12 +139,12 @@ def test_a_refused_connection_is_reported_with_the_address(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("url", ["file:///etc/hostname", "ftp://127.0.0.1/f", "f"])
-def test_only_web_addresses_are_opened(url: str, tmp_path: Path) -> None:
+def test_addresses_other_than_http_and_https_are_refused(url: str, tmp_path: Path) -> None:
     with pytest.raises(fetch.Unreachable, match="not an http or https URL"):
         fetch.fetch(url, tmp_path / "f", None)
 
 
-def test_a_file_that_cannot_fit_is_refused_before_a_byte_is_written(
+def test_a_file_larger_than_the_free_space_is_refused_before_a_byte_is_written(
     downloads: Downloads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, digest = served(downloads)
@@ -155,7 +155,7 @@ def test_a_file_that_cannot_fit_is_refused_before_a_byte_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_page_of_many_megabytes_is_not_a_checksum_file(downloads: Downloads) -> None:
+def test_a_checksum_file_of_many_megabytes_is_refused(downloads: Downloads) -> None:
     downloads.serve({"file": Served(size=fetch.LARGEST_TEXT + 1)}, downloads.urls)
     with pytest.raises(fetch.Unreachable, match="not a checksum file"):
         fetch.text(f"{downloads.urls['url']}/file")
@@ -172,7 +172,7 @@ def test_the_proxy_of_the_environment_is_used(
 
 
 @pytest.mark.parametrize("elsewhere", [True, False])
-def test_a_password_does_not_go_to_another_host(elsewhere: bool) -> None:
+def test_a_password_is_not_sent_to_another_host(elsewhere: bool) -> None:
     heard: list[str | None] = []
 
     class Moved(BaseHTTPRequestHandler):
@@ -193,8 +193,10 @@ def test_a_password_does_not_go_to_another_host(elsewhere: bool) -> None:
     assert heard == ["Basic eA==", None if elsewhere else "Basic eA=="]
 
 
-def test_a_small_file_that_never_ends_is_given_up(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that sends byte after byte does not stall."""
+def test_a_checksum_file_that_arrives_too_slowly_is_refused(
+    downloads: Downloads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit without data does not end it, because the server goes on sending single bytes."""
     url, _ = served(downloads)
     clock = itertools.count(0.0, 100.0)
     monkeypatch.setattr(fetch, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda seconds: None))

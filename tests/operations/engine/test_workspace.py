@@ -49,7 +49,7 @@ def test_a_complete_environment_is_accepted(
     workspace.refuse_unusable("small")
 
 
-def test_a_backend_that_the_project_names_needs_no_login(clone: Path) -> None:
+def test_a_backend_in_pulumi_yaml_needs_no_login(clone: Path) -> None:
     with (clone / "Pulumi.yaml").open("a") as project:
         project.write("\nbackend: {url: https://api.pulumi.com}\n")
     workspace.refuse_unusable("small")

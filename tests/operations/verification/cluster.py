@@ -10,7 +10,7 @@ from websockets.exceptions import ConnectionClosedOK
 from components.rollout.kubernetes_api import Refused
 
 Answer = Callable[[str, str], bool]
-"""Whether a question is answered with ok, by the pod's place and the question's words."""
+"""Function from the pod's place and the question's words to whether the answer is ok."""
 
 
 def node(
@@ -87,12 +87,16 @@ class FakeApi:
         (only the first node's), metrics answers, and probes (http probe)."""
 
     def ask(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
-        """One call."""
+        """Answer one request to the API."""
         bare, _, query = path.partition("?")
         if method == "POST":
             return self._make(bare, body)
         if method == "DELETE":
             return self._remove(bare)
+        if method == "PATCH":
+            assert kind == "application/merge-patch+json"
+            self.objects[bare.removesuffix("/status")]["status"] = body["status"]
+            return {}
         app = query.partition("%3D")[2]
         fixed = {
             "/api/v1/nodes": {"items": self.nodes},
@@ -138,7 +142,7 @@ class FakeApi:
         return "\n".join([*lines, "done"])
 
     def websocket(self, path: str, protocol: str) -> "FakeConnection":
-        """A WebSocket of exec or port-forward, with all that the API sends before it closes it."""
+        """Return a WebSocket of exec or port-forward, with all messages that the API sends before it closes it."""
         assert protocol == "v4.channel.k8s.io"
         if "/exec?" in path:
             messages = [
@@ -180,6 +184,7 @@ class FakeApi:
         if made["spec"].get("type") == "NodePort":
             ports = [{**each, "nodePort": 30000 + len(self.made)} for each in body["spec"]["ports"]]
             made["spec"] |= {"clusterIP": f"10.96.0.{len(self.made) + 10}", "ports": ports}
+        made["metadata"] = {**body["metadata"], "creationTimestamp": "2026-01-01T00:00:00Z"}
         self.objects[f"{path}/{name}"] = made
         return {key: value for key, value in made.items() if key not in ("kind", "apiVersion")}
 
@@ -199,7 +204,7 @@ class FakeApi:
         return {}
 
     def _pods(self, path: str) -> Iterator[dict[str, Any]]:
-        """Give the pods with their status: created ones, and one on each node of a Deployment."""
+        """Return the pods with their status: created ones, and those of Deployments, one on each node."""
         for name, workload in self.objects.items():
             if name.startswith(f"{path}/"):
                 yield self._run(workload, workload["spec"]["nodeSelector"]["kubernetes.io/hostname"])
@@ -212,7 +217,7 @@ class FakeApi:
                     yield self._run({"metadata": labels, "spec": template["spec"]}, on)
 
     def _run(self, pod: dict[str, Any], on: str) -> dict[str, Any]:
-        """Return the pod with its status: web servers are Ready, pods that ask have Succeeded."""
+        """Return the pod with its status: web servers are Ready, pods with questions have Succeeded."""
         asking = pod["metadata"]["labels"]["app"] == "ask"
         ready = not asking and pod["metadata"]["name"] not in self.never_ready
         number = 1 + [each["metadata"]["name"] for each in self.nodes].index(on)
@@ -229,7 +234,8 @@ class FakeApi:
             return {**made, "status": {"conditions": [{"type": "Ready", "status": status}]}}
         if made["metadata"]["name"].startswith("dying-"):
             return {**made, "status": {"containerStatuses": [{"restartCount": int("restarts" not in self.lacks)}]}}
-        return {**made, "status": {} if made["kind"] in self.lacks else DONE.get(made["kind"], {})}
+        done = {} if made["kind"] in self.lacks else DONE.get(made["kind"], {})
+        return {**made, "status": {**made.get("status", {}), **done}}
 
     def _system_pod(self) -> dict[str, Any]:
         status = {

@@ -1,4 +1,4 @@
-"""Windows machines for the scripts that run in pods; no waits."""
+"""Fixtures for `mullion verify`: Windows machines for the scripts that run in pods, and no waits."""
 
 import pytest
 
@@ -10,7 +10,7 @@ __all__ = ["pytest_configure", "winpwsh"]
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for nothing: the fake API never changes by itself."""
+    """Skip all waits, because the fake API never changes by itself."""
     monkeypatch.setattr(run, "PULL", {"linux": 0.01, "windows": 0.01})
     monkeypatch.setattr(run, "ASKING", 0.01)
     monkeypatch.setattr(run, "WORKING", 0.01)

@@ -1,4 +1,4 @@
-"""SMK-14: metrics of pods and of every node, if the cluster has a metrics server."""
+"""SMK-14: metrics of pods and nodes, in clusters with a metrics server."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rows of `mullion verify` about probes: what a kubelet reaches of the pods on its own node."""
+"""Rows of `mullion verify` about probes, which the kubelet sends to pods on its own node."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_smk_12_each_windows_build_gets_http_tcp_and_exec_probes() -> None:
     assert found == {(name, kind) for name in ("linux-0", "web-0", "web-1") for kind in kinds}
 
 
-def test_smk_03_web_servers_get_ready_where_the_host_reaches_no_pod() -> None:
+def test_smk_03_web_servers_become_ready_although_the_host_reaches_no_pod() -> None:
     api = FakeApi(MIXED, good)
     verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     pods = [each["spec"]["template"]["spec"] for each in api.made if each["kind"] == "Deployment"]

@@ -1,4 +1,4 @@
-"""The scripts that ask and serve in pods, run for real: under PowerShell for Windows, and by busybox."""
+"""probe.ps1, probe.sh and the web server of `mullion verify`, run by PowerShell for Windows and by busybox."""
 
 import os
 import shutil
@@ -42,7 +42,7 @@ ASKED: tuple[tuple[str, bool], ...] = (
     ("env VERIFY_WORD other once", False),
     ("env VERIFY_NONE hello once", False),
 )
-"""Questions that both systems' scripts are asked, and whether the answer is ok."""
+"""Questions to the scripts of both systems, and whether the right answer is ok."""
 OF_FILES: tuple[tuple[str, bool], ...] = (
     ("file {}/word hello", True),
     ("file {}/word other once", False),
@@ -56,7 +56,7 @@ OF_FILES: tuple[tuple[str, bool], ...] = (
 
 @pytest.fixture(scope="module")
 def space(missing: Callable[[str, str], NoReturn], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A network of its own with a web server, and a name server, that answer as a pod's would."""
+    """Create a network namespace with a web server and a name server like those of pods; yield its name."""
     if why := lacking():
         missing("linuxnode", why)
     name, folder = f"verify{os.getpid()}", tmp_path_factory.mktemp("www")
@@ -93,7 +93,7 @@ def _names(ends: threading.Event) -> None:
 
 @pytest.fixture(scope="module")
 def windows(winpwsh: str, space: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """A machine in that network, with both scripts."""
+    """Return a Windows machine in that network, with both scripts."""
     made = new_machine(winpwsh, tmp_path_factory.mktemp("windows") / "machine")
     made.entry = ("ip", "netns", "exec", space)
     for name in ("probe.ps1", "serve.ps1"):
@@ -105,7 +105,7 @@ def windows(winpwsh: str, space: str, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def asked(argv: tuple[str, ...], root: str) -> list[tuple[str, bool]]:
-    """Questions and the script's answers, of all that it is asked."""
+    """Send all questions to the script; return each with whether the answer is ok."""
     rows = [*ASKED, *((words.format(root), opens) for words, opens in OF_FILES)]
     environment = {
         "QUESTIONS": ";".join(f"{number} {words}" for number, (words, _) in enumerate(rows)),
@@ -124,12 +124,12 @@ def expected(root: str) -> list[tuple[str, bool]]:
     return [*ASKED, *((words.format(root), opens) for words, opens in OF_FILES)]
 
 
-def test_powershells_probe_tells_yes_from_no_for_every_kind_of_question(windows: Machine) -> None:
+def test_probe_ps1_answers_ok_and_failed_for_every_kind_of_question(windows: Machine) -> None:
     argv = (*windows.entry, windows.tool, "pwsh", str(windows.folder), *FILE, r"C:\probe.ps1")
     assert asked(argv, "/verify") == expected("/verify")
 
 
-def test_busyboxs_probe_tells_yes_from_no_for_every_kind_of_question(space: str, tmp_path: Path) -> None:
+def test_probe_sh_in_busybox_answers_ok_and_failed_for_every_kind_of_question(space: str, tmp_path: Path) -> None:
     (tmp_path / "word").write_text("hello\n")
     shell = (SCRIPTS / "probe.sh").read_text().replace("b=/bin/busybox", f"b={IMAGE}/bin/busybox")
     argv = ("ip", "netns", "exec", space, f"{IMAGE}/bin/busybox", "sh", "-c", shell)
@@ -137,7 +137,7 @@ def test_busyboxs_probe_tells_yes_from_no_for_every_kind_of_question(space: str,
 
 
 def test_the_windows_server_answers_over_http_and_as_a_name_server(winpwsh: str, windows: Machine) -> None:
-    """In a network of its own: the other one has somebody at these ports."""
+    """Runs in a second network, because these ports of the first are in use."""
     name = f"serve{os.getpid()}"
     network.run("netns", "add", name)
     network.run("-n", name, "link", "set", "lo", "up")
@@ -152,7 +152,7 @@ def test_the_windows_server_answers_over_http_and_as_a_name_server(winpwsh: str,
 
 
 def _resolves() -> str:
-    """The address that the server gives for a name; empty where it is silent."""
+    """Return the address that the server gives for a name; empty without an answer."""
     ran = subprocess.run(
         [f"{IMAGE}/bin/busybox", "nslookup", "-type=a", f"-port={UDP_PORT}", NAME, "127.0.0.1"],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""`mullion verify` on a fake API: a good cluster, and each check failing alone."""
+"""`mullion verify` on a fake API: a cluster without faults, and clusters with one fault each."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ OUTSIDE = ("example.org:443", "192.0.2.7:443")
 
 
 def good(place: str, words: str) -> bool:
-    """Answer as a good cluster: metadata is closed to pods, and ConfigMaps are read-only."""
+    """Answer like a cluster without faults: pods cannot reach the metadata service, ConfigMaps are read-only."""
     if words.startswith("write "):
         return False
     return METADATA not in words or place.startswith("host ")
@@ -64,7 +64,7 @@ def test_admission_policies_refuse_no_object_of_verify(monkeypatch: pytest.Monke
 
 
 def without(*parts: str, host: bool | None = None, at: str = "") -> Answer:
-    """Answer as a good cluster, but with no to questions that contain all these parts."""
+    """Return a function that answers like `good`, but fails questions that contain all these parts."""
 
     def answer(place: str, words: str) -> bool:
         here = (host is None or place.startswith("host ") is host) and at in place
@@ -85,11 +85,11 @@ BROKEN: dict[str, Answer] = {
     "metadata": lambda place, words: not words.startswith("write "),
     "packet-size": without("size "),
 }
-"""By check: answers of a cluster that fails this check and no other."""
+"""Check -> answers of a cluster that fails this check and no other."""
 
 
 @pytest.mark.parametrize("check", BROKEN)
-def test_each_check_fails_alone(check: str) -> None:
+def test_each_check_fails_without_failing_another_check(check: str) -> None:
     assert {row.check for row in failed(rows_of(BROKEN[check]))} == {check}
 
 
@@ -136,7 +136,7 @@ def test_smk_07_names_have_the_dns_domain_of_the_cluster() -> None:
     assert {"name": "DOMAIN", "value": "corp.example"} in askers[0]["env"]
 
 
-def test_a_wait_says_which_nodes_are_not_ready(
+def test_the_wait_for_nodes_names_those_that_are_not_ready(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("operations.console.heartbeat.EVERY_SECONDS", 0.0)
@@ -168,7 +168,7 @@ LACKS: dict[str, tuple[str, set[str]]] = {
 
 
 @pytest.mark.parametrize("what", LACKS)
-def test_smk_12_13_14_each_feature_fails_alone(what: str) -> None:
+def test_smk_12_13_14_a_missing_feature_fails_only_its_check(what: str) -> None:
     api = FakeApi(MIXED, good)
     api.lacks = {what}
     rows = failed(verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01)))  # type: ignore[arg-type]
@@ -285,7 +285,7 @@ def test_reports_have_every_row_and_count_failures(form: str) -> None:
     assert len(failed(rows)) == 4, "one name, asked in a pod on each node"
 
 
-def test_the_table_names_what_failed_and_the_matrix_shows_where() -> None:
+def test_the_table_names_failed_checks_and_the_matrix_shows_their_nodes() -> None:
     text = shown(rows_of(BROKEN["SMK-09"]))
     assert "failed" in next(line for line in text.splitlines() if line.strip().startswith("SMK-09"))
     matrix = text.rpartition("from")[2].splitlines()

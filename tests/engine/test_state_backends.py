@@ -1,0 +1,109 @@
+"""`mullion run`, `ls`, `extend` and `reap` with the state in S3, Azure Blob Storage and Google Cloud Storage.
+
+The sandbox's providers stand in for the account, one database for all runs, so nothing but the backend is shared by two
+clones, like two runners.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from operations.engine.locate import Engine
+from sandbox import home
+from sandbox.aws.regions import ACCOUNT
+from sandbox.azure.regions import SUBSCRIPTION
+from sandbox.cloud_state import CloudState
+
+from .clone import Clone
+from .random_runs import TOMORROW
+from .state_backends import BACKENDS, StateBackend
+
+pytestmark = pytest.mark.engine
+
+CLOUDS = {"s3": "aws", "azblob": "azure", "gs": "gcp"}
+PROGRAMS = {"aws": f"""[ "$1" = sts ] && echo '{{"Account": "{ACCOUNT}"}}'""", "az": "false", "gcloud": "false"}
+"""Stand-ins of the clouds' command lines: `aws` knows the account, the others know nothing."""
+
+
+@dataclass
+class Account:
+    """Two clones with one backend and one account."""
+
+    backend: StateBackend
+    stack: str
+    runner: Clone
+    reaper: Clone
+    world: Path
+
+    def left(self) -> int:
+        """Return how many resources the account has."""
+        cloud_state = CloudState(self.world)
+        try:
+            return len(cloud_state.resources())
+        finally:
+            cloud_state.close()
+
+    def run(self, name: str, command: str, *options: str) -> tuple[int, str, str]:
+        """Run a command with a cluster of its own; return code, standard output and standard error."""
+        words = ("--yes", "--name", name, "--set", "api.allow=[52.95.110.1/32]", "--verify", "none", *options)
+        ran = self.runner.run("run", self.stack, *words, "--", "sh", "-c", command)
+        return ran.returncode, ran.stdout, ran.stderr
+
+    def stacks(self) -> list[str]:
+        """Return the states and locks in the backend, without the copy that the engine keeps of a removed stack."""
+        return [
+            key for key in self.backend.listed() if key.endswith(".json") and ("/stacks/" in key or "/locks/" in key)
+        ]
+
+
+@pytest.fixture(params=["s3", *(pytest.param(each, marks=pytest.mark.soak) for each in ("azblob", "gs"))])
+def account(
+    request: pytest.FixtureRequest, tmp_path: Path, engine: Engine, missing: Callable[[str, str], NoReturn]
+) -> Iterator[Account]:
+    stack, programs = f"{CLOUDS[request.param]}-ci", tmp_path / "programs"
+    for place in ("server", "runner", "reaper", "programs"):
+        (tmp_path / place).mkdir()
+    for name, body in PROGRAMS.items():
+        (programs / name).write_text(f"#!/bin/sh\n{body}\n")
+        (programs / name).chmod(0o755)
+    with BACKENDS[request.param](tmp_path / "server", missing) as backend:
+        runner, reaper = (Clone(tmp_path / place, engine, stack) for place in ("runner", "reaper"))
+        for clone in (runner, reaper):
+            text = clone.file.read_text("utf-8")
+            clone.file.write_text(
+                text.replace("example-project", "project-of-tests"), "utf-8"
+            )  # `up` refuses the example
+            clone.environment |= {
+                "PULUMI_HOME": str(home.install(tmp_path / "home")),
+                "PULUMI_BACKEND_URL": backend.url,
+                "PULUMI_CONFIG_PASSPHRASE": "of the tests",
+                "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+                "MULLION_SANDBOX_WORLD": str(tmp_path / "world.db"),
+                "ARM_SUBSCRIPTION_ID": SUBSCRIPTION,
+                "PATH": f"{programs}:{clone.environment['PATH']}",
+                **backend.environment,
+            }
+        yield Account(backend, stack, runner, reaper, tmp_path / "world.db")
+
+
+def test_another_runner_sees_and_reaps_the_cluster_of_a_killed_one(account: Account) -> None:
+    code, _, errors = account.run("ci-1", "kill -KILL $PPID")
+    assert code < 0, errors
+    assert account.left() > 20
+    listed = account.reaper.run("ls", "--json")
+    [cluster] = json.loads(listed.stdout)["clusters"]
+    assert (cluster["name"], cluster["state"], cluster["health"]) == ("ci-1", "backend", "built"), listed.stderr
+    early = account.reaper.run("reap", "--yes", "--format", "json")
+    assert [each["result"] for each in json.loads(early.stdout)["clusters"]] == ["kept"], early.stderr
+    extended = account.runner.run("extend", "ci-1", "1h", "--yes")
+    assert extended.returncode == 0, extended.stderr
+    account.reaper.words = lambda *words: [sys.executable, "-c", TOMORROW, *words]  # type: ignore[method-assign]
+    late = account.reaper.run("reap", "--yes", "--format", "json")
+    assert [each["result"] for each in json.loads(late.stdout)["clusters"]] == ["removed"], late.stderr
+    assert account.left() == 0
+    assert account.stacks() == []
