@@ -55,7 +55,7 @@ class CloudFacts:
     zone_form: str
     """Regular expression of a zone's name; {} stands for the region."""
     zone_words: str
-    """The same in words."""
+    """Form of the id in words, for messages."""
 
     zone_label: str
     """Value of the Node label topology.kubernetes.io/zone, as the cloud's own controller writes it."""
@@ -63,7 +63,7 @@ class CloudFacts:
     image_form: re.Pattern[str]
     """Form of a pinned image's id."""
     image_words: str
-    """The same in words."""
+    """Form of the id in words, for messages."""
     images_looked_up: bool
     """Whether the program looks up the newest image at the first `up`; else each new machine takes the newest."""
     without_cloud_init: frozenset[str] = frozenset()
@@ -100,10 +100,11 @@ class CloudFacts:
     probe_ranges: tuple[IPv4Network, ...] = ()
     """Sources of health probes, where load balancers keep a packet's source address and have no firewall rules: there
     the machines' rules allow probes and people. Empty where load balancers have security groups."""
-    sessions: bool = False
-    """Whether `access: session` is built: sessions by the cloud's own service."""
     session_sources: tuple[IPv4Network, ...] = ()
     """Sources of sessions, where the cloud's service connects to a machine from outside its network."""
+    session_host: bool = False
+    """Whether sessions come through a host in a subnet of the network (Azure Bastion). It carries the API only: no
+    account of the machines takes a person's key, so there are no shells."""
     stores_need_allow: bool = False
     """Whether the stores answer only listed addresses, so that `api.allow` must hold the program's address."""
 
@@ -118,10 +119,12 @@ class CloudFacts:
     """Hosts that the machine's agent and identity use, besides METADATA_ADDRESS; never through a web proxy."""
     windows_registry: tuple[RegistryRow, ...] = ()
 
-    key_form: re.Pattern[str] | None = None
-    """Form of an encryption key's id, with its region as group `region`; None: `encryption_key` is not built."""
-    key_words: str = ""
-    """The same in words."""
+    key_form: re.Pattern[str]
+    """Form of an encryption key's id, with its region as group `region` where it has one."""
+    key_words: str
+    """Form of the id in words, for messages."""
+    key_identity_form: re.Pattern[str] | None = None
+    """Form of the id of the identity with which services use the key; None: they have accounts of their own."""
     registries: frozenset[str] = frozenset()
     """Credential providers that registry_credentials may name."""
     tags_are_labels: bool = False
@@ -136,6 +139,8 @@ class CloudFacts:
             return CONTROL_PLANE
         return {Share.NONE: machine, Share.POOL: pool, Share.ALL: WORKERS}[self.workers_share]
 
+
+_AZURE_GROUP = r"/subscriptions/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/resourceGroups/[\w.()-]{1,90}/providers"
 
 CLOUDS: dict[str, CloudFacts] = {
     "aws": CloudFacts(
@@ -157,7 +162,6 @@ CLOUDS: dict[str, CloudFacts] = {
         workers_share=Share.ALL,  # policies name the machine itself, by aws:userid
         edge_subnets=True,
         deregistration_seconds=120,  # aws/containers-roadmap issue 470
-        sessions=True,
         route_limit=500,  # since June 2025, before 50
         # machines have 9001 (EC2 user guide, "Network MTU"), but HNS gives Windows pods 1450 (Azure/AKS#2873)
         mtu=1500,
@@ -193,6 +197,7 @@ CLOUDS: dict[str, CloudFacts] = {
         workers_share=Share.NONE,
         creates_administrator=True,
         temporary_disk=True,
+        session_host=True,
         route_limit=400,
         probe_ranges=(IPv4Network(f"{WIRE_SERVER}/32"),),
         stores_need_allow=True,
@@ -203,6 +208,16 @@ CLOUDS: dict[str, CloudFacts] = {
         # WireServer gives out extension settings, with secrets (CVE-2021-27075)
         closed_to_pods=(ClosedAddress(METADATA_ADDRESS), ClosedAddress(WIRE_SERVER, (80, 32526))),
         no_proxy=(WIRE_SERVER,),
+        # with a version, which disk encryption sets require of the first one (REST reference, keyUrl)
+        key_form=re.compile(
+            rf"{_AZURE_GROUP}/Microsoft\.KeyVault/vaults/(?P<vault>[A-Za-z][A-Za-z0-9-]{{1,22}}[A-Za-z0-9])"
+            r"/keys/(?P<key>[A-Za-z0-9-]{1,127})/versions/(?P<version>[0-9a-f]{32})"
+        ),
+        key_words="/subscriptions/ID/resourceGroups/GROUP/providers/Microsoft.KeyVault/vaults/VAULT/keys/KEY"
+        "/versions/VERSION",
+        key_identity_form=re.compile(
+            rf"{_AZURE_GROUP}/Microsoft\.ManagedIdentity/userAssignedIdentities/[\w-]{{3,128}}"
+        ),
         # the host's clock
         windows_registry=((rf"{_SERVICES}\W32Time\TimeProviders\VMICTimeProvider", "Enabled", "DWord", 1),),
     ),
@@ -230,7 +245,6 @@ CLOUDS: dict[str, CloudFacts] = {
         route_limit=250,  # of a network's quota
         # Load balancing documentation, "Probe IP ranges and firewall rules": internal and external passthrough
         probe_ranges=tuple(map(IPv4Network, ("35.191.0.0/16", "130.211.0.0/22", "209.85.152.0/22", "209.85.204.0/22"))),
-        sessions=True,
         # IAP, "Using IAP for TCP forwarding": all addresses that it connects from
         session_sources=(IPv4Network("35.235.240.0/20"),),
         mtu=1500,  # set on the cluster's network; GCP's default of 1460 is below what images and peers expect

@@ -100,6 +100,7 @@ DERIVED = {
     "ingress.load_balancers.NAME.health.port": "each node port",
     "images": "looked up at the first `up`, then kept",
     "encryption_key": "the cloud's own",
+    "encryption_identity": "none",
 }
 """Option -> its default in words, for defaults that depend on other options, on the cloud or on a table."""
 

@@ -7,7 +7,6 @@ from components.spec.models import (
     Cloud,
     CloudController,
     ClusterSpec,
-    MachineAccess,
     Pool,
 )
 
@@ -30,22 +29,6 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
         "the credential provider of one of these registries",
         "write registry_credentials: [ecr] on AWS, or remove the list and use imagePullSecrets",
         "",
-    ),
-    (
-        "session-access",
-        "access",
-        lambda s: s.access is MachineAccess.SESSION and not s.cloud.facts.sessions,
-        "sessions by Azure Bastion",
-        "write access: none",
-        "",
-    ),
-    (
-        "encryption-key",
-        "encryption_key",
-        lambda s: s.encryption_key is not None and s.cloud.facts.key_form is None,
-        "your encryption key on Azure",
-        "remove encryption_key: Azure's own key encrypts disks, stores and secrets",
-        "SEC-02",
     ),
     (
         "csi",

@@ -83,22 +83,20 @@ def one_of(path: str, wanted: Sequence[str]) -> Condition:
 
 def matches(path: str, pattern: str) -> Condition:
     """Return a condition: the pattern is found in the field. The pattern means the same in Python and RE2."""
-    found = re.compile(pattern)
     return _leaf(
         path,
-        lambda value: isinstance(value, str) and bool(found.search(value)),
+        lambda value: isinstance(value, str) and bool(re.search(pattern, value)),
         lambda name: f"{_or(name, path, _EMPTY)}.matches({json.dumps(pattern)})",
     )
 
 
 def key_matches(path: str, pattern: str) -> Condition:
     """Return a condition: the map has a key in which the pattern is found."""
-    found = re.compile(pattern)
 
     def find(value: Any, at: Place) -> list[Place]:
         inner = read(value, path)
         keys = cast(Mapping[str, Any], inner) if isinstance(inner, Mapping) else ()
-        return [(*at, *_keys(path), key) for key in keys if found.search(key)]
+        return [(*at, *_keys(path), key) for key in keys if re.search(pattern, key)]
 
     def cel(name: str, depth: int) -> str:
         return f"{_many(name, path, '{}')}.exists(v{depth}, v{depth}.matches({json.dumps(pattern)}))"

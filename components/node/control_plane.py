@@ -142,10 +142,20 @@ def _prepared(role: Role) -> tuple[Step, ...]:
         *kubeadm.preparation(role),
         step("directory", "state", path=STATE, access="private"),
         step("file", "init-config", path=kubeadm.INIT_CONFIG, format="documents", content=documents),
+        *_pulled(role),
         *agent.upgrade(role, FOUNDER, _CONTINUED),
         *downloads.kubelet(role),
         kubeadm.service(role),
         kubeadm.rejoin(DONE),
+    )
+
+
+def _pulled(role: Role) -> tuple[Step, ...]:
+    """Return the steps that pull images by digest before kubeadm would pull their tags; later the agent does it."""
+    return tuple(
+        step("command", f"{verb}-{container}", argv=argv, creates=DONE)
+        for container, commands in agent.pulls(role).items()
+        for verb, argv in zip(("pull", "tag"), commands, strict=True)
     )
 
 

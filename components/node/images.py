@@ -70,6 +70,21 @@ def of_kubeadm(role: Role, cluster: dict[str, Any]) -> list[str]:
     return list((by_container(role, cluster) | patched).values())
 
 
+def pulls(role: Role, cluster: dict[str, Any], programs: tuple[list[str], list[str]]) -> dict[str, list[list[str]]]:
+    """Return the commands that pull each image of kubeadm that has a digest, and give it its tag, by container.
+
+    kubeadm's preflight checks pull only images that the machine lacks, so they pull no tag then; pods on this machine
+    whose image kubeadm cannot patch start the digest too. programs: crictl and ctr with their options.
+    """
+    crictl, ctr = programs
+    exact = {container: (image, stored(role, image)) for container, image in by_container(role, cluster).items()}
+    return {
+        container: [[*crictl, "pull", digest], [*ctr, "images", "tag", "--force", digest, image]]
+        for container, (image, digest) in exact.items()
+        if digest != image
+    }
+
+
 def pinnable(role: Role, cluster: dict[str, Any]) -> tuple[str, ...]:
     """Return the images, without digests, that the machine starts by digest if the stack has one."""
     kubeadms = (image for _, _, image in _patchable(role, cluster))

@@ -11,7 +11,7 @@ from components.machine import facts
 from components.machine import user_data as userdata
 from components.machine.bundle import Bundle, OsFamily
 from components.node.plan import NodePlan, canonical
-from components.spec.models import Cloud, ClusterSpec, Egress, OperatingSystem
+from components.spec.models import Cloud, ClusterSpec, Egress, MachineAccess, OperatingSystem
 from components.topology.addressing import POD_START, NetworkPlan
 from components.topology.firewall import API_PORT, Group, Rule, SecurityGroup
 from components.topology.load_balancers import LoadBalancer
@@ -76,6 +76,8 @@ class MachineGroup:
     image: str | None
     """Pinned image id; None: looked up at the first `up`, then kept."""
     max_unavailable: int
+    canary: bool
+    """Whether the first machine is replaced alone, before the others."""
     node_plan: NodePlan
     bundle: Bundle
     machines: tuple[Machine, ...]
@@ -143,6 +145,12 @@ class ClusterPlan:
     def machines(self) -> tuple[Machine, ...]:
         """All machines, in the order of the machine groups."""
         return tuple(machine for group in self.machine_groups for machine in group.machines)
+
+    @property
+    def builds_bastion(self) -> bool:
+        """Whether Mullion builds the host that carries sessions; a network of the user has the user's."""
+        spec = self.spec
+        return spec.access is MachineAccess.SESSION and spec.cloud.facts.session_host and not self.network.existing
 
     @property
     def has_public_machines(self) -> bool:

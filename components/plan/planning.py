@@ -97,6 +97,7 @@ def _group(
         disk_gb=options.disk_gb,
         image=spec.images.get(options.os),
         max_unavailable=options.rollout.wave(options.count) if isinstance(options, Pool) else 1,
+        canary=isinstance(options, Pool) and options.rollout.canary is not None,
         node_plan=node_plan,
         bundle=bundle(node_plan, files),
         machines=machines,

@@ -14,6 +14,15 @@ class ExistingSubnet(Model):
     """Range of the subnet; machines have fixed addresses in it, so nothing else may use addresses of this subnet."""
 
 
+class ExistingBastion(Model):
+    """An Azure Bastion host that you own, in the network or in a peered one, with the native client switched on."""
+
+    id: str
+    """Id of the host: /subscriptions/.../bastionHosts/NAME."""
+    range: IPv4Network
+    """Range of its subnet, AzureBastionSubnet: the control plane admits its packets to the API."""
+
+
 class ExistingNetwork(Model):
     """A network that you own and in which the cluster is built. Mullion changes, tags and deletes nothing of it."""
 
@@ -25,3 +34,5 @@ class ExistingNetwork(Model):
     """AWS only: ids of subnets with a route to an internet gateway, for public load balancers."""
     private_zone: str | None = None
     """AWS only: id of the private hosted zone NAME.mullion.internal, if another account owns the VPC."""
+    bastion: ExistingBastion | None = None
+    """Azure only: the Bastion host of sessions (`access: session`), because Mullion adds nothing to your network."""

@@ -36,6 +36,7 @@ from components.spec.options import (
     ArtifactEntry,
     Artifacts,
     Containerd,
+    DayWindow,
     ImageName,
     Kubeadm,
     Kubelet,
@@ -142,6 +143,8 @@ class Api(Model):
     """Ranges that may reach a public API; on Azure also the storage account and key vault, so list your own."""
     oidc: Oidc | None = None
     """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
+    audit_days: Annotated[int, Field(ge=0, le=3650)] = 90
+    """Days for which the snapshot store keeps the API servers' audit logs; 0: they stay on the machines only."""
 
 
 InstanceType = Annotated[str, Field(min_length=1)]
@@ -180,6 +183,8 @@ class ControlPlane(MachineOptions):
     """Size of the root disk, GiB."""
     kube_proxy: KubeProxy = KubeProxy()
     """kube-proxy of all Linux machines, which one DaemonSet runs."""
+    reboot_window: DayWindow | None = None
+    """Time of each day, UTC, when machines restart in turn for new kernels, e.g. 02:00-05:00. None: never."""
 
 
 class Pool(MachineOptions):
@@ -261,7 +266,7 @@ class ClusterSpec(Model):
     registry_credentials: list[Registry] = []
     """Cloud registries that nodes pull from with their own identity: ecr, acr, gar."""
     access: MachineAccess = MachineAccess.NONE
-    """Access to a private API and to shells from outside: none, or session (AWS Session Manager, GCP IAP)."""
+    """Access from outside to a private API, and to shells: none, or session (Session Manager, Bastion, IAP)."""
     proxy: Proxy | None = None
     """The web proxy that machines must use."""
     trusted_cas: list[str] = []
@@ -269,7 +274,9 @@ class ClusterSpec(Model):
     artifacts: Artifacts = Artifacts()
     """Addresses and digests of the files that machines download."""
     encryption_key: str | None = None
-    """Id of your key, which encrypts disks, buckets and secrets (AWS, GCP). Default: the cloud's own key."""
+    """Id of your key, which encrypts disks and stores, on AWS and GCP secrets too. Default: the cloud's own key."""
+    encryption_identity: str | None = None
+    """Id of the managed identity that may use encryption_key (Azure, which requires one)."""
     csi: list[StorageDriver] = []
     """Storage drivers to install: ebs, efs, azuredisk, azurefile, pd, smb."""
     gmsa: bool = False

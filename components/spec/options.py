@@ -3,18 +3,32 @@
 import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from components.spec.choices import Gate, PriorityClass, System
+from components.spec.descriptions import descriptions
 from components.spec.quantities import (
     CPU,
     DURATION,
     MEMORY,
     PERCENTAGE,
+    WINDOW,
     check_cpu,
     check_duration,
     check_memory,
     check_share,
+    check_window,
     share_of,
 )
 
@@ -22,7 +36,16 @@ from components.spec.quantities import (
 class Model(BaseModel):
     """Frozen, and strict about unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Return the model's JSON schema, with each property described by the docstring of its field."""
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema)["properties"]
+        for name, text in descriptions(cls).items():
+            properties[name]["description"] = text
+        return schema
 
 
 def _form(form: re.Pattern[str]) -> Any:
@@ -33,6 +56,7 @@ def _form(form: re.Pattern[str]) -> Any:
 Cpu = Annotated[str, AfterValidator(check_cpu), _form(CPU)]
 Memory = Annotated[str, AfterValidator(check_memory), _form(MEMORY)]
 Duration = Annotated[str, AfterValidator(check_duration), _form(DURATION)]
+DayWindow = Annotated[str, AfterValidator(check_window), _form(WINDOW)]
 Share = Annotated[
     int | str,
     PlainValidator(check_share),
@@ -144,6 +168,9 @@ class Rollout(Model):
     """Replace no worker that cannot be drained because the Kubernetes API does not answer. false: only warn."""
     gate: Gate = Gate.READY
     """What new nodes must reach before the next wave: registered (in the API, services run) or ready (Node Ready)."""
+
+    canary: Duration | None = None
+    """Replace the pool's first machine alone, and watch it this long, e.g. 30m, before the others. None: no canary."""
 
     def wave(self, count: int) -> int:
         """Return how many machines of a pool of this count are replaced at the same time."""

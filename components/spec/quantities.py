@@ -5,6 +5,7 @@ import re
 CPU = re.compile(r"(?:(\d+)m|(\d+(?:\.\d{1,3})?))")
 MEMORY = re.compile(r"(\d+)(|k|M|G|T|Ki|Mi|Gi|Ti)")
 DURATION = re.compile(r"(\d+)(s|m|h|d)")
+WINDOW = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
 PERCENTAGE = re.compile(r"([1-9][0-9]?|100)%")
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BYTES = {**_DECIMAL, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
@@ -71,3 +72,31 @@ def check_duration(text: str) -> str:
     """Return the text. Raises ValueError if it is not a duration."""
     duration_seconds(text)
     return text
+
+
+def window_minutes(text: str) -> tuple[int, int]:
+    """Return the minute of the day at which a daily window begins, and its minutes. Raises ValueError if it is none."""
+    match = WINDOW.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text!r} is not a time of the day; write 02:00-05:00, in UTC")
+    begin, end = (int(match[hour]) * 60 + int(match[hour + 1]) for hour in (1, 3))
+    if begin == end:
+        raise ValueError("it ends when it begins; write 02:00-05:00, in UTC")
+    return begin, (end - begin) % 1440
+
+
+def check_window(text: str) -> str:
+    """Return the text. Raises ValueError if it is not a daily window."""
+    window_minutes(text)
+    return text
+
+
+def waits_for(index: int, wave: int, *, canary: bool) -> int | None:
+    """Return the index of the machine after which this one of a pool is replaced; None for the first wave.
+
+    wave: how many are replaced at the same time. canary: the first machine is a wave of its own.
+    """
+    before = index - wave
+    if before >= 0:
+        return before
+    return 0 if canary and index else None

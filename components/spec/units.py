@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from components.spec.quantities import CPU, DURATION, MEMORY, PERCENTAGE
+from components.spec.quantities import CPU, DURATION, MEMORY, PERCENTAGE, WINDOW
 
 UNITS = {
     "disk_gb": "GiB",
@@ -12,6 +12,7 @@ UNITS = {
     "count": "machines",
     "every_minutes": "minutes",
     "keep_days": "days",
+    "audit_days": "days",
     "keep_daily": "days",
     "keep_weekly": "weeks",
 }
@@ -21,6 +22,7 @@ QUANTITIES = {
     f"^({CPU.pattern})$": "CPU quantity: cores (2) or thousandths of a core (500m)",
     f"^({MEMORY.pattern})$": "size in bytes, with a unit: Ki, Mi, Gi, Ti or k, M, G, T",
     f"^({DURATION.pattern})$": "duration, with a unit: s, m, h or d",
+    f"^({WINDOW.pattern})$": "times of the day, UTC: 02:00-05:00",
     f"^({PERCENTAGE.pattern})$": "whole number or percentage: 2 or 25%",
 }
 """By the pattern in the schema."""

@@ -12,6 +12,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from components.spec import models as cluster_models
+from components.spec.descriptions import descriptions
 from components.spec.models import ClusterSpec
 from components.stack_files.schema import FILLED
 
@@ -94,7 +95,7 @@ def _class(model: type[BaseModel]) -> str:
         kind = _annotation(field.annotation)
         required = field.is_required() and name not in FILLED.get(model.__name__, ())
         lines.append(f"    {name}: {kind if required else f'NotRequired[{kind}]'}")
-        lines.append(f'    """{" ".join(str(field.description).split())}"""')
+        lines.append(f'    """{" ".join(descriptions(model)[name].split())}"""')
     return "\n".join([*lines, ""])
 
 

@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from components import releases
 from components.catalogue import artifacts
 from components.checks.check import Path
+from components.spec.descriptions import descriptions
 from components.spec.form import FORMS
 from components.spec.models import ClusterSpec, OperatingSystem
 from components.spec.report import Problem
@@ -205,7 +206,7 @@ def _meaning(path: Path) -> str:
     model = annotation_at(path[:-1]) if path else None
     if not (isinstance(model, type) and issubclass(model, BaseModel)) or path[-1] not in model.model_fields:
         return ""
-    return (model.model_fields[path[-1]].description or "").rstrip(".")
+    return descriptions(model).get(path[-1], "").rstrip(".")
 
 
 def _moment(path: Path, value: Any, text: str) -> str:

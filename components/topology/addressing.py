@@ -40,6 +40,9 @@ ANYWHERE = IPv4Network("0.0.0.0/0")
 NODE_PODS = 24
 """Prefix length of a node's pod range (IPP-02)."""
 
+BASTION_PREFIX = 26
+"""Prefix length of Azure Bastion's subnet: the smallest ("About Bastion configuration settings", subnet)."""
+
 POD_START = 3
 """Offset in a node's pod range of the first pod address; before it are the gateway and the host's endpoint (IPP-04)."""
 
@@ -152,6 +155,17 @@ def network_plan(network: Network, access: ApiAccess, cloud: Cloud, *, ingress: 
     return NetworkPlan(
         network.nodes, network.zones, tuple(network.zone_names), (*edge, *machines), tuple(tables), tuple(gateways)
     )
+
+
+def bastion_range(network: Network) -> IPv4Network | None:
+    """Return the range of Azure Bastion's subnet: the user's, or the end of the first quarter, which is free on Azure.
+
+    None: the user's network has no Bastion.
+    """
+    if network.existing:
+        return network.existing.bastion.range if network.existing.bastion else None
+    quarter = next(network.nodes.subnets(prefixlen_diff=2))
+    return list(quarter.subnets(new_prefix=BASTION_PREFIX))[-1]
 
 
 def zone_ranges(subnets: Sequence[ExistingSubnet], zones: int) -> list[IPv4Network]:

@@ -10,7 +10,7 @@ from ipaddress import IPv4Network
 
 from components import naming
 from components.spec.models import ApiAccess, ClusterSpec, MachineAccess, NetworkMode
-from components.topology.addressing import ANYWHERE
+from components.topology.addressing import ANYWHERE, bastion_range
 from components.topology.load_balancers import LoadBalancer, LoadBalancerGroup, load_balancers
 
 API_PORT = 6443
@@ -136,13 +136,20 @@ def _ingress_rows(spec: ClusterSpec, balancer: LoadBalancer) -> Iterator[_Row]:
         yield _Row(f"ingress-{name}-probes-{port}", workers, probes, "tcp", (port, port), why)
 
 
+def _session_sources(spec: ClusterSpec) -> tuple[IPv4Network, ...]:
+    """Return the addresses from which the cloud's service, or its host in the network, connects to machines."""
+    host = bastion_range(spec.network) if spec.cloud.facts.session_host else None
+    return (*spec.cloud.facts.session_sources, *((host,) if host else ()))
+
+
 def _session_rows(spec: ClusterSpec) -> Iterator[_Row]:
     """Yield the rows for sessions that the cloud's service carries to the API, and to SSH of Linux machines."""
-    sources = spec.cloud.facts.session_sources
+    sources = _session_sources(spec)
     if spec.access is MachineAccess.SESSION and sources:
         behind, api = (SecurityGroup.CONTROL_PLANE,), (API_PORT, API_PORT)
         yield _Row("session-api", behind, sources, "tcp", api, "sessions to the API, by the cloud's service")
-        yield _Row("session-ssh", NODES, sources, "tcp", (SSH_PORT, SSH_PORT), "sessions, by the cloud's service")
+        if not spec.cloud.facts.session_host:
+            yield _Row("session-ssh", NODES, sources, "tcp", (SSH_PORT, SSH_PORT), "sessions, by the cloud's service")
 
 
 def _passed_rows(spec: ClusterSpec) -> list[_Row]:

@@ -15,6 +15,7 @@ from components.rollout.provider_calls import ControlPlaneRecords, Store
 from components.rollout.session_commands import MachinePlace
 from components.rollout.upgrade import Upgrade
 from components.sdk.registration import urn_dependency
+from components.spec.quantities import waits_for
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import LaunchData, group_tags
 
@@ -128,9 +129,9 @@ class ControlPlane(Machines[Made]):
 class Workers(Machines[Made]):
     """One pool. Its machines are replaced in waves when the replace digest changes.
 
-    A machine depends on the one `max_unavailable` places before it, and is deleted before its successor is created. So
-    at most that many are missing at once, under plain `pulumi up` too. The rollout's hooks stop the run if too few
-    others are ready, and drain a machine before its deletion.
+    A machine depends on the one `max_unavailable` places before it (with a canary at least on the first), and is
+    deleted before its successor is created. So at most that many are missing at once, under plain `pulumi up` too. The
+    rollout's hooks stop the run if too few others are ready, and drain a machine before its deletion.
     """
 
     def __init__(
@@ -153,8 +154,9 @@ class Workers(Machines[Made]):
             "hooks": rollout.hooks,
         }
         for machine in group.machines:
-            wave = machine.index - group.max_unavailable
-            before = cloud_machines.first if wave < 0 else [urn_dependency(cloud_machines.complete(self.made[wave]))]
+            last = waits_for(machine.index, group.max_unavailable, canary=group.canary)
+            complete = None if last is None else urn_dependency(cloud_machines.complete(self.made[last]))
+            before = cloud_machines.first if complete is None else [complete]
             instance = make(machine, ResourceOptions(depends_on=before, **common))
             rollout.watch(f"{name}-{machine.name}", instance)
             self.made.append(instance)

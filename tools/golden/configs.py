@@ -26,7 +26,7 @@ EVERYTHING: dict[str, Any] = {
     },
     "kube_proxy": {"dsr": True},
 }
-"""Options of a Windows pool that appear in documents."""
+"""Options of a Windows pool that configuration documents contain."""
 
 
 def _windows(kubernetes: str, **pool: Any) -> Role:

@@ -20,7 +20,8 @@ ARCHIVES: dict[str, Kind] = {
         " in it exists with its size.",
         sets="Reads the archive as a stream; writes each file beside its place and renames it; writes the listing last."
         " Links, devices and names that leave the target (.., absolute, drive letters, backslashes; on Windows also"
-        " reserved names and colons) are refused before anything is unpacked.",
+        " reserved names and colons) are refused before anything is unpacked. On Windows, services whose program is"
+        " replaced are stopped before; their own steps start them.",
         cuts=(Cut.BEFORE_SET, Cut.DURING_UNPACK, Cut.AFTER_SET),
         seconds=600,
     ),

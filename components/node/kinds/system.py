@@ -115,7 +115,8 @@ SYSTEM: dict[str, Kind] = {
         "The Windows feature is installed.",
         {"feature": Field(NAME, "Name of the feature.")},
         compares="Get-WindowsFeature: Installed, or InstallPending, which requests a restart.",
-        sets="Install-WindowsFeature; requests a restart if the cmdlet does.",
+        sets="Install-WindowsFeature; requests a restart if the cmdlet does. Restarts the machine at once if Windows"
+        " installs nothing before a restart that is pending.",
         cuts=_ONE,
         systems=_WINDOWS,
         seconds=1800,
@@ -150,8 +151,9 @@ SYSTEM: dict[str, Kind] = {
     "defender-exclusion": Kind(
         "Defender excludes these programs, files and folders.",
         {"processes": Field(PATHS, "Programs."), "paths": Field(PATHS, "Files and folders.")},
-        compares="Get-MpPreference; also true if Defender is not installed, does not run, or ignores lists of the"
-        " machine by policy (DisableLocalAdminMerge).",
+        compares="Get-MpPreference; also true if Defender is not installed, does not run, ignores lists of the machine"
+        " by policy (DisableLocalAdminMerge), or after this run's try still hides or refuses them: programs run without"
+        " exclusions too, only slower.",
         sets="Adds missing exclusions; others stay.",
         cuts=_ONE,
         systems=_WINDOWS,

@@ -11,6 +11,7 @@ import pytest
 from components.naming import MAX_NODE_NAME
 from components.plan import plan_cluster
 from components.stack_files.stack import CLUSTER, read_stack
+from operations.commands import spec_changes
 from operations.recorder import cloud_answers
 from operations.recorder.recorder import record
 from tests.components.aws.samples import INSTANCE, STACKS, changed, instances
@@ -168,6 +169,19 @@ def test_workers_wait_for_the_machine_max_unavailable_before_them(unavailable: i
         assert worker.delete_before_replace
         assert set(worker.ignore_changes) == {"userData", "userDataBase64", "associatePublicIpAddress"}
     assert len({each.replacement_trigger for each in workers}) == 1
+
+
+def test_workers_after_a_canary_wait_for_it_and_waves_are_shown_so() -> None:
+    pools = config("aws-prod")[CLUSTER]["pools"]
+    web = {**pools["web"], "count": 6, "rollout": {"max_unavailable": 3, "canary": "30m"}}
+    found = instances(record("aws-prod", changed("aws-prod", pools={**pools, "web": web})))
+    workers = [found[f"aws-prod-web-{index}"] for index in range(6)]
+    urns = {other.urn: index for index, other in enumerate(workers)}
+    chained = [[urns[urn] for urn in worker.dependencies if urn in urns] for worker in workers]
+    assert chained == [[], [0], [0], [0], [1], [2]]
+    names = [f"web-{index}" for index in range(6)]
+    shown = spec_changes.waves({"max_unavailable": 3, "canary": True}, names, dict.fromkeys(names, "why"))
+    assert shown == [["web-0"], ["web-1", "web-2", "web-3"], ["web-4", "web-5"]]
 
 
 def test_every_ignored_path_exists() -> None:

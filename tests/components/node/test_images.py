@@ -48,7 +48,7 @@ def test_kubeadm_gets_a_patch_for_each_target_that_its_minor_knows(minor: str, m
     assert content(made, "init-config")[0]["patches"] == {"directory": folder}
     assert one(made, "kubeadm-join").fields["input"]["patches"] == {"directory": folder}
     commands = content(made, "agent-config")["upgrade"]
-    assert [commands["apply"][1][-2:], commands["node"][0][-2:]] == [["--patches", folder]] * 2
+    assert [commands["apply"][-1][-2:], commands["node"][-1][-2:]] == [["--patches", folder]] * 2
 
 
 def test_a_control_plane_that_joins_an_older_cluster_patches_no_image() -> None:
@@ -94,9 +94,40 @@ def test_containerd_keeps_the_pause_image_by_the_name_under_which_it_stores_it(o
 def test_no_image_of_a_pinned_stack_is_started_by_tag() -> None:
     docker = {"runtime": "docker"}
     for os, options in ((None, {}), ("ubuntu-24.04", {}), ("windows-2022", {}), ("windows-2022", docker)):
-        made = plan(os, options, kubernetes=NEWEST, **PINS)
+        made = text(plan(os, options, kubernetes=NEWEST, **PINS))
+        # `ctr images tag` gives a pulled digest its tag
+        made = re.sub(r'"images",\s*"tag",\s*"--force",\s*"[^"]+@sha256:[0-9a-f]+",\s*"[^"]+"', "", made)
         for image in IMAGES:
-            assert not re.search(rf"{re.escape(image)}(?!@sha256)(?![\w.-])", text(made)), (os, image)
+            assert not re.search(rf"{re.escape(image)}(?!@sha256)(?![\w.-])", made), (os, image)
+
+
+@pytest.mark.parametrize("minor", ["1.20", "1.24", "1.30", "1.37"])
+def test_every_image_of_kubeadm_is_pulled_by_digest_and_tagged_before_kubeadm_runs(minor: str) -> None:
+    images = pins(PATCHES[minor])["artifacts"]["images"]
+    made = plan(None, **pins(PATCHES[minor]))
+    steps = [each for phase in made.phases for each in phase.steps]
+    names = [each.name for each in steps]
+    pulled, tagged = dict[str, str](), dict[str, str]()
+    for each in steps:
+        if each.name.startswith("pull-"):
+            pulled[each.name.removeprefix("pull-")] = each.fields["argv"][-1]
+        if each.name.startswith("tag-"):
+            digest, tag = each.fields["argv"][-2:]
+            tagged[tag] = digest
+            assert digest == pulled[each.name.removeprefix("tag-")], "pulled before"
+            assert each.fields["creates"] == "/var/lib/mullion/joined", "the agent's turn decides later"
+            assert names.index(each.name) < min(names.index("kubeadm-init"), names.index("kubeadm-join"))
+    assert len(tagged) == 6
+    assert tagged == {tag: f"{tag.rpartition(':')[0]}@{digest}" for tag, digest in images.items() if tag in tagged}
+    config = content(made, "agent-config")["upgrade"]
+    commands = [each.fields["argv"] for each in steps if each.name.startswith(("pull-", "tag-"))]
+    for chosen in ("apply", "node"):
+        assert config[chosen][: len(commands)] == commands
+        assert "kubeadm" in config[chosen][len(commands)][0]
+
+
+def test_a_stack_without_pins_pulls_nothing_before_kubeadm() -> None:
+    assert not [each for phase in plan(None, kubernetes=NEWEST).phases for each in phase.steps if "pull" in each.name]
 
 
 def test_a_restored_etcd_is_unpacked_by_the_pinned_image() -> None:

@@ -15,17 +15,16 @@ from components.stack_files.stack import CLUSTER, read_stack
 from components.wiring.fixed_layout import NETWORK_OPTIONS
 from operations.recorder.recorder import STASH, record
 from tests.certificates import AUTHORITY
-from tests.components.spec import ingress_values
+from tests.components.spec import bastion_values, ingress_values
 
-CONFIG = {"aws:region": "eu-west-1", "gcp:region": "europe-west1"}
-SAMPLE: dict[str, Any] = {
+CONFIG = {"aws:region": "eu-west-1", "gcp:region": "europe-west1", "azure-native:location": "westeurope"}
+SAMPLE: dict[str, Any] = {  # a stack without errors
     "cloud": "aws",
     "kubernetes": "1.36.4",
     "network": {"zones": 1, "pods": "10.244.0.0/16", "nodes": "10.20.0.0/16"},
     "control_plane": {"count": 1},
     "pools": {"linux": {"os": "ubuntu-24.04", "count": 2}, "web": {"os": "windows-2022", "count": 2}},
 }
-"""A stack without errors."""
 
 OIDC = {"api": {"oidc": {"issuer": "https://login.example.com", "client": "kubernetes"}}}
 PROXY = {"proxy": {"http": "http://10.0.0.1:3128"}}
@@ -79,9 +78,11 @@ VALUES: dict[str, Any] = {
     "network.existing.network": "vpc-0fedcba9876543210",
     "network.existing.subnets": [{"id": "subnet-0123456789abcdef4", "range": "10.20.8.0/22"}],
     "network.existing.public_subnets": ["subnet-0fedcba9876543210"],
+    **bastion_values.VALUES,
     "network.existing.private_zone": "Z0123456789ABCDEFGHIJ",
     "api.access": "public",
     "api.allow": ["203.0.113.0/24"],
+    "api.audit_days": 365,
     "api.oidc.issuer": "https://login.example.com/other",
     "api.oidc.client": "other",
     "api.oidc.username_claim": "email",
@@ -95,13 +96,13 @@ VALUES: dict[str, Any] = {
     **dict.fromkeys(("snapshots.every_minutes", "snapshots.keep_daily"), 30),
     **dict.fromkeys(("snapshots.keep_days", "snapshots.keep_weekly"), 14),
     **dict.fromkeys(("pod_security.enforce", "pod_security.warn", "pod_security.audit"), "restricted"),
-    "pod_security.exempt_namespaces": ["monitoring"],
+    **{key: ["monitoring"] for key in ("pod_security.exempt_namespaces", "admission.exempt_namespaces")},
     "admission.windows_workloads": "enforce",
-    "admission.exempt_namespaces": ["monitoring"],
     "control_plane.count": 3,
     "control_plane.os": "ubuntu-22.04",
     "control_plane.size": "m6i.xlarge",
     "control_plane.disk_gb": 60,
+    "control_plane.reboot_window": "02:00-05:00",
     "pools.*.os": "windows-2025",
     "pools.*.runtime": "docker",
     "pools.*.count": 3,
@@ -112,6 +113,7 @@ VALUES: dict[str, Any] = {
     "pools.*.labels": {"team": "web"},
     "pools.*.taints": ["os=windows:NoSchedule", "team=web:NoSchedule"],
     "pools.*.rollout.max_unavailable": 2,
+    "pools.*.rollout.canary": "30m",
     "pools.*.rollout.drain": "5m",
     "pools.*.rollout.require_drain": False,
     "pools.*.rollout.gate": "registered",
@@ -146,17 +148,12 @@ VALUES: dict[str, Any] = {
 }
 """Another value for each option."""
 
-EXISTING: dict[str, Any] = {
-    "network": {
-        "existing": {
-            "network": "vpc-0123456789abcdef0",
-            "subnets": [{"id": "subnet-0123456789abcdef0", "range": "10.20.4.0/22"}],
-        }
-    }
-}
+_SUBNETS = [{"id": "subnet-0123456789abcdef0", "range": "10.20.4.0/22"}]
+EXISTING: dict[str, Any] = {"network": {"existing": {"network": "vpc-0123456789abcdef0", "subnets": _SUBNETS}}}
 
 CONTEXT: dict[str, dict[str, Any]] = {
     **{f"network.existing.{option}": EXISTING for option in ("network", "subnets", "private_zone")},
+    **dict.fromkeys(bastion_values.VALUES, bastion_values.HUB),
     "network.existing.public_subnets": {
         "network": {"existing": {**EXISTING["network"]["existing"], "public_subnets": ["subnet-0fedcba987654321f"]}},
         "api": {"access": "public", "allow": ["203.0.113.0/24"]},
@@ -171,9 +168,7 @@ CONTEXT: dict[str, dict[str, Any]] = {
         )
     },
     **dict.fromkeys(ingress_values.VALUES, ingress_values.INGRESS),
-    "proxy.http": PROXY,
-    "proxy.https": PROXY,
-    "proxy.no_proxy": PROXY,
+    **dict.fromkeys(("proxy.http", "proxy.https", "proxy.no_proxy"), PROXY),
 }
 """Further options of the stack, set before and after the change."""
 
@@ -184,6 +179,7 @@ SEEN_ELSEWHERE = {
     "cloud": "the stack is built in another cloud: operations/stacks/target.py refuses",
     "rotation.images": "the program looks the image up: test_raising_rotation_images_looks_images_up_again",
     "artifacts.file": "its entries are read into artifacts.entries",
+    "encryption_identity": "no plan has it: tests/engine/test_encryption_key.py changes it",
 }
 """Options whose effect cannot be seen by comparing two plans, and why."""
 
@@ -227,10 +223,9 @@ def planned(document: dict[str, Any]) -> ClusterPlan:
 
 
 def layout(plan: ClusterPlan) -> list[str]:
-    existing = (network := plan.spec.network).existing
+    existing, key = (network := plan.spec.network).existing, plan.spec.encryption_key
     kept = (existing.network, existing.subnets) if existing else None
-    values = {"nodes": plan.network.cidr, "zones": plan.network.zones, "existing": kept}
-    values["encryption_key"] = plan.spec.encryption_key
+    values = {"nodes": plan.network.cidr, "zones": plan.network.zones, "existing": kept, "encryption_key": key}
     return [str(values[key] if key in values else getattr(network, key)) for key in NETWORK_OPTIONS]
 
 

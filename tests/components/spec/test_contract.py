@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from components import cluster_args, option_args
 from components.checks import addresses
 from components.spec import models
+from components.spec.descriptions import descriptions
 from components.spec.models import ClusterSpec
 from components.stack_files import arguments
 from components.stack_files.stack import read_stack
@@ -29,21 +30,33 @@ def _fields() -> Iterator[tuple[str, str, Any]]:
 
 
 def test_every_option_and_every_model_is_documented() -> None:
-    assert [f"{model}.{name}" for model, name, field in _fields() if not field.description] == []
+    undescribed = [
+        f"{each.__name__}.{name}" for each in MODELS for name in each.model_fields.keys() - descriptions(each)
+    ]
+    assert undescribed == []
     enums = [each for each in vars(models).values() if isinstance(each, type) and issubclass(each, Enum)]
     assert [each.__name__ for each in (*MODELS, *enums) if not each.__doc__] == []
+
+
+def test_every_option_is_described_in_the_schema_of_stack_files() -> None:
+    definitions = json.loads((generate.ROOT / "stacks" / "schema.json").read_text("utf-8"))["definitions"]
+    silent = [
+        f"{model}.{name}"
+        for model, definition in definitions.items()
+        for name, option in definition.get("properties", {}).items()
+        if not option.get("description")
+    ]
+    assert silent == []
 
 
 def test_the_description_of_an_option_names_its_computed_default() -> None:
     from components.stack_files.schema import FILLED
 
-    descriptions = {f"{model}.{name}": field.description for model, name, field in _fields()}
     silent = {"ClusterSpec.network", "ClusterSpec.control_plane"}
     for model, names in FILLED.items():
         for name in names:
-            assert "default" in descriptions[f"{model}.{name}"].lower() or f"{model}.{name}" in silent, (
-                f"{model}.{name}"
-            )
+            described = descriptions(getattr(models, model))[name]
+            assert "default" in described.lower() or f"{model}.{name}" in silent, f"{model}.{name}"
 
 
 @pytest.mark.parametrize(

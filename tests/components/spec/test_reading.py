@@ -7,6 +7,7 @@ import pytest
 
 from components import releases
 from components.catalogue import artifacts
+from components.spec.descriptions import descriptions
 from components.spec.models import ClusterSpec
 from components.spec.report import Severity, SpecError
 from components.stack_files.stack import CLUSTER, read_stack, refuse_unready
@@ -197,7 +198,7 @@ def test_messages_show_values_as_yaml_not_as_python(change: Any, text: str) -> N
 
 
 def test_the_example_version_of_the_schema_is_the_newest() -> None:
-    assert f'e.g. "{NEWEST}"' in str(ClusterSpec.model_fields["kubernetes"].description)
+    assert f'e.g. "{NEWEST}"' in descriptions(ClusterSpec)["kubernetes"]
 
 
 def test_zones_are_not_checked_without_a_region() -> None:

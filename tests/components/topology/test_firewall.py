@@ -149,3 +149,4 @@ def test_sessions_open_ports_to_the_service_of_the_cloud_alone() -> None:
         ("workers", 22, iap),
     }
     assert sessions("aws", "session") == sessions("gcp", "none") == set()
+    assert sessions("azure", "session") == {("control-plane", 6443, "10.20.63.192/26")}, "Azure Bastion: no SSH"

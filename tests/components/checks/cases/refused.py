@@ -4,6 +4,9 @@ from tests.components.spec.documents import Case, web
 
 KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 GCP_KEY = "projects/keys-of-ours/locations/europe-west1/keyRings/ring/cryptoKeys/disks"
+_OF_OURS = "/subscriptions/00000000-0000-4000-8000-000000000001/resourceGroups/keys/providers"
+AZURE_KEY = f"{_OF_OURS}/Microsoft.KeyVault/vaults/keys-of-ours/keys/disks/versions/{32 * '1'}"
+AZURE_USER = f"{_OF_OURS}/Microsoft.ManagedIdentity/userAssignedIdentities/encryption"
 
 CASES = (
     Case(
@@ -24,7 +27,31 @@ CASES = (
         "registry_credentials",
         {"registry_credentials": ["ecr"]},
     ),
-    Case("not-built-encryption-key", {"cloud": "azure", "encryption_key": "key"}, "encryption_key", {"cloud": "azure"}),
+    Case(
+        "encryption-key-malformed",
+        {"cloud": "azure", "encryption_key": AZURE_KEY.rpartition("/versions/")[0], "encryption_identity": AZURE_USER},
+        "encryption_key",
+        {"cloud": "azure", "encryption_key": AZURE_KEY, "encryption_identity": AZURE_USER},
+    ),
+    Case(
+        "encryption-identity-missing",
+        {"cloud": "azure", "encryption_key": AZURE_KEY},
+        "encryption_identity",
+        {"cloud": "azure", "encryption_key": AZURE_KEY, "encryption_identity": AZURE_USER},
+    ),
+    Case(
+        "encryption-identity-malformed",
+        {"cloud": "azure", "encryption_key": AZURE_KEY, "encryption_identity": "encryption"},
+        "encryption_identity",
+        {"cloud": "azure", "encryption_key": AZURE_KEY, "encryption_identity": AZURE_USER},
+    ),
+    Case("encryption-identity-unused", {"encryption_identity": AZURE_USER}, "encryption_identity", {}),
+    Case(
+        "encryption-identity-unused",
+        {"cloud": "azure", "encryption_identity": AZURE_USER},
+        "encryption_identity",
+        {"cloud": "azure"},
+    ),
     Case("encryption-key-malformed", {"encryption_key": "alias/mine"}, "encryption_key", {"encryption_key": KEY}),
     Case(
         "encryption-key-malformed",
