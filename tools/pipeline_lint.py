@@ -11,18 +11,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 from jsonschema import Draft7Validator, validators
 
-from components.sdk import cache
-from lab import go_toolchain
+from tools.go_programs import built
 
 ROOT = Path(__file__).resolve().parents[1]
-MODULE = "github.com/rhysd/actionlint/cmd/actionlint"
 PINS = ROOT / "tools" / "actionlint"
 AzureValidator: Any = validators.extend(
     Draft7Validator,
@@ -34,7 +32,7 @@ SHELLCHECK = Path(sys.executable).parent / "shellcheck"
 
 def main() -> None:
     """Print the errors in the pipelines of this clone; exit with 1 if there are any."""
-    wrong = [*schema_errors(ROOT), *shell_errors(ROOT), *workflow_errors(ROOT, actionlint())]
+    wrong = [*schema_errors(ROOT), *shell_errors(ROOT), *workflow_errors(ROOT, built(PINS))]
     print("\n".join(wrong) or "pipelines: no errors")
     sys.exit(bool(wrong))
 
@@ -115,22 +113,6 @@ def _said(command: list[str | Path], folder: Path) -> list[str]:
     if done.returncode > 1:
         return [f"{Path(command[0]).name} ended with {done.returncode}: {done.stdout}{done.stderr}".strip()]
     return done.stdout.splitlines()
-
-
-def actionlint(announce: Callable[[str], None] = print) -> Path:
-    """Return actionlint, built once in the cache. Raises GoError."""
-    pins = (PINS / "go.mod").read_text("utf-8").split()
-    version = pins[pins.index("github.com/rhysd/actionlint") + 1]
-    target = cache.folder() / "actionlint" / version / "actionlint"
-    if not target.is_file():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="building-", dir=target.parent) as scratch:
-            go, product = go_toolchain.find_go(Path(scratch), announce), Path(scratch) / "actionlint"
-            announce(f"mullion: building actionlint {version}; once, about a minute")
-            command: list[str | Path] = [go, "build", "-trimpath", "-mod=readonly", "-o", product, MODULE]
-            go_toolchain.run(command, PINS, Path(scratch) / "log", announce)
-            product.replace(target)
-    return target
 
 
 if __name__ == "__main__":

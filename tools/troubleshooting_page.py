@@ -1,4 +1,4 @@
-"""Renders docs/troubleshooting.md: common problems of Windows nodes, and what Mullion does about each."""
+"""Renders docs/troubleshooting.md: common problems of Windows nodes, and the part of Mullion that handles each."""
 
 from dataclasses import dataclass
 

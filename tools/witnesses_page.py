@@ -1,4 +1,4 @@
-"""docs/windows-witnesses.md: for each step of the Windows plans, production scripts that do the same."""
+"""Renders docs/windows-witnesses.md: for each step of the Windows plans, production scripts that do the same."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

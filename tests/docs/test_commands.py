@@ -38,7 +38,7 @@ def mistakes(text: str) -> list[str]:
     wrong = []
     for call in COMMAND.findall(f" {text}"):
         words = re.sub(r"[\[\]|]", " ", call).split()
-        if words in (["sandbox"], ["sandbox", "--help"]):
+        if words[0] in ("sandbox", "request") and words[1:] in ([], ["--help"]):
             continue
         command, rest = find(words)
         options = (
