@@ -1,14 +1,15 @@
 """The `mullion` command. Each command imports what it needs when it runs, so that `--help` and `plan` start fast."""
 
+import os
 import sys
 from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
 
-from components.sdk.garbage import collect_rarely
+from components.sdk.garbage import collect_rarely, end_without_collection
 from components.version import VERSION
-from operations import cluster_cli, documents_cli, ephemeral_cli, inspect_cli, sandbox_cli
+from operations import cluster_cli, documents_cli, ephemeral_cli, inspect_cli, recover_cli, request_cli, sandbox_cli
 from operations.console.exits import ending
 from operations.console.help_text import PanelGroup
 from operations.console.output import guarded
@@ -55,15 +56,20 @@ def options(
 
 
 app.add_typer(cluster_cli.app)
+app.add_typer(recover_cli.app)
 app.add_typer(ephemeral_cli.app)
 app.add_typer(inspect_cli.app)
 app.add_typer(documents_cli.app)
+app.add_typer(request_cli.app)
 app.add_typer(sandbox_cli.app)
 
 
 def main() -> None:
     """Run the command line."""
     collect_rarely()
+    end_without_collection()
+    # pydantic would read the metadata of every installed package in search of plugins
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     with guarded():
         app()
 

@@ -1,5 +1,6 @@
 """Arguments and options that many commands share."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,4 +23,21 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Confirm = Annotated[
     str | None, typer.Option("--confirm", metavar="NAME", help="Name of the cluster, to confirm without a question.")
+]
+Kubeconfig = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Administrator's kubeconfig. Default: the stack's.")
+]
+OptionalPoolName = Annotated[str | None, typer.Argument(metavar="[POOL]", help="Name of the pool.")]
+OnlyMachine = Annotated[
+    str | None, typer.Option("--machine", metavar="NAME", help="Replace only this machine of the pool.")
+]
+Pause = Annotated[bool, typer.Option("--pause", help="Make the run in progress stop before the next worker.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with what a paused or interrupted run left.")]
+IgnoredErrors = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ignore-preflight-errors",
+        metavar="NAMES",
+        help="Questions that only warn, not stop: budgets,disk, or all. Repeat it for more.",
+    ),
 ]

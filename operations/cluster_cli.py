@@ -1,14 +1,27 @@
-"""Commands that build, change, use, recover and remove clusters."""
+"""Commands that build, change, use and remove clusters."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from operations.cli_options import AsJson, Confirm, OptionalStackName, PoolName, Sandbox, StackName, Yes
+from operations.cli_options import (
+    AsJson,
+    Confirm,
+    IgnoredErrors,
+    Kubeconfig,
+    OnlyMachine,
+    OptionalPoolName,
+    OptionalStackName,
+    Pause,
+    PoolName,
+    Resume,
+    Sandbox,
+    StackName,
+    Yes,
+)
 from operations.console.help_text import NegativeValue, adder
 
-CLUSTERS, CHANGE, RECOVER = "Clusters", "Change", "Recover"
+CLUSTERS, CHANGE = "Clusters", "Change"
 
 app = typer.Typer()
 command = adder(app)
@@ -193,104 +206,40 @@ def upgrade(
     check: Annotated[
         bool, typer.Option("--check", help="Only look for what would stop it in the running cluster; change nothing.")
     ] = False,
-    kubeconfig: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="With --check: administrator's kubeconfig. Default: the stack's."),
-    ] = None,
+    ignored: IgnoredErrors = None,
+    kubeconfig: Kubeconfig = None,
 ) -> None:
-    """Upgrade Kubernetes: write the version to the stack file, then upgrade the control plane, then the pools."""
+    """Upgrade Kubernetes: ask the running cluster what would stop it, upgrade its control plane, then the pools."""
     from operations.commands import upgrade as upgrading
 
     if check and (sandbox or yes):
         raise typer.BadParameter("--check takes neither --sandbox nor --yes")
-    if kubeconfig and not check:
-        raise typer.BadParameter("--kubeconfig needs --check")
     if check:
-        upgrading.check(stack, version, kubeconfig)
+        upgrading.check(stack, version, kubeconfig, ignored or ())
         return
-    upgrading.upgrade(stack, version, sandbox=sandbox, yes=yes)
+    upgrading.upgrade(stack, version, sandbox=sandbox, yes=yes, own=kubeconfig, ignored=ignored or ())
 
 
-@command(CHANGE, "mullion roll aws-prod web", "mullion roll aws-prod web --machine web-1")
+@command(CHANGE, "mullion roll aws-prod web --machine web-1", "mullion roll aws-prod --pause")
 def roll(
     stack: StackName,
-    pool: PoolName,
-    machine: Annotated[str | None, typer.Option(metavar="NAME", help="Replace only this machine of the pool.")] = None,
+    pool: OptionalPoolName = None,
+    machine: OnlyMachine = None,
+    pause: Pause = False,
+    resume: Resume = False,
     sandbox: Sandbox = False,
     yes: Yes = False,
 ) -> None:
-    """Replace the machines of a pool, wave by wave, although their settings did not change."""
+    """Replace the machines of a pool, wave by wave, although their settings did not change; pause and resume a roll."""
     from operations.commands import roll as rolling
 
-    rolling.roll(stack, pool, machine, sandbox=sandbox, yes=yes)
-
-
-@command(RECOVER, "mullion repair aws-prod", "mullion repair aws-prod --after 30m")
-def repair(
-    stack: StackName,
-    after: Annotated[
-        str, typer.Option(metavar="TIME", help="Watch this long first: 90s, 10m, 2h. Default: 10m.")
-    ] = "10m",
-    sandbox: Sandbox = False,
-    yes: Yes = False,
-) -> None:
-    """Replace the workers that are not ready and do not become ready."""
-    from operations.commands import repair as repairing
-
-    repairing.repair(stack, after, sandbox=sandbox, yes=yes)
-
-
-@command(RECOVER, "mullion revoke aws-prod web-1")
-def revoke(
-    stack: StackName,
-    node: Annotated[str, typer.Argument(metavar="NODE", help="Machine name, as `mullion plan` shows it.")],
-    kubeconfig: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Administrator's kubeconfig. Default: the stack's.")
-    ] = None,
-) -> None:
-    """Revoke a compromised worker: it gets no certificate, its token is deleted. Replace it afterwards."""
-    from operations.commands import revoke as revoking
-
-    revoking.revoke(stack, node, kubeconfig)
-
-
-@command(RECOVER, "mullion replace-control-plane aws-prod control-plane-1")
-def replace_control_plane(
-    stack: StackName,
-    machine: Annotated[str, typer.Argument(metavar="NAME", help="Machine name, as `mullion plan` shows it.")],
-    sandbox: Sandbox = False,
-    yes: Yes = False,
-) -> None:
-    """Replace one of three control-plane machines: after a loss, for a newer image, for another size."""
-    from operations.commands import control_planes
-
-    control_planes.replace(stack, machine, sandbox=sandbox, yes=yes)
-
-
-@command(RECOVER, "mullion snapshot aws-prod")
-def snapshot(
-    stack: StackName,
-    kubeconfig: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Administrator's kubeconfig. Default: the stack's.")
-    ] = None,
-) -> None:
-    """Store a snapshot of etcd now, beside the regular ones, and print its key."""
-    from operations.commands import snapshot as snapshots
-
-    snapshots.snapshot(stack, kubeconfig)
-
-
-@command(RECOVER, "mullion restore aws-prod --list", "mullion restore aws-prod --confirm aws-prod")
-def restore(
-    stack: StackName,
-    snapshot: Annotated[
-        str | None, typer.Option(metavar="KEY", help="Snapshot to restore. Default: the newest.")
-    ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Only list the snapshots.")] = False,
-    sandbox: Sandbox = False,
-    confirm: Confirm = None,
-) -> None:
-    """Rebuild the control plane from a snapshot of etcd, when every control-plane machine is lost."""
-    from operations.commands import control_planes
-
-    control_planes.restore(stack, snapshot, sandbox=sandbox, confirmed=confirm, listed=listed)
+    if (pause or resume) and (pool or machine or (pause and (resume or sandbox or yes))):
+        raise typer.BadParameter("--pause takes only STACK; --resume only STACK, --sandbox and --yes")
+    if pause:
+        rolling.pause(stack)
+    elif resume:
+        rolling.resume(stack, sandbox=sandbox, yes=yes)
+    elif pool is None:
+        raise typer.BadParameter("name the POOL, or give --pause or --resume")
+    else:
+        rolling.roll(stack, pool, machine, sandbox=sandbox, yes=yes)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from operations.cli_options import AsJson, OptionalStackName, Sandbox, StackName
+from operations.cli_options import AsJson, Kubeconfig, OptionalStackName, Sandbox, StackName
 from operations.console.help_text import adder, optional_value
 
 INSPECT, DOWNLOADS = "Inspect", "Downloads"
@@ -107,9 +107,7 @@ def verify(
     stack: StackName,
     as_json: AsJson = False,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the rows as JUnit XML.")] = None,
-    kubeconfig: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Administrator's kubeconfig. Default: the stack's.")
-    ] = None,
+    kubeconfig: Kubeconfig = None,
     outside: Annotated[
         list[str] | None, typer.Option(metavar="NAME:PORT", help="Address outside the cluster that pods must reach.")
     ] = None,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Network
 from typing import Any
 
+from components.spec.existing import ExistingBastion
 from components.spec.models import Cloud, ClusterSpec, Egress, ExistingNetwork
 from sandbox import clouds
 from sandbox.cloud_state import CloudState
@@ -134,6 +135,29 @@ def _azure(maker: _Maker, spec: ClusterSpec, existing: ExistingNetwork, zone: st
             natGateway={"id": nat},
             serviceEndpoints=[{"service": "Microsoft.Storage"}, {"service": "Microsoft.KeyVault"}],
         )
+    if existing.bastion:
+        _bastion(maker, existing.bastion, location)
+
+
+def _bastion(maker: _Maker, bastion: ExistingBastion, location: str) -> None:
+    """Create a Bastion host in a hub network of its own, which the user has peered with the cluster's."""
+    from sandbox.azure.bastion_rules import NAME
+    from sandbox.azure.names import ADDRESS, BASTION, NETWORK, RESOURCE_GROUP, SUBNET
+
+    _, _, subscription, _, group, *_, name = bastion.id.split("/")
+    maker.provider.place = replace(maker.provider.place, account=subscription)
+    if not any(each.inputs["resourceGroupName"] == group for each in maker.cloud_state.resources(RESOURCE_GROUP)):
+        maker.make(RESOURCE_GROUP, "hub", resourceGroupName=group, location=location)
+    here, space = {"resourceGroupName": group, "location": location}, {"addressPrefixes": [str(bastion.range)]}
+    maker.make(NETWORK.token, "hub", **here, virtualNetworkName=f"{name}-hub", addressSpace=space)
+    of = {"resourceGroupName": group, "virtualNetworkName": f"{name}-hub", "subnetName": NAME}
+    subnet = maker.make(SUBNET.token, "bastion", **of, addressPrefix=str(bastion.range))
+    standard = {"sku": {"name": "Standard"}}
+    static = {"publicIpAddressName": name, "publicIPAllocationMethod": "Static"}
+    address = maker.make(ADDRESS.token, "bastion", **here, **standard, **static)
+    place = {"name": "bastion", "subnet": {"id": subnet}, "publicIPAddress": {"id": address}}
+    host = {"bastionHostName": name, "enableTunneling": True, "ipConfigurations": [place]}
+    maker.make(BASTION.token, "bastion", **here, **standard, **host)
 
 
 def _gcp(maker: _Maker, spec: ClusterSpec, existing: ExistingNetwork, zone: str) -> None:

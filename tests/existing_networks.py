@@ -33,6 +33,12 @@ EXISTING: dict[str, dict[str, Any]] = {
 }
 """network.existing of the prod stack, by cloud."""
 
+BASTION = {
+    "id": f"/subscriptions/{SUBSCRIPTION}/resourceGroups/hub/providers/Microsoft.Network/bastionHosts/hub",
+    "range": "10.31.0.0/26",
+}
+"""network.existing.bastion: a host in a peered network."""
+
 KIND = "existing"
 
 
@@ -42,11 +48,16 @@ def fields(cloud: str) -> dict[str, Any]:
 
 
 def stack(cloud: str, api: Any = None, **network: Any) -> tuple[dict[str, Any], ClusterSpec, str]:
-    """Return configuration, spec and region of the prod stack in an existing network, with these changes."""
+    """Return configuration, spec and region of the prod stack in an existing network, with these changes.
+
+    A network with a Bastion host is one with sessions.
+    """
     settings = deepcopy(config(f"{cloud}-prod"))
     cluster = merge(settings[CLUSTER], merge(fields(cloud), {"network": network}))
     for name in [name for name, value in cluster["network"].items() if value is None]:
         del cluster["network"][name]
+    if "bastion" in cluster["network"]["existing"]:
+        cluster["access"] = "session"
     settings[CLUSTER] = {**cluster, "api": api} if api else cluster
     found = read_stack(f"{cloud}-existing", settings)
     return settings, found.spec, found.region

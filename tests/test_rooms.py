@@ -24,9 +24,10 @@ ROOMS = {
     "operations": (
         *("console", "clouds", "stacks", "cost"),
         *("downloads", "recorder", "verification", "manifests", "joining"),
-        *("engine", "recovery", "html_report"),
+        *("engine", "recovery", "html_report", "reaping"),
         *("commands", "chaos"),
-        *("cli_options", "cluster_cli", "documents_cli", "ephemeral_cli", "inspect_cli", "sandbox_cli"),
+        *("cli_options", "cluster_cli", "documents_cli", "ephemeral_cli", "inspect_cli", "recover_cli"),
+        *("request_cli", "sandbox_cli"),
         "__main__",
     ),
 }

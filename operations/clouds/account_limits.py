@@ -15,7 +15,7 @@ def _vcpus(plan: ClusterPlan) -> int:
 
 
 def _addresses(plan: ClusterPlan) -> int:
-    """Return the addresses of NAT gateways, of public machines and of public load balancers.
+    """Return the addresses of NAT gateways, of public machines, of public load balancers and of Azure Bastion.
 
     AWS counts addresses of gateways only: it gives machines and load balancers others.
     """
@@ -23,7 +23,7 @@ def _addresses(plan: ClusterPlan) -> int:
         return len(plan.network.gateways)
     machines = len(plan.machines) * plan.has_public_machines
     balancers = plan.endpoint.public + sum(not balancer.internal for balancer in plan.load_balancers)
-    return len(plan.network.gateways) + machines + balancers
+    return len(plan.network.gateways) + machines + balancers + plan.builds_bastion
 
 
 def _ssd(plan: ClusterPlan) -> int:

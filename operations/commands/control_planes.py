@@ -3,14 +3,14 @@
 import json
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from components.node.control_plane import LOG
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout.plain_text import plain
-from components.rollout.signed_documents import is_signed_snapshot
+from components.rollout.signed_documents import founding_record, is_signed_snapshot
 from operations.clouds import cloud_tables
 from operations.commands import kubeconfig, up_and_down, wait
 from operations.console.exits import Exit, Stop
@@ -73,6 +73,8 @@ class SnapshotStore:
     cluster: str
     """Hash of the cluster's certificate authority, as every founding record has it."""
     cloud: str
+    key: str = field(default="", repr=False)
+    """Key of the MACs of snapshots and founding records."""
 
 
 def restore(name: str, snapshot: str | None, *, sandbox: bool, confirmed: str | None, listed: bool) -> None:
@@ -209,13 +211,14 @@ def _look(name: str) -> SnapshotStore:
     records: list[str] = outputs["records"].value or []
     cluster = json.loads(outputs["first"].value or "{}").get("cluster", "")
     snapshots, ignored = sorted_out(key, keys)
-    return SnapshotStore(bucket, snapshots, ignored, len(records), cluster, cloud)
+    return SnapshotStore(bucket, snapshots, ignored, len(records), cluster, cloud, key)
 
 
 def _write_restore_record(name: str, stored: SnapshotStore, snapshot: str) -> None:
     """Write the founding record that makes the next machine found the cluster again, from the snapshot."""
     record: dict[str, Any] = {"cluster": stored.cluster, "epoch": stored.records, "owner": "", "machine": ""}
-    content, cloud = json.dumps({**record, "state": "restore", "snapshot": snapshot}), stored.cloud
+    record |= {"state": "restore", "snapshot": snapshot}
+    content, cloud = founding_record(stored.key, record), stored.cloud
 
     def program() -> None:
         import pulumi

@@ -23,7 +23,7 @@ from components.stack_files.stack import Stack
 from components.topology.firewall import Rule
 from components.topology.load_balancers import LoadBalancer
 from operations.clouds.account_limits import account_limits
-from operations.commands import plan_against, plan_text
+from operations.commands import plan_text
 from operations.console.exits import Exit, Stop
 from operations.cost import budget, shown
 from operations.stacks import stack_files
@@ -46,21 +46,27 @@ def plan(name: str, *, as_json: bool, resources: bool, against: str | None, fire
     if resources:
         whole["resources"] = _resources(name)
     if against is not None:
-        earlier = plan_against.read(Path(against)) if against else _built(name)
-        whole["against"] = {"with": against or "the built cluster", **plan_against.compare(whole, earlier)}
+        whole["against"] = _compared(name, whole, against)
     print(json.dumps(whole, indent=2) if as_json else plan_text.text(whole, firewall=firewall))
     if stack.spec.budget is not None:
         budget.refuse(bill, stack.spec.budget.month)
 
 
-def _built(name: str) -> plan_against.Earlier:
-    """Return the cluster as its state describes it; this needs the engine. Raises Stop if it was never built."""
+def _compared(name: str, whole: dict[str, Any], against: str) -> dict[str, Any]:
+    """Return the differences from a file; from the built cluster, if `against` is empty."""
+    from operations.commands import plan_against
+
+    earlier = plan_against.read(Path(against)) if against else plan_against.from_state(_built(name), f"state of {name}")
+    return {"with": against or "the built cluster", **plan_against.compare(whole, earlier)}
+
+
+def _built(name: str) -> list[Any]:
+    """Return the resources in the stack's state; this needs the engine. Raises Stop if it was never built."""
     from operations.commands import kubeconfig
     from operations.recovery import recovery
 
     with kubeconfig.built(name) as run:
-        deployment = recovery.export(run)["deployment"]
-    return plan_against.from_state(deployment.get("resources") or [], f"state of {name}")
+        return recovery.export(run)["deployment"].get("resources") or []
 
 
 def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
@@ -149,6 +155,7 @@ def _pool(planned: ClusterPlan, group: MachineGroup, subject: Subject) -> dict[s
         "image": group.image,
         "count": len(group.machines),
         "max_unavailable": group.max_unavailable,
+        "canary": group.canary,
         "labels": _words(group.node_plan.registration["labels"]),
         "taints": _words(group.node_plan.registration["taint_text"]),
         "reserved": _reserved(group, subject),

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from components.catalogue.account_limits import REQUEST
-from operations.commands import spec_changes
 from operations.console.table import table
 from operations.cost import shown
 
@@ -180,4 +179,6 @@ def _options(changed: list[dict[str, Any]] | None) -> Iterator[str]:
 
 
 def _value(row: dict[str, Any], key: str) -> str:
+    from operations.commands import spec_changes
+
     return spec_changes.shown(row.get(key, spec_changes.ABSENT))

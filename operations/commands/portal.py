@@ -8,7 +8,7 @@ from operations.console.exits import Exit, Stop
 from operations.stacks.paths import REPOSITORY
 
 PACKAGE = "portal"
-"""Package beside this one; it uses `operations`, not the reverse."""
+"""Package of the portal; it imports `operations`, never the reverse."""
 NEEDED = ("django", "django_tasks_db", "waitress", "whitenoise", "dj_database_url")
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from components.plan import ClusterPlan, Machine, plan_cluster
-from components.rollout.session_commands import MachinePlace
+from components.rollout.session_commands import MachinePlace, azure_place
 from components.stack_files.stack import Stack
 from operations.commands import kubeconfig
 from operations.console.exits import Exit, Stop
@@ -52,6 +52,8 @@ def place(stack: Stack, outputs: dict[str, Any]) -> MachinePlace:
     if cloud == "aws":
         profile = stack_files.config(stack.name).get("aws:profile") or ""
         return MachinePlace(cloud, outputs["id"], stack.region, profile=profile)
+    if cloud == "azure":
+        return azure_place(outputs["resource"], stack.name, stack.spec.network.existing)
     return MachinePlace(cloud, outputs["name"], outputs["project"], outputs["zone"])
 
 

@@ -83,7 +83,8 @@ def _tiles(
         yield _tile("State", built.facts.health, f"{built.facts.resources} resources")
         yield _tile("Created", utc(built.facts.created)[:10] or "unknown", utc(built.facts.created)[11:])
     least = "at least " if cost["unknown"] else ""
-    yield _tile("Cost", f"{least}USD {cost['month']:,.0f}", "a month")
+    priced = cost["month"] or not cost["unknown"]
+    yield _tile("Cost", f"{least}USD {cost['month']:,.0f}" if priced else "unknown", "a month" if priced else "")
     warnings = [each for each in whole["warnings"] if not each["acknowledged"]]
     acknowledged = len(whole["warnings"]) - len(warnings)
     yield _tile("Warnings", len(warnings), f"{acknowledged} acknowledged" if acknowledged else "")

@@ -125,5 +125,7 @@ def _facts(pool: Mapping[str, Any], planned: ClusterPlan) -> Iterator[tuple[str,
     if pool["control_plane"]:
         yield "Replacement", "never; changes are made in place"
     else:
-        yield "Replacement", f"{pool['max_unavailable']} at a time; planned digest {pool['replace_digest'][:DIGEST]}"
+        first = "the first alone, then " if pool["canary"] else ""
+        digest = pool["replace_digest"][:DIGEST]
+        yield "Replacement", f"{first}{pool['max_unavailable']} at a time; planned digest {digest}"
     yield "Bundle", f"sha256 {pool['bundle']['sha256'][:DIGEST]}, {pool['bundle']['bytes']:,} bytes"

@@ -45,8 +45,11 @@ REAL = (
 )
 
 
-def boot(name: str, timeout: str) -> None:
-    """Boot every machine of a stack's sandbox, print their progress, and show the cluster once all are ready."""
+def boot(name: str, timeout: str, *, pods_only: bool = False) -> None:
+    """Boot every machine of a stack's sandbox, print their progress, and show the cluster once all are ready.
+
+    pods_only: return as soon as the machines that run pods are ready; the others go on in the background.
+    """
     try:
         seconds = duration_seconds(timeout)
     except ValueError as error:
@@ -61,14 +64,18 @@ def boot(name: str, timeout: str) -> None:
     began = time.monotonic()
     boot_site.start(name)
     with _cloud_state(name) as cloud_state:
-        reports = _watch(name, cloud_state, plan, seconds)
+        reports = _watch(name, cloud_state, plan, seconds, pods_only=pods_only)
         disk = _control_plane_disk(name, cloud_state)
-    print(f"\n{wait.table_of(reports)}\n")
-    if missing := wait.problems(reports):
+    missing = wait.problems(reports)
+    if missing or not pods_only:
+        print(f"\n{wait.table_of(reports)}\n")
+    if missing:
         head = f"after {timeout}, {len(missing)} of {len(reports)} machines are not ready:"
         raise Stop(Exit.FAILED, "\n".join([head, *missing]))
     ready = {report.expected.name for report in reports if report.record.get("state") == Gate.READY.value}
     _wait_for_nodes(disk, ready)
+    if pods_only:
+        return
     print(_kubectl(disk, "get", "nodes", "--output", "wide"))
     print(f"Booted in {time.monotonic() - began:.0f} s. Kubeconfig  {_kubeconfig(name)}\n")
     print(f"Real: {REAL}.\nImitated:")
@@ -98,10 +105,12 @@ def refuse(name: str, spec: ClusterSpec) -> set[str]:
     return servers
 
 
-def _watch(name: str, cloud_state: CloudState, plan: ClusterPlan, seconds: float) -> list[MachineReport]:
+def _watch(
+    name: str, cloud_state: CloudState, plan: ClusterPlan, seconds: float, *, pods_only: bool
+) -> list[MachineReport]:
     """Wait until no machine has a problem, for at most `seconds`, and return the reports. Prints each change.
 
-    Raises Stop if the supervisor has ended.
+    pods_only: machines that need only register are left out. Raises Stop if the supervisor has ended.
     """
     end, printed, heart = time.monotonic() + seconds, dict[str, str](), Heartbeat()
     while True:
@@ -110,7 +119,8 @@ def _watch(name: str, cloud_state: CloudState, plan: ClusterPlan, seconds: float
             status = statuses.get(machine.name)
             report, line = _report(machine, status, record(cloud_state, machine.instance))
             _print_change(printed, machine.name, line)
-            reports.append(report)
+            if not pods_only or Gate.REGISTERED.value not in machine.enough:
+                reports.append(report)
         if not any(report.problem for report in reports) or time.monotonic() > end:
             return reports
         if supervision.supervisor_pid(sandbox_folder(name)) is None:

@@ -12,6 +12,7 @@ from components.plan import ClusterPlan, MachineGroup, plan_cluster
 from components.spec import change_effects
 from components.spec.change_effects import Effect
 from components.spec.models import ClusterSpec
+from components.spec.quantities import waits_for
 from components.spec.report import SpecError
 
 CLUSTER_TYPE = "mullion:index:MixedCluster"
@@ -134,12 +135,12 @@ def _concerns(change: Change, pool: str) -> bool:
 def waves(pool: Mapping[str, Any], machines: list[str], replaced: Mapping[str, str]) -> list[list[str]]:
     """Return the names of a pool's replaced machines in waves.
 
-    A machine waits for the one that is `max_unavailable` places before it (components/wiring/machine_groups.py).
+    A machine waits for an earlier one, as the engine has it (components/wiring/machine_groups.py).
     machines: all names of the pool, in order.
     """
     number: list[int] = []
     for index, name in enumerate(machines):
-        before = index - pool["max_unavailable"]
-        number.append((number[before] if before >= 0 else 0) + (name in replaced))
+        before = waits_for(index, pool["max_unavailable"], canary=pool.get("canary", False))
+        number.append((0 if before is None else number[before]) + (name in replaced))
     pairs = [(wave, name) for wave, name in zip(number, machines, strict=True) if name in replaced]
     return [[name for wave, name in pairs if wave == each] for each in sorted({wave for wave, _ in pairs})]

@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,28 @@ Keys = tuple[str, ...]
 """Keys of a value below mullion:cluster."""
 
 
-def change(before: Stack, keys: Keys, value: str, heading: str = "", *, sandbox: bool, yes: bool) -> None:
+def change(
+    before: Stack,
+    keys: Keys,
+    value: str,
+    heading: str = "",
+    *,
+    sandbox: bool,
+    yes: bool,
+    ask: Callable[[], None] = lambda: None,
+) -> None:
     """Write a value (as YAML) to the stack file, print the heading and the machines that change, and run `up`.
 
-    If the new spec has errors, or the engine's run does not begin, the file is restored.
+    If the new spec has errors, or the engine's run does not begin, the file is restored. ask: called before the file
+    is written, with a spec that has no errors; raises Stop if the cluster must not change.
     """
     name = before.name
     path = stack_files.file(name)
     original, mode, began = path.read_bytes(), path.stat().st_mode, target.began(name)
-    difference = _edit(before, keys, value, path)
+    edited, difference = _judged(before, keys, value, path)
+    ask()
+    if edited != original:
+        write_whole(path, edited, mode)
     try:
         if heading:
             print(heading)
@@ -48,19 +62,18 @@ def change(before: Stack, keys: Keys, value: str, heading: str = "", *, sandbox:
         raise
 
 
-def _edit(before: Stack, keys: Keys, value: str, path: Path) -> dict[str, Any]:
-    """Write the new value if the new spec has no errors. Return the result of `plan_against.compare`."""
-    content = path.read_bytes()
+def _judged(before: Stack, keys: Keys, value: str, path: Path) -> tuple[bytes, dict[str, Any]]:
+    """Return the stack file with the new value, and the result of `plan_against.compare`.
+
+    Raises SpecError if the new spec has errors.
+    """
     edited = with_value(text_of(path), keys, value, path).encode()
     with tempfile.TemporaryDirectory() as scratch:
         tried = Path(scratch) / path.name
         tried.write_bytes(edited)
         after = read_stack(before.name, boot_overlay.over(before.name, stack_file_config(tried)))
     old, new = (planning.document(each, plan_cluster(each.name, each.spec)) for each in (before, after))
-    difference = compare(new, from_plan(old))
-    if edited != content:
-        write_whole(path, edited, path.stat().st_mode)
-    return difference
+    return edited, compare(new, from_plan(old))
 
 
 def with_value(text: str, keys: Keys, value: str, path: Path) -> str:

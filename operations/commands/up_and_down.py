@@ -19,7 +19,7 @@ from operations.commands import account_check, plan_against, readiness, removal,
 from operations.commands.plan import document
 from operations.console.exits import Exit, Stop
 from operations.cost import budget
-from operations.engine import failures, locate, policy_preview, progress, state
+from operations.engine import failures, locate, pauses, policy_preview, progress, state
 from operations.engine.events import Tally
 from operations.engine.state import State
 from operations.engine.workspace import Run, opened, refuse_unusable, sandbox_config
@@ -54,7 +54,7 @@ def up(
     _print_warnings(stack)
     destination = _destination(name, stack.spec.cloud.value, stack.region, sandbox=sandbox)
     target.check(name, destination)
-    with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
+    with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name), pauses.obeyed(name):
         if not sandbox:
             refuse_unusable(name)
         total = _registered(name, sandbox=sandbox)

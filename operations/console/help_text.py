@@ -59,14 +59,14 @@ def adder(app: typer.Typer) -> Callable[..., Add]:
     """Return the decorator `command(panel, *examples)` of app.
 
     panel: heading of the list in which `--help` shows the command. examples: command lines, shown below its options.
-    cls: class of the command.
+    cls: class of the command. name: its word, if it is not the name of the function.
     """
 
-    def command(panel: str, *examples: str, cls: type[TyperCommand] = TyperCommand) -> Add:
+    def command(panel: str, *examples: str, cls: type[TyperCommand] = TyperCommand, name: str | None = None) -> Add:
         heading = "Example:" if len(examples) == 1 else "Examples:"
         # \b: the formatter keeps the line breaks of this paragraph
         lines = "\n".join(["\b", heading, *(f"  {example}" for example in examples)])
-        return app.command(cls=cls, rich_help_panel=panel, epilog=lines)
+        return app.command(name, cls=cls, rich_help_panel=panel, epilog=lines)
 
     return command
 

@@ -141,6 +141,7 @@ AZURE_NAMED = {
     "azure-native:network:VirtualNetwork": ("virtualNetworkName", "Microsoft.Network/virtualNetworks"),
     "azure-native:network:LoadBalancer": ("loadBalancerName", "Microsoft.Network/loadBalancers"),
     "azure-native:compute:VirtualMachine": ("vmName", "Microsoft.Compute/virtualMachines"),
+    "azure-native:compute:DiskEncryptionSet": ("diskEncryptionSetName", "Microsoft.Compute/diskEncryptionSets"),
     "azure-native:managedidentity:UserAssignedIdentity": (
         "resourceName",
         "Microsoft.ManagedIdentity/userAssignedIdentities",
@@ -152,7 +153,9 @@ AZURE_NAMED = {
 their logical name."""
 
 RESHAPED: dict[str, dict[str, Any]] = {
+    "azure-native:compute:DiskEncryptionSet": {"identity": {"type": "UserAssigned"}},
     "azure-native:compute:VirtualMachine": {"identity": {"type": "UserAssigned"}},
+    "azure-native:storage:StorageAccount": {"identity": {"type": "UserAssigned"}},
     "azure-native:keyvault:Vault": {"properties": {"vaultUri": "https://vault.vault.azure.net/"}},
 }
 """Outputs whose shape differs from that of the input, also in previews."""

@@ -57,6 +57,7 @@ def _azure(existing: Mapping[str, Any], whole: str) -> Answers:
     client = cloud_answers.INVOKES["azure-native:authorization:getClientConfig"]
     return {
         "azure-native:authorization:getClientConfig": lambda *asked: {**client(*asked), "subscriptionId": parts[2]},
+        "azure-native:network:getBastionHost": lambda *_: {"sku": {"name": "Standard"}, "enableTunneling": True},
         "azure-native:network:getVirtualNetwork": lambda region, _: {
             "addressSpace": {"addressPrefixes": [whole]},
             "location": region,

@@ -10,7 +10,7 @@ from sandbox.aws.quotas import QUOTAS
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
 
 _LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
-ZONE = "aws:route53/zone:Zone"
+ZONE, RECORD = "aws:route53/zone:Zone", "aws:route53/record:Record"
 _TAKEN = Unique(
     "private zone",
     (),
@@ -128,7 +128,7 @@ TYPES: dict[str, ResourceType] = {
         rules=(_domain, QUOTAS.at_most("hosted zones per account")),
         delete_rules=(_in_use,),
     ),
-    "aws:route53/record:Record": ResourceType(
+    RECORD: ResourceType(
         id=_record_id,
         immutable=("zoneId", "name", "type", "setIdentifier"),
         unordered=("records",),

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from components import clouds
 from lab import cluster as programs
 from lab.linuxnode import network
-from sandbox.boot import balancers, firewalls, mirror, name_server, network_namespaces
+from sandbox.boot import balancers, firewalls, mirror, name_server, network_namespaces, session_sources
 from sandbox.boot.cloud_services import CloudServices, services_of
 from sandbox.boot.cluster_network import ClusterNetwork
 from sandbox.boot.machine import Machine
@@ -27,8 +26,6 @@ from sandbox.simulated_agents import FOLLOWERS
 from sandbox.simulated_boot import BOOTED
 
 DNS_PORT, API_PORT = 53, 6443
-SESSION_SOURCES = tuple(str(sources[1]) for each in clouds.CLOUDS.values() for sources in each.session_sources)
-"""One address of each range from which a cloud's service opens sessions."""
 LINUX = "#cloud-config"
 """First characters of a Linux machine's user-data."""
 
@@ -97,7 +94,8 @@ def booted_cluster(cloud_state: CloudState, net: str, folder: Path, versions: Se
     network.up(net, str(cidr))
     try:
         forwarders = cloud_services.forwarders(cloud_state)
-        addresses = {METADATA_ADDRESS, resolver, *SESSION_SOURCES, *(forwarder.address for forwarder in forwarders)}
+        addresses = {METADATA_ADDRESS, resolver, *session_sources.addresses(cloud_state)}
+        addresses.update(forwarder.address for forwarder in forwarders)
         for address in sorted(addresses):
             network.run("-n", net, "addr", "add", f"{address}/32", "dev", "br0")
         api_port = _api_port(cloud_state, cloud_services, gateway)

@@ -103,6 +103,19 @@ def test_a_changed_reserve_rolls_exactly_that_pool_in_waves(stack: Stack, unavai
     assert most_missing(stack, since, rolled) <= unavailable
 
 
+def test_a_canary_is_replaced_before_any_other_machine_of_its_pool(stack: Stack) -> None:
+    before, since = stack.machines(), len(stack.cloud_state.operations())
+    rollout = {"max_unavailable": 2, "canary": "1h"}
+    change(stack, pools={"web": {"kubelet": {"system_reserved": {"memory": "5Gi"}}, "rollout": rollout}})
+    assert {name for name, each in stack.machines().items() if before[name] != each} == {"web-0", "web-1", "web-2"}
+    calls = [each for each in stack.cloud_state.operations()[since:] if each.type == stack.cloud.machine]
+    names = [
+        each.urn.rpartition("-web-")[2] for each in calls if "-web-" in each.urn and each.kind in ("delete", "create")
+    ]
+    assert names[:2] == ["0", "0"], "deleted and created"
+    assert sorted(names[2:]) == ["1", "1", "2", "2"]
+
+
 @pytest.mark.parametrize(
     ("fields", "also"),
     [

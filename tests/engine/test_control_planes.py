@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from components.rollout.signed_documents import founding_record
 from operations.engine.locate import Engine
 from sandbox.boot.cloud_services import services_of
 
@@ -134,12 +135,7 @@ def test_restore_replaces_the_control_plane_and_its_founder_gets_the_newest_snap
     assert "Changes of the cluster since then are lost" in said
     store = clone.store("snapshots")
     with clone.cloud_state() as cloud_state:
-        record = json.loads(cloud_state.objects(store)["founding/1"].content)
-    assert record == {
-        "cluster": "sha256:a",
-        "epoch": 1,
-        "owner": "",
-        "machine": "",
-        "state": "restore",
-        "snapshot": signed(signing_key(clone), NEWER),
-    }
+        written = cloud_state.objects(store)["founding/1"].content.decode()
+    key = signing_key(clone)
+    record = {"cluster": "sha256:a", "epoch": 1, "owner": "", "machine": "", "state": "restore"}
+    assert written == founding_record(key, record | {"snapshot": signed(key, NEWER)})

@@ -42,6 +42,8 @@ LINES = (
     ("upgrade {stack} {kubernetes} --sandbox --yes", r"-> {kubernetes}|has {kubernetes} already", NEVER),
     ("scale {stack} {pool} {count} --sandbox --yes", "added: +{pool}-", NEVER),
     ("roll {stack} {pool} --machine {pool}-0 --sandbox --yes", ": {pool}-0 replaced and ready", NEVER),
+    ("roll {stack} --pause", NEVER, "no run of {stack} is in progress in this clone"),
+    ("roll {stack} --resume --sandbox --yes", r"no changes in ", NEVER),
     ("repair {stack} --after 1s --sandbox --yes", "{stack}: no worker has to be replaced", NEVER),
     (
         "replace-control-plane {stack} control-plane-0 --sandbox --yes",

@@ -31,6 +31,7 @@ OBJECTS = {
     "bundles/any.zip": (BOTH, NOBODY),
     "ca.crt": (BOTH, NOBODY),
     "epoch.json": (BOTH, {CONTROL_PLANE}),
+    "founded.json": ({CONTROL_PLANE}, {CONTROL_PLANE}),
     "desired-state.json": ({CONTROL_PLANE}, NOBODY),
     "members.json": ({CONTROL_PLANE}, NOBODY),
     f"status/{CONTROL_PLANE}": ({CONTROL_PLANE}, {CONTROL_PLANE}),

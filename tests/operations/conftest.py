@@ -1,6 +1,9 @@
 """What tests of the command share: a clone's stacks in a folder of their own, and the command line."""
 
-from collections.abc import Callable
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 from operations.__main__ import app
 from tests import clones
+from tests.operations.strange_servers import Site, closed_port, kubeconfig, strange
 
 STACK = """\
 # a cluster
@@ -34,3 +38,25 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def mullion() -> Callable[..., Result]:
     """The command, in this process: `mullion("plan", "small")`."""
     return lambda *words: CliRunner().invoke(app, words)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A folder, a closed port, and servers: of random bytes, of JSON that no portal and no API server answers."""
+    folder = tmp_path_factory.mktemp("misuse")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        strange(folder) as portal,
+        strange(folder, tls=True) as api,
+    ):
+        threading.Thread(target=_answer, args=(server,), daemon=True).start()
+        address = f"https://127.0.0.1:{server.getsockname()[1]}/x"
+        yield Site(folder, closed_port(), address, f"http://127.0.0.1:{portal}", kubeconfig(api))
+
+
+def _answer(server: socket.socket) -> None:
+    with suppress(OSError):
+        while True:
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                connection.sendall(b"\x15\x03nothing that any protocol says\r\n\r\n")

@@ -132,8 +132,10 @@ WITHOUT_ENGINE = (
     ("outputs {stack} --json", NO_ENGINE),
     ("scale {stack} {pool} 7 --sandbox --yes", NO_ENGINE),
     ("upgrade {stack} {kubernetes} --sandbox --yes", ""),
-    ("upgrade {stack} {kubernetes} --check --kubeconfig {folder}/none", "/none"),
+    ("upgrade {stack} {kubernetes} --check --ignore-preflight-errors all --kubeconfig {folder}/none", "/none"),
     ("roll {stack} {pool} --machine {pool}-0 --sandbox --yes", NO_ENGINE),
+    ("roll {stack} --pause", r"no run of \S+ is in progress in this clone"),
+    ("roll {stack} --resume --sandbox --yes", NO_ENGINE),
     ("repair {stack} --after 1s --sandbox --yes", NO_ENGINE),
     ("revoke {stack} {pool}-0 --kubeconfig {folder}/none", "/none: No such file"),
     ("snapshot {stack} --kubeconfig {folder}/none", "/none: No such file"),
@@ -203,6 +205,9 @@ def _of_command(line: str) -> set[tuple[str, str]]:
 
 
 ELSEWHERE = {
+    "reap --by-tags": "commands/test_reap_tags.py",
+    "reap --regions": "commands/test_reap_tags.py",
+    "reap --snapshots": "commands/test_reap_tags.py",
     "new --cloud": "commands/test_new.py",
     "new --windows": "commands/test_new.py",
     "down --all": "commands/test_down_all.py",
@@ -218,6 +223,7 @@ ELSEWHERE = {
     **dict.fromkeys(("run --keep-on-failure", "run --timeout"), "commands/test_run_refusals.py"),
 }
 """Flags without a stack, or of commands that copy the whole clone: the file with their test."""
+REQUESTS = ("catalogue", "ask", "list", "show", "extend", "remove", "retry", "cancel", "approve", "refuse")
 WITHOUT_A_STACK = {
     "cost": "commands/test_cost.py",
     "first-contact": "commands/test_first_contact.py",
@@ -226,6 +232,7 @@ WITHOUT_A_STACK = {
     "extend": "commands/test_extend.py",
     "reap": "commands/test_reap.py",
     "portal": "commands/test_portal.py",
+    **{f"request {word}": "commands/test_request.py" for word in REQUESTS},
 }
 
 

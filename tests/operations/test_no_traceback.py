@@ -8,13 +8,11 @@ import errno
 import os
 import resource
 import shutil
-import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -30,7 +28,8 @@ from operations.engine import locate, process
 from operations.stacks import account, boot_site
 from tests import clones
 from tests.operations.conftest import STACK
-from tests.operations.misuse import CUT, ENGINES, ENVIRONMENT, Damage, Words, closed_port, damages, words
+from tests.operations.misuse import ACCOUNTS, CUT, ENGINES, ENVIRONMENT, Damage, Words, damages, words
+from tests.operations.strange_servers import Site
 
 EMPTY = '{"version": 3, "deployment": {}}'
 """What the engine exports of a stack without resources."""
@@ -39,34 +38,9 @@ EXAMPLES = int(os.environ.get("MULLION_MISUSES", "250"))
 OUTSIDE = "tests/operations/test_no_traceback.py reached"
 
 
-class Site(NamedTuple):
-    """Values of the placeholders in arguments."""
-
-    folder: Path
-    port: int
-    garbage: str
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A folder, a closed port, and a server that answers everything, TLS included, with random bytes."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=_answer, args=(server,), daemon=True).start()
-        address = f"https://127.0.0.1:{server.getsockname()[1]}/x"
-        yield Site(tmp_path_factory.mktemp("misuse"), closed_port(), address)
-
-
-def _answer(server: socket.socket) -> None:
-    with suppress(OSError):
-        while True:
-            connection, _ = server.accept()
-            with connection, suppress(OSError):
-                connection.sendall(b"\x15\x03nothing that any protocol says\r\n\r\n")
-
-
 @contextmanager
-def engine(kind: str) -> Iterator[None]:
-    """An engine that is missing, silent, refuses everything, or answers without JSON."""
+def engine(kind: str, identity: str = ACCOUNTS[0]) -> Iterator[None]:
+    """An engine that is missing, silent, refuses everything, or answers without JSON. identity: the account."""
 
     def find(*_: Any) -> locate.Engine:
         if kind == "none":
@@ -89,7 +63,7 @@ def engine(kind: str) -> Iterator[None]:
         patch.setattr(locate, "find", find)
         patch.setattr(locate, "installed", lambda *_: None if kind == "none" else find())
         patch.setattr(process.EngineCommand, "run", run)
-        patch.setattr(account, "account", lambda *_: "111122223333")
+        patch.setattr(account, "account", lambda *_: identity)
         patch.setattr(boot_site, "start", start)
         patch.setattr("subprocess.Popen", missing)
         patch.setattr(fetch, "time", SimpleNamespace(sleep=lambda _: None))
@@ -115,6 +89,8 @@ def clone(site: Site, damage: dict[str, Damage], environment: dict[str, str]) ->
         for name in ("http_proxy", "https_proxy"):  # connections to other hosts go to a closed port of this host
             patch.setenv(name, f"http://127.0.0.1:{site.port}")
         patch.setenv("no_proxy", "127.0.0.1,localhost")
+        patch.setenv("MULLION_PORTAL_TOKEN", "mullion_x")
+        (folder / "home" / "kubeconfig").write_text(site.kubeconfig)
         for name in ("PULUMI_HOME", "PULUMI_BACKEND_URL", "NETRC", "PULUMI_CONFIG_PASSPHRASE"):
             patch.delenv(name, raising=False)
         clones.work_in(folder, patch)
@@ -163,12 +139,21 @@ def full(disk: bool) -> Iterator[None]:
 
 
 def misuse(
-    site: Site, line: Words, damage: dict[str, Damage], environment: dict[str, str], kind: str, *, disk: bool = False
+    site: Site,
+    line: Words,
+    damage: dict[str, Damage],
+    environment: dict[str, str],
+    kind: str,
+    *,
+    disk: bool = False,
+    identity: str = ACCOUNTS[0],
 ) -> Result:
     """Run a command line in a clone of its own, and judge how it ended."""
-    with clone(site, damage, environment) as folder, engine(kind):
+    with clone(site, damage, environment) as folder, engine(kind, identity):
         stand = {"folder": folder / "home", "file": folder / "stacks" / "Pulumi.small.yaml", "missing": folder / "no"}
-        given_words = [_filled(word, {**stand, "port": site.port, "garbage": site.garbage}) for word in line]
+        stand |= {"port": site.port, "garbage": site.garbage, "portal": site.portal}
+        stand |= {"kubeconfig": folder / "home" / "kubeconfig"}
+        given_words = [_filled(word, stand) for word in line]
         before = files(folder)
         with full(disk):
             result = CliRunner().invoke(app, given_words)
@@ -191,12 +176,19 @@ def _filled(word: str, stand: dict[str, Any]) -> str:
     environment=ENVIRONMENT,
     kind=st.sampled_from(ENGINES),
     disk=st.sampled_from([False, False, False, True]),
+    identity=st.sampled_from(ACCOUNTS),
 )
-@example(line=LINE, damage={}, environment={}, kind="none", disk=True)
+@example(line=LINE, damage={}, environment={}, kind="none", disk=True, identity="")
 def test_every_command_ends_with_a_code_and_one_message(
-    line: Words, damage: dict[str, Damage], environment: dict[str, str], kind: str, disk: bool, site: Site
+    line: Words,
+    damage: dict[str, Damage],
+    environment: dict[str, str],
+    kind: str,
+    disk: bool,
+    identity: str,
+    site: Site,
 ) -> None:
-    misuse(site, line, damage, environment, kind, disk=disk)
+    misuse(site, line, damage, environment, kind, disk=disk, identity=identity)
 
 
 # Faults that were found, each once more.

@@ -10,7 +10,7 @@ from operations.stacks import target
 from operations.stacks.paths import REPOSITORY
 from operations.stacks.target import Target
 
-WITH_SANDBOX = "up|down|scale|upgrade|roll|restore|replace-control-plane|preview"
+WITH_SANDBOX = "up|down|scale|upgrade|roll|repair|extend|restore|replace-control-plane|preview"
 COMMAND = re.compile(rf"mullion (?:{WITH_SANDBOX}) (?:\{{\w[\w.]*\}}|STACK)(?![^`;]*(?:--sandbox|\{{flag\}}))")
 """A command that takes --sandbox, written without it instead of by `target.command`."""
 

@@ -1,6 +1,7 @@
 """All control planes are lost and restored from a snapshot by `mullion restore`, on real machines."""
 
 import base64
+import gzip
 import json
 from collections.abc import Callable
 
@@ -158,3 +159,29 @@ def test_programs_that_watch_the_cluster_restart_once_on_a_surviving_node(restor
     now = until(renewed_all, "kubelet, kube-proxy and flannel run as new processes")
     worker.run("systemctl", "start", "mullion-collect-logs.service", seconds=300)
     assert watchers(worker) == now, "the programs restarted only once"
+
+
+def test_the_founding_log_is_signed_and_its_last_founding_published(restored: BootedCluster) -> None:
+    objects = restored.cloud_state.objects(bucket(restored, "snapshots"))
+    records = [json.loads(objects[f"founding/{epoch}"].content) for epoch in range(5)]
+    assert [each["state"] for each in records] == ["claimed", "founded", "restore", "claimed", "founded"]
+    assert all(each["mac"] for each in records)
+
+    def published() -> bool:
+        held = restored.cloud_state.objects(bucket(restored, "bundles"))
+        return "founded.json" in held and json.loads(held["founded.json"].content)["epoch"] == 4
+
+    until(published, "the agent publishes the last founding")
+
+
+def test_audit_logs_of_both_control_planes_are_in_the_store(restored: BootedCluster) -> None:
+    """Of the one that is lost too: its agent copied them before."""
+
+    def instances() -> set[str]:
+        objects = restored.cloud_state.objects(bucket(restored, "snapshots"))
+        held = {key: each.content for key, each in objects.items() if key.startswith("audit/")}
+        lines = [line for content in held.values() for line in gzip.decompress(content).splitlines()]
+        assert all(json.loads(line)["kind"] == "Event" for line in lines)
+        return {key.rpartition("-i-")[2].partition("-")[0] for key in held}
+
+    until(lambda: len(instances()) == 2, "both machines' logs are there")

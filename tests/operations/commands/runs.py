@@ -40,8 +40,8 @@ class Cluster:
     def wait(self, name: str, timeout: str) -> None:
         self._call("wait")
 
-    def boot(self, name: str, timeout: str) -> None:
-        self._call("boot")
+    def boot(self, name: str, timeout: str, *, pods_only: bool = False) -> None:
+        self._call("boot what runs pods" if pods_only else "boot")
 
     def verify(self, name: str, **options: Any) -> None:
         self._call("verify")

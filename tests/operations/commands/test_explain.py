@@ -18,6 +18,11 @@ from tests.components.spec.ingress_values import INGRESS
 from tests.components.spec.test_change_effects import OPTIONS, SAMPLE, merged
 
 Run = Callable[..., Result]
+BASTION = {
+    "id": "/subscriptions/ID/resourceGroups/hub/providers/Microsoft.Network/bastionHosts/shared",
+    "range": "10.9.0.0/26",
+}
+"""A Bastion host needs both options."""
 
 
 @pytest.mark.parametrize("path", OPTIONS)
@@ -32,6 +37,8 @@ def test_every_option_has_a_page_with_type_change_and_an_example_that_the_models
     if path.startswith("network.existing"):
         subnets = [{"id": "subnet-1", "range": "10.20.4.0/22"}]
         cluster = merged({"network": {"existing": {"network": "vpc-1", "subnets": subnets}}}, cluster)
+    if path.startswith("network.existing.bastion."):
+        cluster = merged({"network": {"existing": {"bastion": BASTION}}}, cluster)
     if path.startswith("ingress.load_balancers"):
         cluster = merged(INGRESS, cluster)
     if path.startswith("api.oidc"):

@@ -13,7 +13,6 @@ import pytest
 from typer.testing import Result
 
 from operations.commands import plan as planning
-from operations.commands import plan_against
 from operations.stacks.paths import REPOSITORY
 from tests.operations.conftest import STACK
 
@@ -191,13 +190,16 @@ def test_a_full_disk_behind_the_output_is_reported_without_a_traceback() -> None
     assert re.fullmatch(r"mullion: standard output: .*No space.*\n", done.stderr)
 
 
-def modules_after(*words: str) -> set[str]:
-    """Names of the top-level modules that a process of the command has imported at its end."""
+def modules_after(*words: str, before: str = "") -> set[str]:
+    """Return all modules, by full name, that a process of the command has imported at its end.
+
+    before: a line of Python that the process runs first.
+    """
     code = (
-        "import sys, operations.__main__ as m\n"
+        f"{before}\nimport sys, operations.__main__ as m\n"
         f"sys.argv = ['mullion', *{words!r}]\n"
         "try:\n    m.main()\nexcept SystemExit:\n    pass\n"
-        "print('MODULES', *{name.split('.')[0] for name in sys.modules})"
+        "print('MODULES', *sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     return set(done.stdout.rpartition("MODULES")[2].split())
@@ -213,6 +215,13 @@ def test_plan_imports_no_pulumi_and_no_rich() -> None:
     found = modules_after("plan", "aws-dev")
     assert "pydantic" in found, "it did plan"
     assert not found & {"pulumi", "rich", "cryptography"}
+    assert not found & {"operations.commands.plan_against", "operations.commands.spec_changes"}
+
+
+@pytest.mark.subprocess
+def test_plan_reads_neither_source_files_nor_metadata_of_packages() -> None:
+    refused = "import ast, importlib.metadata as metadata; ast.parse = metadata.entry_points = None"
+    assert "operations.commands.plan_text" in modules_after("plan", "aws-dev", before=refused)
 
 
 def test_against_a_state_the_options_behind_a_replacement_are_named(
@@ -250,7 +259,7 @@ def test_against_without_a_file_compares_with_the_built_cluster(
     planned: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = exported(planned(), stale="web-1")["deployment"]["resources"]
-    monkeypatch.setattr(planning, "_built", lambda name: plan_against.from_state(state, name))
+    monkeypatch.setattr(planning, "_built", lambda _name: state)
     against = planned("--against")["against"]
     assert (against["with"], list(against["replaced"])) == ("the built cluster", ["web-1"])
 

@@ -1,4 +1,4 @@
-"""Engine events become counts, lines and short errors."""
+"""Counts, lines and short errors made from the engine's events."""
 
 import time
 from typing import Any
@@ -49,7 +49,7 @@ def tally() -> Tally:
     return Tally(total=5)
 
 
-def test_a_finished_resource_is_one_line_with_counts(tally: Tally) -> None:
+def test_a_finished_resource_is_shown_in_one_line_with_counts(tally: Tally) -> None:
     assert tally.hear(begun("create")) is None
     assert progress.waiting(tally, None) == "waiting for dev-vpc"
     step = tally.hear(finished("create"))
@@ -59,7 +59,7 @@ def test_a_finished_resource_is_one_line_with_counts(tally: Tally) -> None:
     assert tally.summary() == "1 created"
 
 
-def test_real_time_is_predicted_where_it_is_known(tally: Tally) -> None:
+def test_the_time_on_the_real_cloud_is_shown_if_it_is_known(tally: Tally) -> None:
     tally.hear(begun("create"))
     assert progress.waiting(tally, lambda _: 125).endswith("(about 2 min 5 s on the real cloud)")
     step = tally.hear(finished("create"))
@@ -99,13 +99,13 @@ def test_a_value_in_the_state_is_not_shown_as_a_resource_of_a_cloud(tally: Tally
     assert progress.line(tally, step, None) == "[1/5] created dev-members-serial (in the Pulumi state only)"
 
 
-def test_a_run_of_mullion_does_not_ask_for_the_second_run_that_it_does_itself(tally: Tally) -> None:
+def test_the_warning_that_asks_for_a_second_run_is_left_out_because_mullion_runs_it(tally: Tally) -> None:
     tally.hear(warned(f"pools stay at Kubernetes 1.35.8 in this run: ... {SECOND_RUN}"))
     tally.hear(warned("another warning"))
     assert tally.warnings == ["another warning"]
 
 
-def test_an_engine_run_without_a_line_for_15_s_says_what_it_waits_for(
+def test_a_run_without_output_for_15_s_names_the_resource_it_waits_for(
     tally: Tally, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A gate of a roll waits up to 30 minutes for a machine."""
@@ -120,7 +120,7 @@ def test_an_engine_run_without_a_line_for_15_s_says_what_it_waits_for(
 
 
 @pytest.mark.parametrize("op", ["same", "refresh", "replace"])
-def test_steps_without_a_change_of_their_own_have_no_line(op: str, tally: Tally) -> None:
+def test_steps_that_change_nothing_print_no_line(op: str, tally: Tally) -> None:
     assert tally.hear(finished(op)) is None
     assert tally.count == "1/5"
     assert tally.summary() == "no changes"
@@ -173,16 +173,16 @@ def failure(stderr: str, code: int = 255) -> auto.CommandError:
         ("error: disk on fire", "the engine ended with: disk on fire"),
     ],
 )
-def test_errors_before_a_run_are_reported_with_what_to_do(stderr: str, says: str) -> None:
+def test_an_error_of_the_engine_before_a_run_names_the_command_that_fixes_it(stderr: str, says: str) -> None:
     assert says in failures.message("dev", failure(stderr), None)
 
 
-def test_a_killed_engine_is_reported() -> None:
+def test_a_killed_engine_is_reported_with_its_signal() -> None:
     text = failures.message("dev", failure("", -9), None)
     assert text == "stack dev: the engine was killed (signal 9); `mullion up dev` recovers and continues"
 
 
-def test_faults_of_resources_come_before_the_engines_own_words(tally: Tally) -> None:
+def test_errors_of_resources_replace_the_error_of_the_engine(tally: Tally) -> None:
     tally.hear(fault("AccessDenied: no"))
     text = failures.message("dev", failure("error: update failed"), tally)
     assert "dev-vpc (aws:ec2/vpc:Vpc): AccessDenied: no" in text
@@ -192,12 +192,12 @@ def test_faults_of_resources_come_before_the_engines_own_words(tally: Tally) -> 
 @pytest.mark.parametrize(
     ("seconds", "shown"), [(0.4, "0 s"), (59, "59 s"), (60, "1 min"), (125, "2 min 5 s"), (3780, "1 h 3 min")]
 )
-def test_durations_are_for_people(seconds: float, shown: str) -> None:
+def test_durations_are_shown_in_two_units(seconds: float, shown: str) -> None:
     assert progress.duration(seconds) == shown
 
 
-def test_warnings_are_kept_once_without_those_of_the_stack_file_and_the_policy_starter(tally: Tally) -> None:
-    """The command prints the latter before the run."""
+def test_warnings_are_reported_once_without_those_of_the_stack_file_and_the_policy_pack(tally: Tally) -> None:
+    """The command prints the warnings of the stack file before the run."""
     cluster = "urn:pulumi:dev::mullion::mullion:index:MixedCluster::dev"
     starter = "using pulumi-analyzer-policy-python from $PATH at policies/bin/pulumi-analyzer-policy-python"
     for text, urn in (("not drained", STACK), ("not drained", URN), ("old version", cluster), (starter, "")):

@@ -1,4 +1,4 @@
-"""What `mullion up` refuses to begin: which steps of a preview take the control plane away."""
+"""Previews that `mullion up` refuses, because their steps delete too much of the control plane."""
 
 from types import SimpleNamespace
 
@@ -45,11 +45,13 @@ CASES = {
 
 
 @pytest.mark.parametrize(("steps", "lost"), CASES.values(), ids=CASES)
-def test_control_planes_go_one_at_a_time_and_never_the_last(steps: list[Planned], lost: str | None) -> None:
+def test_a_preview_that_deletes_two_control_planes_or_the_last_one_is_refused(
+    steps: list[Planned], lost: str | None
+) -> None:
     assert together(steps) == lost
 
 
-def test_a_difference_inside_an_input_changes_the_input() -> None:
+def test_a_difference_inside_an_input_is_reported_as_a_change_of_the_input() -> None:
     metadata = SimpleNamespace(
         urn="urn", op=auto.OpType.UPDATE, diffs=["metadataOptions.httpTokens", "ebsBlockDevices[0].size"]
     )
@@ -57,6 +59,6 @@ def test_a_difference_inside_an_input_changes_the_input() -> None:
 
 
 @pytest.mark.parametrize("message", ["What holds.\nit is open\n", "What holds.\nweb: it is open"])
-def test_a_violation_is_one_line_with_the_resource_and_the_rule(message: str) -> None:
+def test_a_policy_violation_is_one_line_with_the_resource_and_the_rule(message: str) -> None:
     event = SimpleNamespace(message=message, resource_urn=f"{HEAD}Workers$x:y:Z::web", policy_name="closed")
     assert violation(event) == "web: it is open [closed]"  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Bootable sandboxes: read with lab.yaml over the stack file, from `up --bootable` to `down`."""
+"""Bootable sandboxes: lab.yaml is merged over the stack file from `up --bootable` to `down`."""
 
 import json
 from collections.abc import Callable
@@ -17,12 +17,12 @@ from sandbox.cloud_state import SERVICES, CloudState
 
 Run = Callable[..., Result]
 FILE, BUILT, LINUX_ALONE = "1.36.4", "1.37.1", "1.36.3"
-"""Version in the stack file, and those that are built."""
+"""Version in the stack file, and the versions whose programs are built."""
 
 
 @pytest.fixture
 def built(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A clone on a machine that has the programs of one version, and of another for Linux alone."""
+    """A clone on a machine with the programs of one version for both systems, and of another for Linux only."""
     made = {BUILT: programs.SYSTEMS, LINUX_ALONE: programs.LINUX}
     monkeypatch.setattr(programs, "is_built", lambda version, needs: {*needs} <= {*made.get(version, ())})
     monkeypatch.setattr(programs, "built", lambda needs: [each for each in made if {*needs} <= {*made[each]}])
@@ -35,7 +35,7 @@ def built(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return clone
 
 
-def test_the_overlay_changes_the_spec_and_not_the_file(built: Path) -> None:
+def test_the_overlay_changes_the_spec_but_not_the_stack_file(built: Path) -> None:
     before = (built / "stacks" / "Pulumi.small.yaml").read_bytes()
     boot_overlay.choose("small", stack_files.written("small"), BUILT)
     spec = stack_files.load("small").spec
@@ -56,7 +56,7 @@ def test_the_chosen_version_applies_until_the_files_version_changes(built: Path)
     assert [boot_overlay.kubernetes("small", each) for each in (FILE, "1.36.6")] == [BUILT, "1.36.6"]
 
 
-def test_programs_that_are_not_built_are_named_with_the_command_to_build_them(built: Path) -> None:
+def test_the_error_about_programs_that_are_not_built_names_the_command_that_builds_them(built: Path) -> None:
     with pytest.raises(Stop, match=rf"(?s)-m lab cluster {FILE}.*--kubernetes {BUILT}") as stop:
         boot_overlay.choose("small", stack_files.written("small"), None)
     assert (stop.value.code, boot_overlay.is_chosen("small")) == (Exit.FAILED, False)
@@ -82,7 +82,7 @@ def test_digests_of_every_built_version_are_known_during_an_upgrade(built: Path)
     }, "of two that tell of one download the mirror serves the first's"
 
 
-def test_an_upgrade_to_a_version_that_is_not_built_is_refused_before_anything_begins(built: Path) -> None:
+def test_an_upgrade_to_a_version_that_is_not_built_is_refused_before_any_change(built: Path) -> None:
     whole = stack_files.written("small")
     boot_overlay.choose("small", whole, BUILT)
     boot_overlay.begin("small", whole, None)
@@ -94,7 +94,7 @@ def test_an_upgrade_to_a_version_that_is_not_built_is_refused_before_anything_be
     assert not boot_overlay.is_chosen("small")
 
 
-def test_machines_that_cannot_boot_are_removed_first(built: Path) -> None:
+def test_unbootable_machines_are_removed_before_the_first_boot(built: Path) -> None:
     target.remember("small", target.Target(target.SANDBOX))
     file = target.root() / "sandbox" / "small" / "world.db"
     file.parent.mkdir(parents=True)
@@ -130,7 +130,7 @@ def test_the_program_gets_the_api_address_of_booted_machines_only(built: Path, m
         (("verify", "small", "--outside", "example.org"), "is not name:port"),
     ],
 )
-def test_impossible_choices_are_refused_with_what_to_do_instead(
+def test_options_of_a_bootable_sandbox_that_cannot_work_are_refused_with_the_fix(
     words: tuple[str, ...], said: str, built: Path, mullion: Run
 ) -> None:
     result = mullion(*words)
@@ -142,7 +142,7 @@ def test_stopping_an_unbooted_sandbox_succeeds(built: Path, mullion: Run) -> Non
     assert mullion("sandbox", "stop", "small").stdout == "the sandbox of small was not booted\n"
 
 
-def test_machines_that_cannot_boot_are_refused_before_programs_are_asked_for(built: Path) -> None:
+def test_unbootable_machines_are_refused_before_missing_programs(built: Path) -> None:
     target.remember("small", Target("sandbox"))
     (target.sandbox_folder("small")).mkdir(parents=True)
     CloudState(target.cloud_state_file("small")).close()

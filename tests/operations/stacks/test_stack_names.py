@@ -20,7 +20,7 @@ Run = Callable[..., Result]
         ("other", "there is no stack 'other'. Stacks here: small. To write a new one: mullion new other --cloud aws"),
     ],
 )
-def test_a_stack_that_is_not_there_is_answered_with_those_that_are(
+def test_the_error_about_an_unknown_stack_lists_the_existing_stacks(
     name: str, says: str, clone: Path, mullion: Run
 ) -> None:
     result = mullion("plan", name)

@@ -1,4 +1,4 @@
-"""Where a stack is built is recorded, and the sandbox leads to no real account."""
+"""The record of a stack's target, and the sandbox's isolation from real accounts."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ from operations.stacks.target import Target
 SANDBOX, REAL = Target("sandbox"), Target("aws", "111122223333", "eu-west-1")
 
 
-def test_a_stack_is_built_nowhere_until_recorded(clone: Path) -> None:
+def test_a_stack_without_a_record_has_no_target(clone: Path) -> None:
     assert target.recall("small") is None
     target.check("small", SANDBOX)
     target.check("small", REAL)
@@ -32,7 +32,7 @@ def test_a_stack_is_built_nowhere_until_recorded(clone: Path) -> None:
         (REAL, Target("aws", "", "eu-west-1"), False),
     ],
 )
-def test_a_stack_built_elsewhere_is_refused_with_what_to_do(
+def test_a_stack_built_in_another_target_is_refused_with_the_fix(
     clone: Path, first: Target, then: Target, refused: bool
 ) -> None:
     target.remember("small", first)
@@ -46,21 +46,21 @@ def test_a_stack_built_elsewhere_is_refused_with_what_to_do(
     if SANDBOX in (first, then):
         words = "add --sandbox" if first == SANDBOX else "leave out --sandbox"
         assert f"To use it there, {words}. To build it here, remove it there first" in str(stop.value)
-    # somebody who corrects a wrong record as the message says can go on
+    # a record corrected as the message says is accepted
     path, _, record = str(stop.value).rpartition("correct ")[2].partition(": ")
     Path(path).write_text(record)
     target.check("small", then)
     assert target.recall("small") == then
 
 
-def test_after_forget_a_stack_can_be_built_elsewhere(clone: Path) -> None:
+def test_a_stack_can_be_built_in_another_target_after_forget(clone: Path) -> None:
     target.remember("small", SANDBOX)
     target.forget("small")
     target.check("small", REAL)
 
 
 @pytest.mark.parametrize("built_in", [SANDBOX, REAL])
-def test_each_run_is_recorded_and_the_target_stays(clone: Path, built_in: Target) -> None:
+def test_each_run_is_recorded_and_keeps_the_target(clone: Path, built_in: Target) -> None:
     assert target.began("small") == 0
     target.remember("small", built_in)
     os.utime(target.folder("small") / "world.json", (1, 1))
@@ -90,7 +90,7 @@ def test_an_unreadable_record_is_refused_with_what_to_write(text: str, clone: Pa
         target.recall("small")
 
 
-def test_files_have_mode_0600_and_are_written_whole(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_have_mode_0600_and_are_replaced_as_a_whole(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = target.folder("small") / "kubeconfig"
     target.write(path, "first")
     assert path.stat().st_mode & 0o777 == 0o600
@@ -123,7 +123,7 @@ LEAKS = {
 }
 
 
-def test_credentials_do_not_reach_the_engine_in_the_sandbox_and_are_restored_after(
+def test_credentials_are_removed_from_the_environment_of_the_engine_in_the_sandbox_and_restored_afterwards(
     clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in LEAKS.items():
@@ -139,7 +139,7 @@ def test_credentials_do_not_reach_the_engine_in_the_sandbox_and_are_restored_aft
     assert dict(os.environ) == before
 
 
-def test_the_sandbox_has_a_copy_of_the_stack_without_other_settings(clone: Path) -> None:
+def test_the_sandbox_runs_a_copy_of_the_stack_file_without_settings_of_providers(clone: Path) -> None:
     path = clone / "stacks" / "Pulumi.small.yaml"
     path.write_text(path.read_text() + "  aws:secretKey: {secure: v1:abc}\n  aws:accessKey: AKIA\n")
     before = path.read_bytes()
