@@ -8,9 +8,7 @@ $ErrorActionPreference = 'Stop'
 
 . C:\mullion\loader.ps1 -Functions
 . C:\mullion\watch-network.ps1
-foreach ($folder in 'modules', 'kinds') {
-    foreach ($file in [IO.Directory]::GetFiles("C:\mullion\$folder", '*.ps1')) { . $file }
-}
+. C:\mullion\load-modules.ps1
 
 $env:PSModulePath = 'C:\fakes\modules;' + $env:PSModulePath
 Import-Module windows -DisableNameChecking
