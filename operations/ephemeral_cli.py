@@ -22,6 +22,14 @@ Settings = Annotated[
     ),
 ]
 
+Regions = Annotated[
+    str, typer.Option("--regions", metavar="NAMES", help="With --by-tags: regions to look in, separated by commas.")
+]
+
+
+def _named(regions: str) -> tuple[str, ...]:
+    return tuple(filter(None, (each.strip() for each in regions.split(","))))
+
 
 @command(
     TEMPORARY,
@@ -84,12 +92,26 @@ def run(
     raise typer.Exit(running.run(wanted))
 
 
-@command(TEMPORARY, "mullion ls", "mullion ls --sandbox --json")
+@command(TEMPORARY, "mullion ls", "mullion ls --sandbox --json", "mullion ls --by-tags azure")
 def ls(
     sandbox: Annotated[bool, typer.Option("--sandbox", help="List only this clone's sandboxes.")] = False,
     as_json: AsJson = False,
+    cloud: Annotated[
+        str,
+        typer.Option(
+            "--by-tags", metavar="CLOUD", help="All clusters of an account instead, by their tags: aws, azure or gcp."
+        ),
+    ] = "",
+    regions: Regions = "",
 ) -> None:
     """List the clusters of the backend and of this clone's sandboxes: owner, age, expiry, health."""
+    if cloud:
+        from operations.commands import ls_tags
+
+        ls_tags.run(cloud, _named(regions), sandbox=sandbox, as_json=as_json)
+        return
+    if regions:
+        raise typer.BadParameter("--regions needs --by-tags")
     from operations.commands import ls as listing
 
     listing.ls(sandbox=sandbox, as_json=as_json)
@@ -130,9 +152,7 @@ def reap(
             "--by-tags", metavar="CLOUD", help="Clusters without a state instead, by their tags: aws, azure or gcp."
         ),
     ] = "",
-    regions: Annotated[
-        str, typer.Option(metavar="NAMES", help="With --by-tags: regions to look in, separated by commas.")
-    ] = "",
+    regions: Regions = "",
     snapshots: Annotated[
         bool, typer.Option("--snapshots", help="With --by-tags: remove the stores of etcd's snapshots too.")
     ] = False,
@@ -141,8 +161,7 @@ def reap(
     if cloud:
         from operations.commands import reap_tags
 
-        named = tuple(filter(None, (each.strip() for each in regions.split(","))))
-        reap_tags.run(reap_tags.Asked(cloud, named, sandbox, yes, most, snapshots, form))
+        reap_tags.run(reap_tags.Asked(cloud, _named(regions), sandbox, yes, most, snapshots, form))
         return
     if regions or snapshots:
         raise typer.BadParameter("--regions and --snapshots need --by-tags")

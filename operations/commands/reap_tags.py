@@ -14,8 +14,7 @@ from operations.commands.reap import EXPIRED, FAILED, KEPT, LATER, REMOVED
 from operations.console.exits import Exit, Stop, ending
 from operations.engine import workspace
 from operations.engine.clusters import span, utc
-from operations.reaping import accounts, sweep, things
-from operations.reaping.api import ApiError
+from operations.reaping import accounts, sweep
 from operations.reaping.sweep import Left
 from operations.reaping.things import Account, Remains
 
@@ -54,8 +53,7 @@ def run(asked: Asked) -> None:
     """
     if asked.form not in reap.FORMATS:
         raise Stop(Exit.USAGE, f"--format {asked.form} is unknown; write {', '.join(reap.FORMATS)}")
-    if asked.cloud not in accounts.CLOUDS:
-        raise Stop(Exit.USAGE, f"--by-tags {asked.cloud} is unknown; write {' or '.join(accounts.CLOUDS)}")
+    accounts.check(asked.cloud)
     if not asked.sandbox and not workspace.has_backend():
         raise Stop(
             Exit.USAGE,
@@ -65,9 +63,9 @@ def run(asked: Asked) -> None:
     with reap.alone() if asked.yes else nullcontext():
         listed, now = ls.of_sandboxes() if asked.sandbox else ls.of_backend(), expiry.now()
         stated = {name for each in listed.clusters for name in (each.name, *each.components)}
-        with _accounts(asked) as found:
+        with accounts.opened(asked.cloud, asked.regions, sandbox=asked.sandbox) as found:
             verdicts = [one for account in found for one in _judged(account, asked, stated, listed.unread, now)]
-            verdicts = _limited(verdicts, asked, {each.name: each for each in found}, stated, now)
+            verdicts = _limited(verdicts, asked, {each.name: each for each in found}, now)
     print(report(verdicts, asked, now))
     for line in listed.unread:
         print(f"mullion: {line}", file=sys.stderr)
@@ -78,31 +76,17 @@ def run(asked: Asked) -> None:
         raise Stop(Exit(code), "; ".join(parts))
 
 
-def _accounts(asked: Asked):  # noqa: ANN202  # a context of a list of Account
-    if asked.sandbox:
-        return accounts.of_sandboxes(asked.cloud, asked.regions)
-    return nullcontext([accounts.real(asked.cloud, asked.regions)])
-
-
 def _judged(account: Account, asked: Asked, stated: set[str], unread: Sequence[str], now: datetime) -> list[Verdict]:
     """Return a verdict for each cluster of an account: KEPT or EXPIRED. Raises Stop if the account cannot be listed."""
-    try:
-        found = things.clusters(account.inventory())
-    except ApiError as error:
-        raise Stop(Exit.FAILED, f"the resources of {asked.cloud} {account.name} cannot be listed: {error}") from error
     unknown = "a state cannot be read, and it may be this cluster's" if unread else ""
-    kept = [(each, _by_state(each, stated) or each.kept(now, snapshots=asked.snapshots) or unknown) for each in found]
-    return [Verdict(account.name, each, KEPT if why else EXPIRED, why) for each, why in kept]
+    verdicts = list[Verdict]()
+    for each in accounts.clusters_of(account):
+        why = BY_STATE if each.has_state(stated) else each.kept(now, snapshots=asked.snapshots) or unknown
+        verdicts.append(Verdict(account.name, each, KEPT if why else EXPIRED, why))
+    return verdicts
 
 
-def _by_state(remains: Remains, stated: set[str]) -> str:
-    """Return BY_STATE if a state has the cluster. Labels of Google Cloud have lower-case names."""
-    return BY_STATE if remains.cluster in {name for each in stated for name in (each, each.lower())} else ""
-
-
-def _limited(
-    verdicts: list[Verdict], asked: Asked, found: dict[str, Account], stated: set[str], now: datetime
-) -> list[Verdict]:
+def _limited(verdicts: list[Verdict], asked: Asked, found: dict[str, Account], now: datetime) -> list[Verdict]:
     """Remove expired clusters until `most` are removed, the longest expired first; a dry run counts them as removed."""
     late = sorted((each for each in verdicts if each.result == EXPIRED), key=lambda each: each.remains.expires or now)
     done = list[Verdict]()

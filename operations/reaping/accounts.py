@@ -7,13 +7,43 @@ from typing import TYPE_CHECKING
 
 from operations.console.exits import Exit, Stop
 from operations.engine import locks
-from operations.reaping.things import Account
+from operations.reaping import things
+from operations.reaping.api import ApiError
+from operations.reaping.things import Account, Remains
 from operations.stacks import target
 
 if TYPE_CHECKING:
     from sandbox.cloud_state import CloudState
 
 CLOUDS = ("aws", "azure", "gcp")
+
+
+def check(cloud: str) -> None:
+    """Raise Stop if --by-tags names no cloud."""
+    if cloud not in CLOUDS:
+        raise Stop(Exit.USAGE, f"--by-tags {cloud} is unknown; write {' or '.join(CLOUDS)}")
+
+
+@contextmanager
+def opened(cloud: str, regions: Sequence[str], *, sandbox: bool) -> Iterator[list[Account]]:
+    """Yield the account of this environment's credentials, or those of this clone's sandboxes."""
+    if sandbox:
+        with of_sandboxes(cloud, regions) as found:
+            yield found
+    else:
+        account = real(cloud, regions)
+        try:
+            yield [account]
+        finally:
+            account.close()
+
+
+def clusters_of(account: Account) -> list[Remains]:
+    """Return an account's clusters. Raises Stop if its resources cannot be listed."""
+    try:
+        return things.clusters(account.inventory())
+    except ApiError as error:
+        raise Stop(Exit.FAILED, f"the resources of {account.cloud} {account.name} cannot be listed: {error}") from error
 
 
 def real(cloud: str, regions: Sequence[str]) -> Account:

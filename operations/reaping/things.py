@@ -1,6 +1,6 @@
 """Resources of clusters as a cloud's inventory finds them, and the clusters that they belong to."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -69,7 +69,7 @@ class Account(Protocol):
 
 @dataclass(frozen=True)
 class Remains:
-    """The resources of one cluster without a state. expires: None if it does not expire or cannot be said; `why` then
+    """The resources of one cluster, by tags. expires: None if it does not expire or cannot be said; `why` then
     has the reason.
     """
 
@@ -79,6 +79,18 @@ class Remains:
     expires: datetime | None = None
     why: str = ""
     regions: tuple[str, ...] = field(default=())
+
+    @property
+    def created(self) -> datetime | None:
+        """When the oldest resource was created, as far as the cloud says it."""
+        return min((each.created for each in self.things if each.created), default=None)
+
+    def has_state(self, stated: Collection[str]) -> bool:
+        """Return whether one of these names of clusters with a state is this one's.
+
+        Labels of Google Cloud have lower-case names.
+        """
+        return any(self.cluster in (name, name.lower()) for name in stated)
 
     def kept(self, now: datetime, *, snapshots: bool) -> str:
         """Return why the resources must stay; empty if they are to be removed."""

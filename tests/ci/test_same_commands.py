@@ -163,6 +163,43 @@ def test_azure_pipelines_gives_mullion_the_commands_of_github(
     assert [each.environment for each in ran] == ["production" if jobs == ("apply",) else ""] * len(jobs)
 
 
+BY_TAGS = [*COMMANDS["reap"], f"{COMMANDS['reap'][0]} --by-tags aws --regions eu-west-1\\,us-east-1"]
+REGIONS = "eu-west-1,us-east-1"
+
+
+def test_github_also_removes_clusters_without_a_state(clone: Path, record: Callable[[], list[str]]) -> None:
+    text = (clone / "ci" / "examples" / "github.yml").read_text()
+    called = "uses: ./.github/workflows/reap.yml"
+    before, _, after = text.partition(called)
+    after = after.replace("      cloud: aws\n", f"      cloud: aws\n      by-tags: aws\n      regions: {REGIONS}\n", 1)
+    (clone / CLUSTERS).write_text(f"{before}{called}{after}")
+    environment = workspace.environment(clone, **recording(clone))
+    hub = GitHub(clone, "schedule", {"schedule": "17 * * * *"}, environment=environment)
+    assert hub.run(CLUSTERS, only={"reap"})["reap"] == "success", hub.jobs[0].output
+    assert record() == BY_TAGS
+
+
+def test_gitlab_also_removes_clusters_without_a_state(clone: Path, record: Callable[[], list[str]]) -> None:
+    own = {"CI_JOB_ID": "42", "CI_PROJECT_DIR": str(clone), "CLOUD": "aws", "IDENTITY": IDENTITIES["aws"]}
+    own |= {"TASK": "reap", "CI_PIPELINE_SOURCE": "schedule", "BY_TAGS": "aws", "REGIONS": REGIONS}
+    environment = workspace.environment(clone, **recording(clone))
+    ran = gitlab_runner.run(clone, clone / "ci" / "examples" / "gitlab.yml", own, environment)
+    assert [each.code for each in ran] == [0]
+    assert record() == BY_TAGS
+
+
+def test_azure_pipelines_also_removes_clusters_without_a_state(clone: Path, record: Callable[[], list[str]]) -> None:
+    example = (clone / "ci" / "examples" / "azure.yml").read_text()
+    called = "      - template: ci/azure/reap.yml\n        parameters:\n"
+    changed = clone / "with-tags.yml"
+    changed.write_text(example.replace(called, f"{called}          byTags: aws\n          regions: {REGIONS}\n"))
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "Schedule"}
+    own["Build.CronSchedule.DisplayName"] = "reap"
+    ran = azure_runner.run(clone, changed, own, workspace.environment(clone, **recording(clone)))
+    assert [each.code for each in ran] == [0]
+    assert record() == BY_TAGS
+
+
 @pytest.mark.parametrize(("keep", "allow"), [("", "api.allow="), ("1h", "api.allow+=")])
 def test_a_cluster_that_may_be_kept_lets_the_people_of_the_template_in(
     keep: str, allow: str, clone: Path, record: Callable[[], list[str]]

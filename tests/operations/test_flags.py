@@ -205,6 +205,8 @@ def _of_command(line: str) -> set[tuple[str, str]]:
 
 
 ELSEWHERE = {
+    "ls --by-tags": "commands/test_ls_tags.py",
+    "ls --regions": "commands/test_ls_tags.py",
     "reap --by-tags": "commands/test_reap_tags.py",
     "reap --regions": "commands/test_reap_tags.py",
     "reap --snapshots": "commands/test_reap_tags.py",

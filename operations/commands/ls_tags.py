@@ -1,0 +1,97 @@
+"""`mullion ls --by-tags`: the clusters of an account by the tags of their resources, with a state or without one."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from components.spec import expiry
+from operations.commands import ls
+from operations.commands.ls import Inventory
+from operations.console.exits import Exit, Stop
+from operations.console.table import table
+from operations.engine import workspace
+from operations.engine.clusters import span, utc
+from operations.reaping import accounts
+from operations.reaping.things import Remains
+
+
+@dataclass(frozen=True)
+class Found:
+    """One cluster of an account. state: whether the backend (or a sandbox) has its state; None if nobody can say."""
+
+    account: str
+    remains: Remains
+    state: bool | None
+
+
+def run(cloud: str, regions: Sequence[str], *, sandbox: bool, as_json: bool) -> None:
+    """Print the clusters of the account. Raises Stop if its resources cannot be listed, or a state cannot be read."""
+    accounts.check(cloud)
+    stated = _stated(sandbox=sandbox)
+    names = {name for each in stated.clusters for name in (each.name, *each.components)} if stated else set[str]()
+    with accounts.opened(cloud, regions, sandbox=sandbox) as opened:
+        found = [
+            Found(account.name, each, each.has_state(names) or (False if stated and not stated.unread else None))
+            for account in opened
+            for each in accounts.clusters_of(account)
+        ]
+    now = expiry.now()
+    if as_json:
+        print(json.dumps({"cloud": cloud, "clusters": [_document(each, now) for each in found]}, indent=2))
+    else:
+        print(shown(found, now) or "no clusters with Mullion's tags")
+    if stated is None:
+        print("mullion: no backend for real accounts is set (pulumi login): the states are unknown", file=sys.stderr)
+    elif stated.unread:
+        raise Stop(Exit.FAILED, "\n".join(stated.unread))
+
+
+def _stated(*, sandbox: bool) -> Inventory | None:
+    """Return the clusters with a state; None if no backend is set."""
+    if sandbox:
+        return ls.of_sandboxes()
+    return ls.of_backend() if workspace.has_backend() else None
+
+
+def shown(found: Sequence[Found], now: datetime) -> str:
+    """Return a table of the clusters; empty if there are none."""
+    headers = ("cluster", "account", "regions", "owner", "age", "expires", "resources", "state")
+    rows = [
+        (
+            *(each.remains.cluster, each.account, ", ".join(filter(None, each.remains.regions)), each.remains.owner),
+            *(_age(each.remains, now), _ends(each.remains, now), len(each.remains.things)),
+            {True: "yes", False: "no", None: "unknown"}[each.state],
+        )
+        for each in found
+    ]
+    return table(headers, rows) if rows else ""
+
+
+def _age(remains: Remains, now: datetime) -> str:
+    return span(now - remains.created) if remains.created else ""
+
+
+def _ends(remains: Remains, now: datetime) -> str:
+    """Return when a cluster expires: in 1h 20m, 5m ago; or why this cannot be said."""
+    if remains.expires is None:
+        return remains.why
+    return f"in {span(remains.expires - now)}" if remains.expires > now else f"{span(now - remains.expires)} ago"
+
+
+def _document(found: Found, now: datetime) -> dict[str, object]:
+    """Return a cluster for JSON: times as UTC texts or null."""
+    remains = found.remains
+    return {
+        "name": remains.cluster,
+        "account": found.account,
+        "regions": list(remains.regions),
+        "owner": remains.owner or None,
+        "created": utc(remains.created) or None,
+        "expires": utc(remains.expires) or None,
+        "expired": remains.expires is not None and remains.expires <= now,
+        "without_expiry": remains.why or None,
+        "resources": len(remains.things),
+        "has_state": found.state,
+    }
