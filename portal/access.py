@@ -1,7 +1,7 @@
 """Permissions: who may see and change what. Every page and every call of the API uses these functions.
 
-A person who calls by a token has a scope: the team of the token. Everything outside of it does not exist then, whatever
-else the person may do.
+A call with a token is limited to its scope, the token's team: for such a call nothing outside the team exists, whatever
+else the person may do on the pages.
 """
 
 from django.core.exceptions import PermissionDenied
@@ -38,7 +38,7 @@ def may_change(user: User, cluster: Cluster) -> bool:
 
 
 def may_decide(user: User, cluster: Cluster) -> bool:
-    """Return whether a person may approve or refuse a request: never an own one, nor one of an own service."""
+    """Return whether a person may decide about a request: never an own one, nor one by a service token they made."""
     own = cluster.asked_by == user or Token.objects.filter(user=cluster.asked_by, made_by=user).exists()
     if own or not _within(user, cluster.team):
         return False
@@ -46,7 +46,7 @@ def may_decide(user: User, cluster: Cluster) -> bool:
 
 
 def may_make_tokens(user: User, team: Team, *, service: bool) -> bool:
-    """Return whether a person may make a token of a team: personal or of a service. Never by a token."""
+    """Return whether a person may make a personal or a service's token for a team. Calls with a token may not."""
     if user.scope is not None:
         return False
     return user.is_platform or _is(user, team, *([Membership.Role.APPROVER] if service else []))

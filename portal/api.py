@@ -139,14 +139,14 @@ def events(request: HttpRequest, name: str) -> list[EventDocument]:
 
 
 def _change(action: str) -> Any:
-    """Register a function as the call that does this to a cluster."""
+    """Register a function as POST /clusters/NAME/ACTION."""
     address, documents = f"/clusters/{{name}}/{action}", {200: ClusterWithJob, **REFUSALS}
     return api.post(address, response=documents, operation_id=action, throttle=[CALLS, CHANGES])
 
 
 @_change("extend")
 def extend(request: HttpRequest, name: str, added: Hours) -> ClusterWithJob:
-    """Let a cluster live longer."""
+    """Extend the life of a cluster."""
     return _acted(request, name, lambda user, found: actions.extend(user, found, added.hours))
 
 

@@ -51,7 +51,7 @@ class Plan(Schema):
 
 
 class TemplateDocument(Schema):
-    """An entry of the catalogue. plan: of its defaults. most_hours: longest life. fields: what a team may choose."""
+    """An entry of the catalogue. plan: with its defaults. most_hours: longest life. fields: what a team may choose."""
 
     name: str
     version: int

@@ -16,7 +16,7 @@ from portal import folders
 from portal.models import Cluster, Job, Team
 
 FILE = "metrics-token"
-"""File of the data folder with the token that /metrics wants: metrics name teams and costs."""
+"""File of the data folder with the token that /metrics requires, because metrics name teams and costs."""
 
 
 def live(_request: HttpRequest) -> HttpResponse:
@@ -40,7 +40,11 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """Answer with metrics, to callers with the token of the data folder."""
     given = request.headers.get("Authorization", "")
     if not constant_time_compare(given, f"Bearer {folders.kept_secret(FILE)}"):
-        return HttpResponse("the token is in the data folder: metrics-token\n", status=401, content_type="text/plain")
+        return HttpResponse(
+            "send Authorization: Bearer TOKEN; the token is in the file metrics-token of the data folder\n",
+            status=401,
+            content_type="text/plain",
+        )
     registry = CollectorRegistry()
     registry.register(_Database())
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)

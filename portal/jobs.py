@@ -46,9 +46,9 @@ def enqueue(cluster: Cluster, kind: str, actor: str, hours: int = 0) -> Job:
 
 @task()
 def run(number: int) -> str:
-    """Run the next job of `due`. The queue's entry only starts one job; its number does not choose which.
+    """Run the first job of `due`. An entry of the queue only says that a job waits: its number does not choose the job.
 
-    Return the job's state, or that none waits.
+    Return the job's state, or that no job waits.
     """
     found = next((each for each in due() if _take(each)), None)
     if found is None:
@@ -63,7 +63,7 @@ def run(number: int) -> str:
 
 
 def due() -> list[int]:
-    """Return the numbers of waiting jobs in the order in which they run.
+    """Return the numbers of the waiting jobs, the next one to run first.
 
     First come teams with fewer running jobs, then those whose last job ran longer ago, so a team that asks for many
     clusters at once does not make others wait for all of them. Within a team the oldest job comes first.
@@ -77,13 +77,13 @@ def due() -> list[int]:
 
 
 def _take(number: int) -> bool:
-    """Return whether this worker got the job; another one may have been faster."""
+    """Take a job. Return False if another worker took it first."""
     values = {"state": Job.State.RUNNING, "attempt": F("attempt") + 1, "beat": timezone.now()}
     return bool(Job.objects.filter(pk=number, state=Job.State.WAITING).update(**values))
 
 
 def cancel(job: Job) -> bool:
-    """End a job that waits, or have its worker interrupt it. Return whether it had not ended yet."""
+    """End a waiting job, or ask the worker of a running one to interrupt it. Return False if it has ended already."""
     detail = {"job": job.pk}
     with transaction.atomic():
         if Job.objects.filter(pk=job.pk, state=Job.State.WAITING).update(
@@ -98,7 +98,7 @@ def cancel(job: Job) -> bool:
 
 
 def _after_cancel(job: Job, *, began: bool) -> str:
-    """Return the state of a cluster whose job was cancelled while it waited. began: an earlier job ran."""
+    """Return the state of a cluster whose waiting job was cancelled. began: whether an earlier job ran."""
     if job.kind == Job.Kind.UP:
         return Cluster.State.FAILED if began else Cluster.State.REMOVED
     return Cluster.State.READY if job.cluster.built_at else Cluster.State.FAILED

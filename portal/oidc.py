@@ -1,7 +1,7 @@
 """Sign-in by OpenID Connect: who a person is, and the roles of the person's groups.
 
 Authlib runs the protocol (authorization code with PKCE, nonce, state, the signature of the identity token). Its client
-compares the audience only if it is told to, so CLAIMS names issuer and audience.
+compares the audience only if it is given, so `claims` gives issuer and audience.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from portal.actions import NotPossible
 from portal.models import Membership, Team, User
 
 TIMEOUT = 10
-"""Seconds for a call of the provider."""
+"""Timeout in seconds of a call to the provider."""
 
 
 class Role(BaseModel):
@@ -59,7 +59,7 @@ def read(given: dict[str, str]) -> Settings:
     """Return the settings from environment variables without their prefix. Raises ImproperlyConfigured."""
     issuer = given["ISSUER"].rstrip("/")
     if not issuer.startswith("https://") and not issuer.startswith(("http://127.0.0.1:", "http://localhost:")):
-        raise ImproperlyConfigured(f"MULLION_PORTAL_OIDC_ISSUER: {issuer} has no https")
+        raise ImproperlyConfigured(f"MULLION_PORTAL_OIDC_ISSUER: {issuer} must begin with https://")
     lacking = [name for name in ("CLIENT", "SECRET_FILE", "ROLES_FILE") if not given.get(name)]
     if lacking:
         names = ", ".join(f"MULLION_PORTAL_OIDC_{name}" for name in lacking)
@@ -108,9 +108,9 @@ def claims(found: Settings) -> dict[str, Any]:
 
 
 def person(found: Settings, said: dict[str, Any]) -> User:
-    """Return the person whom checked claims name, with the roles of the groups. Raises NotPossible.
+    """Return the person of verified claims, with the roles of the groups. Raises NotPossible.
 
-    Issuer and subject name a person; the name is only shown. So nobody takes over an account by its name.
+    Issuer and subject identify the person, not the name: so nobody takes over an account that has the same name.
     """
     groups = said.get(found.groups_claim)
     names = {groups} if isinstance(groups, str) else {str(each) for each in groups or ()}

@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class SignIn(LoginView):
-    """The page with the password; with a link to the provider if there is one."""
+    """The page for signing in by password, with a link to the provider if one is configured."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Tell the page whether there is a provider."""
@@ -44,7 +44,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def callback(request: HttpRequest) -> HttpResponse:
-    """Sign the person in whom the provider names."""
+    """Sign in the person whom the provider names."""
     if (found := oidc.configured()) is None:
         raise Http404
     try:

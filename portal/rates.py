@@ -11,8 +11,10 @@ MINUTE = 60
 
 
 class PerMinute(BaseThrottle):
-    """Refuses calls above `most` in one minute of the clock, for each key. The library's own classes keep the state of
-    a call in the shared object, so two threads can count a call for the wrong key; this one counts in the cache alone.
+    """Refuses calls above `most` in one minute of the clock, for each key.
+
+    The library's own classes keep the state of a call in an object that threads share, so a call can count for another
+    key; this class uses only the cache.
     """
 
     def __init__(self, what: str, key: Callable[[HttpRequest], str], most: int) -> None:
@@ -24,7 +26,7 @@ class PerMinute(BaseThrottle):
         cache.add(key, 0, MINUTE)
         try:
             return cache.incr(key) <= self.most
-        except ValueError:  # the cache dropped the key in between
+        except ValueError:  # the cache dropped the key after `add`
             return True
 
     def wait(self) -> float:

@@ -79,7 +79,7 @@ OIDC = {
     for key, value in os.environ.items()
     if key.startswith("MULLION_PORTAL_OIDC_")
 }
-"""Settings of sign-in by OpenID Connect (portal/oidc.py); empty: passwords alone."""
+"""Settings of sign-in by OpenID Connect (portal/oidc.py); empty: people sign in only by password."""
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"

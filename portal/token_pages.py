@@ -1,4 +1,4 @@
-"""The page of tokens: making one, which is shown once, and revoking."""
+"""The page of tokens: makes tokens, shows each new one once, and revokes tokens."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required

@@ -15,10 +15,10 @@ from portal.actions import NotPossible
 from portal.models import Membership, Team, Token, User
 
 PREFIX = "mullion_"
-"""Begins each token, so that scanners for secrets find one."""
+"""Prefix of each token, by which scanners for secrets recognise it."""
 MOST_DAYS = 365
 USED_SECONDS = 60
-"""Seconds within which the time of the last use is not written again."""
+"""Minimum seconds between two writes of a token's last use."""
 NAME = re.compile(r"[a-z][a-z0-9-]{0,28}[a-z0-9]")
 
 
@@ -54,7 +54,7 @@ def make(user: User, team: Team, name: str, days: Any, *, service: bool = False)
 
 
 def _service(team: Team, name: str) -> User:
-    """Return the account of a service: a member of the team that nobody can sign in as."""
+    """Return the account of a service: a member of the team that cannot sign in."""
     user, new = User.objects.get_or_create(username=f"service-{team.name}-{name}", defaults={"is_service": True})
     if not user.is_service:
         raise NotPossible(f"There is a person called {user.username}; choose another name.")
@@ -66,7 +66,7 @@ def _service(team: Team, name: str) -> User:
 
 
 def revoke(user: User, token: Token) -> None:
-    """Make a token useless from now on. Raises NotPossible."""
+    """Revoke a token. Raises NotPossible."""
     if user.scope is not None or token not in visible(user):
         raise NotPossible("There is no such token.")
     with transaction.atomic():

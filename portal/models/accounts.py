@@ -9,7 +9,7 @@ from django.db import models
 class User(AbstractUser):
     """A person, or a service. is_platform: sets limits, approves, and sees the clusters of all teams.
 
-    scope, token: in a call of the API, the only team whose objects are visible, and the token. Not stored.
+    scope: in a call of the API, the only team whose objects are visible. token: that of the call. Both are not stored.
     """
 
     is_platform = models.BooleanField("platform team", default=False)

@@ -49,7 +49,7 @@ class Cluster(models.Model):
 
 
 class Job(models.Model):
-    """One run of `mullion`. attempt: rises when a worker takes the job; only the newest writes, and renews `beat`."""
+    """One run of `mullion`. attempt: how often workers took it; only the last of them writes, and renews `beat`."""
 
     class Kind(models.TextChoices):
         """Commands of `mullion`."""

@@ -1,4 +1,4 @@
-"""Django over a database of its own for each test: a copy of one that was migrated once.
+"""Django with a database of its own for each test: a copy of a database that was migrated once.
 
 SQLite; with MULLION_TEST_POSTGRES=1 PostgreSQL, which the tests start.
 """

@@ -1,7 +1,7 @@
-"""A provider of OpenID Connect by Authlib's server: `python -m tests.portal.provider FAULT` prints its address.
+"""A provider of OpenID Connect on Authlib's server: `python -m tests.portal.provider FAULT` prints its address.
 
 It signs in whoever the parameter `login` names, with the groups of `groups`. It refuses requests without PKCE by S256.
-FAULT: a way to be wrong, "" for none.
+FAULT: the fault in its identity tokens, "" for none.
 """
 
 import sys
@@ -94,7 +94,7 @@ class Grant(grants.AuthorizationCodeGrant):
 
 
 class Identity(OpenIDCode):
-    """Identity tokens, wrong by FAULT."""
+    """Identity tokens with the fault FAULT."""
 
     def exists_nonce(self, nonce: str, request: Any) -> bool:
         return False

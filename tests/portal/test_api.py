@@ -133,7 +133,7 @@ def test_the_maker_of_a_service_cannot_approve_its_request(data: Path) -> None:
     assert Api(made("bob")).call("POST", "/clusters/red-one/approve")[1]["state"] == "building"
 
 
-def test_a_member_makes_no_token_of_a_service_and_none_of_another_team(sign_in: SignIn) -> None:
+def test_a_member_can_make_no_token_of_a_service_or_for_another_team(sign_in: SignIn) -> None:
     from portal.models import Token
 
     client = sign_in("alice")

@@ -129,7 +129,7 @@ def test_roles_follow_the_groups_at_each_sign_in(signing_in: str) -> None:
         ("<b>", "red-devs", "no usable name"),
     ],
 )
-def test_a_person_who_may_not_enter_is_told_why(login: str, groups: str, said: str, signing_in: str) -> None:
+def test_a_refused_person_is_told_the_reason(login: str, groups: str, said: str, signing_in: str) -> None:
     client, answer = sign_in(login, groups)
     assert answer.status_code == 403
     assert said in answer.content.decode()
@@ -147,7 +147,7 @@ def test_an_account_belongs_to_the_subject_not_to_the_name(signing_in: str) -> N
     assert "switched off" in sign_in("carol", "red-devs", sub="1")[1].content.decode()
 
 
-def test_an_answer_that_another_browser_asked_for_is_refused(signing_in: str) -> None:
+def test_an_answer_to_the_request_of_another_browser_is_refused(signing_in: str) -> None:
     victim, attacker = Client(), Client()
     back = at_provider(attacker, "mallory", "red-devs")
     assert victim.get(back).status_code == 403
@@ -157,7 +157,7 @@ def test_an_answer_that_another_browser_asked_for_is_refused(signing_in: str) ->
 
 
 @pytest.mark.parametrize("fault", ["issuer", "audience", "key", "nonce", "expired"])
-def test_an_identity_token_that_is_wrong_signs_nobody_in(
+def test_a_wrong_identity_token_signs_nobody_in(
     fault: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from portal.models import User
@@ -181,7 +181,7 @@ def test_a_provider_that_does_not_answer_leads_back_to_the_sign_in(
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"ISSUER": "http://login.example.com"}, "has no https"),
+        ({"ISSUER": "http://login.example.com"}, "must begin with https://"),
         ({"CLIENT": ""}, "MULLION_PORTAL_OIDC_CLIENT"),
         ({"ROLES_FILE": "{folder}/none"}, "No such file"),
         ({"roles": "x: {team: red, platform: true}"}, "either"),

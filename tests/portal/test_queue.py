@@ -43,7 +43,7 @@ def _names(numbers: list[int]) -> list[str]:
     return [Job.objects.get(pk=number).cluster.name for number in numbers]
 
 
-def test_teams_take_turns_however_many_clusters_one_asks_for(sign_in: SignIn) -> None:
+def test_teams_take_turns_however_many_clusters_one_team_requests(sign_in: SignIn) -> None:
     from portal import jobs
     from portal.models import Job
 
