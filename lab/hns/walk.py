@@ -166,7 +166,7 @@ class Fabric:
     def _forwarded(self, node: WindowsNode, pod: Mapping[str, Any], packet: Packet, told: str = "") -> Outcome:
         """Return the outcome after load balancing: to a local endpoint, another node, the node itself, or outside.
 
-        told: provider address of the load balancer's remote endpoint, which HNS demands of each.
+        told: provider address of the load balancer's remote endpoint; HNS requires one for each.
         """
         there = node.local(packet.destination)
         if there is not None:

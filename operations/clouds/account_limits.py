@@ -15,7 +15,7 @@ def _vcpus(plan: ClusterPlan) -> int:
 
 
 def _addresses(plan: ClusterPlan) -> int:
-    """Return the addresses of NAT gateways, of public machines, of public load balancers and of Azure Bastion.
+    """Return the number of public addresses of NAT gateways, public machines, public load balancers and Azure Bastion.
 
     AWS counts addresses of gateways only: it gives machines and load balancers others.
     """

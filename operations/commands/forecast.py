@@ -17,7 +17,8 @@ API_SECONDS = 5 * 60
 BOOT_SECONDS = {"linux": 4 * 60, "windows": 15 * 60}
 """Seconds from a running worker to a Ready node. Windows: as in the check expires-soon; Linux: an estimate."""
 BAKED_SECONDS = {**BOOT_SECONDS, "windows": 8 * 60}
-"""The same with baked Windows images (docs/images.md), which need no feature, restart or download. Estimate."""
+"""The same with baked Windows images (docs/images.md), which need no installation of features, restart or download.
+Estimate."""
 JOIN_SECONDS = 60
 """Seconds from an API that answers to a Ready node, for a worker that booted earlier. Estimate."""
 

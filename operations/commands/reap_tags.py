@@ -49,7 +49,7 @@ class Verdict:
 def run(asked: Asked) -> None:
     """Print the expired clusters without a state; with yes remove them, the longest expired first.
 
-    Raises Stop if a cluster could not be removed, or if a state could not be read: its cluster may be any of these.
+    Raises Stop if a cluster could not be removed, or if a state could not be read, because any of them may have it.
     """
     if asked.form not in reap.FORMATS:
         raise Stop(Exit.USAGE, f"--format {asked.form} is unknown; write {', '.join(reap.FORMATS)}")
@@ -122,10 +122,10 @@ def _removed(account: Account, verdict: Verdict, asked: Asked) -> Verdict:
 
 
 def _still(judged: Remains, asked: Asked) -> Callable[[Remains], str]:
-    """Return a function that says why a cluster must stay by its present tags.
+    """Return a function that returns why a cluster must stay, by its present tags.
 
-    What is left of a cluster in removal may no longer say when it was created: then the first verdict holds, as long
-    as no other expiry appeared.
+    A cluster that is being removed may have lost the resource that says when it was created. Then the first verdict
+    holds, as long as no resource has a new expiry or protection.
     """
     texts = {each.expires for each in judged.things}
 

@@ -17,7 +17,7 @@ from operations.console.table import table
 
 VARIABLE = "MULLION_PORTAL_TOKEN"
 TIMEOUT = 60
-"""Seconds for one call; a request plans the cluster before it is answered."""
+"""Timeout of a call in seconds: the portal plans a cluster before it answers a request."""
 LOOK_SECONDS = 2
 CODES = {401: Exit.USAGE, 404: Exit.USAGE, 422: Exit.USAGE, 409: Exit.REFUSED, 429: Exit.REFUSED}
 """Exit codes by the status of an answer; others are Exit.FAILED."""
@@ -26,7 +26,7 @@ BUSY = ("building", "removing")
 
 @dataclass(frozen=True)
 class Choice:
-    """What is asked for. hours: None takes the template's."""
+    """A request for a cluster. hours: None for the template's."""
 
     template: str
     fields: Mapping[str, str]
@@ -44,7 +44,7 @@ class Portal:
     def call(self, form: Any, method: str, path: str, body: Any = None, **query: str) -> Any:
         """Return the document of an answer. Raises Stop with the portal's words if it refuses.
 
-        form: type of the answer (portal_answers); an answer of another form is no portal's.
+        form: type of the answer (portal_answers); a server whose answer has another form is not a portal.
         """
         import httpx
 
@@ -100,7 +100,7 @@ def _token(file: Path | None) -> str:
         try:
             text = file.read_text("utf-8").strip()
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "it is no text"
+            reason = getattr(error, "strerror", None) or "it is not text"
             raise Stop(Exit.USAGE, f"--token-file: {plain(file)}: {reason}") from None
     else:
         text = os.environ.get(VARIABLE, "").strip()

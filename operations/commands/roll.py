@@ -62,7 +62,10 @@ def pause(name: str) -> None:
 
 
 def resume(name: str, *, sandbox: bool, yes: bool) -> None:
-    """Run `up`, and replace what is left of all unfinished rolls. Raises Stop if a new machine is not ready."""
+    """Run `up`, and replace the remaining machines of all unfinished rolls.
+
+    Raises Stop if a new machine is not ready.
+    """
     stack_files.file(name)
     if not sandbox:
         kubeconfig.refuse_unbuilt(name)

@@ -59,7 +59,7 @@ def adder(app: typer.Typer) -> Callable[..., Add]:
     """Return the decorator `command(panel, *examples)` of app.
 
     panel: heading of the list in which `--help` shows the command. examples: command lines, shown below its options.
-    cls: class of the command. name: its word, if it is not the name of the function.
+    cls: class of the command. name: word of the command, if it differs from the name of the function.
     """
 
     def command(panel: str, *examples: str, cls: type[TyperCommand] = TyperCommand, name: str | None = None) -> Add:

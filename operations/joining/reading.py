@@ -121,11 +121,11 @@ kube-proxy read on Windows, where they use the node's certificate."""
 
 
 def _version(api: KubernetesApi) -> str:
-    """Return the API server's version without suffixes such as -eks-1a2b3c4. Raises Refused if it is none."""
+    """Return the API server's version without suffixes such as -eks-1a2b3c4. Raises Refused if it is not a version."""
     said = str(api.ask("GET", "/version").get("gitVersion"))
     version = re.split("[-+]", said.removeprefix("v"), maxsplit=1)[0]
     if not is_version(version):
-        raise Refused(200, f"its version {said[:40]!r} is none of Kubernetes")
+        raise Refused(200, f"its version {said[:40]!r} is not a version of Kubernetes")
     return version
 
 

@@ -39,7 +39,8 @@ class Sender:
         self._client = httpx.Client(timeout=SECONDS)
 
     def send(self, make: Callable[[], httpx.Request]) -> httpx.Response:
-        """Return the answer to a request. make: builds it anew for each attempt, because signatures have a time.
+        """Return the answer to a request. make: builds the request anew for each attempt, because a signature contains
+        the time.
 
         Raises ApiError if the API refuses, Stop if it cannot be reached.
         """

@@ -1,7 +1,7 @@
 """Inventory of AWS: everything with a cluster's tags in the regions asked for, and what Kubernetes made beside it.
 
-Lists of each service are asked instead of the search by tags, which also knows what was deleted hours ago; S3 alone has
-no list with tags.
+It reads the lists of each service, because the search by tags still returns what was deleted hours ago. Only for S3,
+which has no list with tags, it uses that search.
 """
 
 import re
@@ -22,17 +22,17 @@ KUBERNETES = "kubernetes.io/cluster/"
 """Prefix of the tag that a cloud controller and a storage driver set; the cluster's name follows."""
 OWNED = "owned"
 GLOBAL = "global"
-"""Region of what has none: roles, instance profiles, hosted zones."""
+"""Region of global resources: roles, instance profiles, hosted zones."""
 _KEYS = (*(f"{MARK}{each}" for each in ("cluster", "owner", "expires", "protect")), f"{KUBERNETES}*")
 _ROLE = re.compile(r".+-(?:control-plane|workers)-[0-9a-f]{7}")
-"""Names of roles and instance profiles: components/aws/identity.py. Their lists have no tags, so these alone are asked
-for theirs."""
+"""Names of roles and instance profiles: components/aws/identity.py. IAM's lists have no tags, so the tags of
+roles and profiles with such names are read one by one."""
 _MADE_BY_CONTROLLER = frozenset({"security-group", "load-balancer", "classic-load-balancer", "target-group", "volume"})
 _GONE = frozenset({"terminated", "deleted"})
-"""States of what is gone, and listed for up to an hour more."""
+"""States of deleted resources, which EC2 lists for up to an hour more."""
 _SNAPSHOTS = "-snapshots"
 _PREFIXES = {"nat": "natgateway", "eipalloc": "elastic-ip", "vpce": "vpc-endpoint"}
-"""Kinds whose word is not the same in all lists, by the prefix of their ids."""
+"""Kinds that some lists name differently, by the prefix of their ids."""
 _LISTS = {
     "instance": ("DescribeInstances", "instance-id", "reservationSet/item/instancesSet/item", "instanceId"),
     "volume": ("DescribeVolumes", "volume-id", "volumeSet/item", "volumeId"),
@@ -102,12 +102,12 @@ class Aws:
         by_kind: dict[str, dict[str, Tags]] = {}
         for (kind, key), each in tags.items():
             by_kind.setdefault(kind, {})[key] = each
-        by_kind.pop("security-group-rule", None)  # gone with its group
+        by_kind.pop("security-group-rule", None)  # deleted with its group
         for kind, rows in by_kind.items():
             yield from self._known(region, kind, rows)
 
     def _known(self, region: str, kind: str, rows: Mapping[str, Tags]) -> Iterator[Thing]:
-        """Yield resources of one kind; without those that are gone already."""
+        """Yield resources of one kind, without deleted ones."""
         if kind not in _LISTS:
             yield from (_thing(kind, key, region, tags) for key, tags in rows.items())
             return
@@ -226,13 +226,13 @@ def _thing(
         return Thing(kind, name, region, cluster, rank, created=created, network=network, held=held, **fields)
     marks = (key for key, value in tags.items() if key.startswith(KUBERNETES) and value == OWNED)
     owned = next(marks, "").removeprefix(KUBERNETES)
-    # a group of a controller goes before the cluster's own groups: the network that it must be in is known by those
+    # a controller's group is deleted before the cluster's own groups, which tell the network of the cluster
     rank = min(rank, aws_deletion.FIRST_GROUP)
     return Thing(kind, name, region, owned, rank, created=created, network=network, by_controller=True, held=held)
 
 
 def _of_clusters(things: list[Thing]) -> Iterator[Thing]:
-    """Yield the clusters' own resources, and of Kubernetes' those in a network of the cluster with that name.
+    """Yield the clusters' own resources, and those that Kubernetes made in a network of the cluster that they name.
 
     Another cluster of the same name in another network, such as one of EKS, has the same tag. Volumes have no network:
     they are held if anything with that tag is in a network that is not the cluster's.

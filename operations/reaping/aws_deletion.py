@@ -32,8 +32,8 @@ RANKS: Mapping[str, int] = {
     "secret": TIER + 4,
     "bucket": 2 * TIER,
 }
-"""Order of deletion by kind. What Kubernetes made is found by the cluster's groups and VPC, so those come late; buckets
-come last, because they say when a cluster was created."""
+"""Order of deletion by kind. The cluster's groups and VPC come late, because what Kubernetes made is found by them;
+buckets come last, because they say when a cluster was created."""
 
 _GONE = frozenset(
     {
@@ -79,9 +79,10 @@ def _endpoint(requests: Requests, thing: Thing) -> None:
 
 
 def _group(requests: Requests, thing: Thing) -> None:
-    """Delete a group once rules between groups are revoked: groups that name each other could not be deleted.
+    """Delete a security group. First revoke rules between groups: groups that name each other cannot be deleted.
 
-    Of the group's own rules those that name a group; of the cluster's groups those that name one of a controller.
+    Revoked are the group's own rules that name a group, and rules of the cluster's groups that name a controller's
+    group.
     """
     _revoke(requests, thing.region, thing.id, lambda _: True)
     if thing.by_controller:
@@ -94,7 +95,10 @@ def _group(requests: Requests, thing: Thing) -> None:
 
 
 def _revoke(requests: Requests, region: str, group: str, wanted: Callable[[str], bool]) -> None:
-    """Revoke the rules of a group that name another group. wanted: whether to, by that group's id."""
+    """Revoke the rules of a group that name another group.
+
+    wanted: returns whether to revoke those that name this id.
+    """
     filters = [{"Name": "group-id", "Value": [group]}]
     for page in requests.pages("ec2", region, "DescribeSecurityGroupRules", Filter=filters):
         for action, out in (("RevokeSecurityGroupIngress", "false"), ("RevokeSecurityGroupEgress", "true")):

@@ -28,13 +28,13 @@ GLOBAL = ("iam", "route53")
 VERSIONS = {"ec2": "2016-11-15", "elbv2": "2015-12-01", "elb": "2012-06-01", "iam": "2010-05-08", "sts": "2011-06-15"}
 """Version of each Query API. elb is the API of classic load balancers, at the same host as elbv2."""
 SIGNED = {"elbv2": "elasticloadbalancing", "elb": "elasticloadbalancing"}
-"""Name in host and signature where it differs."""
+"""Service name in host and signature, where it differs from the name of the API."""
 _THROTTLED = ("Throttling", "RequestLimitExceeded", "SlowDown", "TooManyRequests", "PriorRequestNotComplete")
 
 
 @dataclass(frozen=True)
 class Keys:
-    """Credentials of AWS. token: empty for those of a user."""
+    """Credentials of AWS. token: session token; empty for the keys of a user."""
 
     key_id: str
     secret: str

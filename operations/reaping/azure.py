@@ -31,7 +31,7 @@ _MADE = frozenset(
         "Microsoft.Network/privateDnsZones/virtualNetworkLinks",
     )
 )
-"""Types of what machines and Kubernetes make in a group, without Mullion's tags."""
+"""Types of the resources that machines and Kubernetes create in a group, without Mullion's tags."""
 
 
 def token() -> tuple[str, str]:
@@ -54,7 +54,7 @@ class Azure:
         self.close = requests.close
 
     def inventory(self) -> list[Thing]:
-        """Return the groups of all clusters, and roles and their assignments outside groups."""
+        """Return the groups of all clusters, their custom roles, and role assignments."""
         groups = list(self._groups())
         if not groups:
             return []
@@ -110,7 +110,7 @@ class Azure:
                 yield principal
 
     def _definitions(self, group: Thing) -> Iterator[Thing]:
-        """Yield the custom roles that can be assigned in a group alone: they would outlive it."""
+        """Yield the custom roles that can be assigned only in this group: they would outlive it."""
         path = f"{group.id}/providers/Microsoft.Authorization/roleDefinitions"
         query = {"api-version": ROLES, "$filter": "type eq 'CustomRole'"}
         for row in self._requests.values(HOST, path, query):
@@ -119,7 +119,7 @@ class Azure:
                 yield Thing("role-definition", row["id"], group.region, group.cluster, 1, untagged=True)
 
     def _assignments(self, groups: Mapping[str, str], principals: Mapping[str, str]) -> Iterator[Thing]:
-        """Yield the roles of clusters' identities, wherever they are assigned, and those assigned in their groups."""
+        """Yield the role assignments of clusters' identities in any scope, and all role assignments in their groups."""
         path = f"{self._path}/providers/Microsoft.Authorization/roleAssignments"
         for row in self._requests.values(HOST, path, {"api-version": ROLES}):
             about = row["properties"]

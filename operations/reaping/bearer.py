@@ -13,7 +13,10 @@ from operations.reaping.api import ApiError, Sender
 
 
 def printed(command: tuple[str, ...], missing: str) -> Any:
-    """Return the JSON that a cloud's command line prints. Raises Stop if it fails. missing: what to say without it."""
+    """Return the JSON that a cloud's command line prints.
+
+    Raises Stop if it fails. missing: message if it is not installed.
+    """
     program = shutil.which(command[0])
     if not program:
         raise Stop(Exit.USAGE, missing)

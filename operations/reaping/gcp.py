@@ -1,9 +1,9 @@
 """Google Cloud: resources with a cluster's labels, and those that cannot have labels.
 
-These are known by what only Mullion writes: a network by name and description, and everything in it; load balancers'
-parts by their description; service accounts and roles by the cluster's six random letters, which are in the names of
-its labelled secrets. So secrets and buckets are deleted last. Sources: REST references of Compute Engine v1, Cloud
-Storage v1, Cloud DNS v1, Secret Manager v1, IAM v1 and Resource Manager v1.
+Values that only Mullion writes identify these: a network by name and description, with everything in it; load
+balancers' parts by their description; service accounts and roles by the cluster's six random letters, which are in the
+names of its labelled secrets. So secrets and buckets are deleted last. Sources: REST references of Compute Engine v1,
+Cloud Storage v1, Cloud DNS v1, Secret Manager v1, IAM v1 and Resource Manager v1.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -113,7 +113,7 @@ class Gcp:
                     yield _labelled("managed-zone", row["name"], row["labels"], row)
 
     def _networks(self, known: Mapping[str, _Known]) -> Iterator[Thing]:
-        """Yield clusters' networks with all that is in them; in a network of the user's, their rules and routes."""
+        """Yield clusters' networks with all that is in them; in a user's network only clusters' rules and routes."""
         own = {
             _path(row["selfLink"]): row["name"]
             for row in self._global("networks")

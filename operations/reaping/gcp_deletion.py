@@ -33,8 +33,8 @@ RANKS: Mapping[str, int] = {
     "secret": 2 * TIER,
     "bucket": 2 * TIER + 1,
 }
-"""Order of deletion by kind. Firewall rules and routes in a network of the user's are found by the cluster's instances,
-which therefore come later; secrets and buckets, by which the others are found, come last."""
+"""Order of deletion by kind. Instances come after firewall rules and routes, which are found by them in a
+network of the user; secrets and buckets, by which the others are found, come last."""
 WAITS = frozenset(
     {
         *("resourceInUseByAnotherResource", "resourceNotReady", "conflict", "containerNotEmpty", "conditionNotMet"),

@@ -1,4 +1,4 @@
-"""Deletion of a cluster's resources: in order, again and again, until none is left or nothing moves any more."""
+"""Deletion of a cluster's resources: in order, in passes, until none is left or a time has passed without progress."""
 
 import time
 from collections.abc import Callable
@@ -8,12 +8,13 @@ from operations.reaping.api import ApiError
 from operations.reaping.things import TIER, Account, Remains, Thing, clusters
 
 PAUSE = 5.0
-"""Seconds between two passes. Machines end within minutes; their interfaces hold subnets and groups until then."""
+"""Seconds between two passes. Machines end within minutes; until then their interfaces keep subnets and groups from
+being deleted."""
 PATIENCE = 600.0
 """Seconds without any progress after which the rest is given up: network load balancers and NAT gateways take the
 longest, a few minutes."""
 SHORT = 60.0
-"""The same, once a refusal is final: what waits for that resource would wait in vain."""
+"""The same after a final refusal: resources that depend on the refused one cannot be deleted either."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Clock:
-    """Time for the removal; tests have one of their own."""
+    """Clock of the removal; tests replace it."""
 
     now: Callable[[], float] = time.monotonic
     pause: Callable[[float], None] = time.sleep
@@ -53,8 +54,8 @@ def removed(
 ) -> Outcome:
     """Delete a cluster's resources.
 
-    Each pass lists them anew, so that it sees what another reaper deleted, what a controller made meanwhile, and tags
-    that changed. may: returns why the cluster must stay; asked in each pass while it has all its tags.
+    Each pass lists them anew, so that it sees what another reaper deleted, what a controller made meanwhile, and
+    changed tags. may: returns why the cluster must stay, "" if it may be deleted; called in each pass.
     """
     clock, outcome = clock or Clock(), Outcome()
     before: set[tuple[str, str, str]] = set()

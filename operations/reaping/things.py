@@ -9,8 +9,8 @@ from components.spec import expiry
 from operations.engine.clusters import span
 
 TIER = 100
-"""Ranks of one hundred are a tier: its resources are deleted once all of lower tiers are gone, because those are found
-by them (a network), or because they say when the cluster was created.
+"""Each hundred ranks are a tier, whose resources are deleted once all resources of lower tiers are deleted: those are
+found by them (a network), or they say when the cluster was created.
 """
 
 
@@ -19,9 +19,9 @@ class Thing:
     """One resource of a cluster.
 
     kind: the cloud's word for its type. rank: place in the order of deletion, the lowest first. network: id of its
-    network; empty if it has none or if nobody needs it. by_controller: Kubernetes made it, and it has no tag of
-    Mullion's. untagged: it cannot have tags, and belongs to a resource that has them. kept: a snapshot store, which
-    stays unless it is asked for. held: why it must not be deleted.
+    network; empty if it has none, or if no decision needs it. by_controller: Kubernetes made it, without Mullion's
+    tags. untagged: it cannot have tags, and belongs to a resource that has them. kept: it is a snapshot store, which
+    stays unless --snapshots is given. held: why it must not be deleted.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class Account(Protocol):
 
 @dataclass(frozen=True)
 class Remains:
-    """The resources of one cluster, by tags. expires: None if it does not expire or cannot be said; `why` then
+    """The resources of one cluster, by tags. expires: None if it does not expire, or if the time is unknown; `why` then
     has the reason.
     """
 

@@ -132,7 +132,7 @@ def _nodes(cluster: Cluster, request: VerifyRequest) -> Iterable[Row]:
 def _registered(cluster: Cluster, request: VerifyRequest) -> list[Row]:
     """Wait for the Nodes that need only register, and return their rows of SMK-02.
 
-    They come last, because such a machine may still boot while the pods of the others ask their questions.
+    They come last, because such a machine may still boot while the pods on the others run their checks.
     """
     wanted = [name for name in request.expected if name in request.registered]
     nodes: dict[str, Node] = {}

@@ -15,7 +15,7 @@ _RULES = (
     ("Outbound", "443", "AzureCloud"),
 )
 """Direction, port, service tag of rules without which Azure takes no group on the subnet ("Configure NSG rules for
-Azure Bastion"; MicrosoftDocs/azure-docs#80806: default rules do not count). None: any source."""
+Azure Bastion"; MicrosoftDocs/azure-docs#80806: default rules do not count). Service tag None: any source."""
 
 
 def compliant(request: Request) -> None:

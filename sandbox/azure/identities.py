@@ -10,7 +10,7 @@ from sandbox.cloud import Request
 def assigned(request: Request) -> dict[str, Any]:
     """Return the property `identity` of a resource, with both ids of each identity; nothing if it has none.
 
-    The ids of an identity that is not of this cloud state, such as one of the user, are not known here.
+    Identities outside this cloud state, such as one of the user, have no known ids.
     """
     identity = request.inputs.get("identity")
     if not identity:

@@ -1,7 +1,7 @@
 """Keys of Key Vault that disk encryption sets and storage accounts name, and what Azure answers if it cannot use one.
 
-Both use a key as their user-assigned identity. The two codes are those of published logs for an identity without the
-role; the sandbox also gives them for a key that is missing or disabled, whose codes were not found published.
+Both use a key as their user-assigned identity. Published logs show the two error codes for an identity without
+the role. The sandbox also returns them for a missing or disabled key, for which no published code was found.
 """
 
 import re

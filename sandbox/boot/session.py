@@ -1,7 +1,7 @@
 """Stand-in of the clouds' session commands for booted machines: a tunnel to a port, or a shell.
 
-It takes the words of `aws ssm start-session`, `az network bastion tunnel` and `gcloud compute`, and refuses what the
-service refuses: a machine that is off, a role without the rights of SSM Agent, a firewall that drops packets of the
+It takes the arguments of `aws ssm start-session`, `az network bastion tunnel` and `gcloud compute`, and refuses what
+the service refuses: a machine that is off, a role without the rights of SSM Agent, a firewall that drops packets of the
 service, a Bastion host without the native client. Like SSM Agent it forwards from the machine itself, like IAP from an
 address of Google, like Bastion from its subnet.
 """
@@ -142,10 +142,10 @@ def _found_on_gcp(cloud_state: CloudState, folder: Path, chosen: Namespace) -> B
 
 
 def az(cloud_state: CloudState, folder: Path, words: list[str]) -> None:
-    """Do what `az network bastion tunnel` of the extension `bastion` does with these words.
+    """Do what `az network bastion tunnel` of the extension `bastion` does with these arguments.
 
-    Like the extension it connects to the machine only when a client connects to the port, so a machine that is off and
-    a firewall that drops packets are answered by a closed connection. Here they are refused at once.
+    The extension connects to the machine only when a client connects to the port, and closes that connection if the
+    machine is off or its firewall drops the packets. This stand-in refuses both at once.
     """
     parser = ArgumentParser("az network bastion tunnel")
     for option in ("--name", "--resource-group", "--subscription", "--target-resource-id"):

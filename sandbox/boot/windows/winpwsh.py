@@ -153,8 +153,8 @@ def stop(tool: str, folder: Path) -> None:
 
 
 BOOTS = '\n[Software\\\\mullion-boot] 1\n"Id"=dword:00000001\n'
-"""The executor's number of the boot. On Windows its key is volatile. Wine forgets such keys whenever no process of the
-machine runs, which is no boot; so the key stays here, and a boot changes the number."""
+"""The executor's number of the boot. On Windows its key is volatile. Wine forgets volatile keys whenever the machine
+has no process, although that is no boot; so here the key is not volatile, and each boot changes the number."""
 
 
 def new_machine(tool: str, folder: Path) -> Machine:

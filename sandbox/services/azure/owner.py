@@ -71,7 +71,7 @@ class AzureOwner:
         )
 
     def resources(self, path: str) -> Answer:
-        """List what is in a group: top-level resources, with their tags; roles are none."""
+        """List the top-level resources of a group, with their tags; roles do not count as resources."""
         group = self._group(path.removesuffix("/resources"))
         inside = [one for one in self._inside(group) if one.type not in (ASSIGNMENT, DEFINITION)]
         found = [one for one in inside if re.fullmatch(r"/providers/[^/]+/[^/]+/[^/]+", one.id[len(group.id) :])]

@@ -153,7 +153,7 @@ class GcpOwner:
         }
 
     def delete_named(self, call: Call, path: str) -> dict[str, Any]:
-        """Delete a secret, a service account, or a custom role, which ends with its grants."""
+        """Delete a secret, a service account, or a custom role with its grants."""
         type = {"secrets": secrets.SECRET, "serviceAccounts": ACCOUNT, "roles": iam.ROLE}[path.split("/")[2]]
         self._delete(self._get(type, path))
         return {}
@@ -177,7 +177,7 @@ class GcpOwner:
         return {"version": 3, "etag": f"etag-{self._grants()}", "bindings": bindings}
 
     def set_policy(self, call: Call) -> dict[str, Any]:
-        """Replace the project's policy: unnamed grants end. Raises Refused if another change came first."""
+        """Replace the project's policy; grants that it lacks end. Raises Refused if another change came first."""
         given = json.loads(call.body)["policy"]
         if given["etag"] != f"etag-{self._grants()}":
             raise Refused("ABORTED", "There were concurrent policy changes.")

@@ -64,7 +64,8 @@ def test_request_sends_the_token_by_https_or_to_this_machine_only(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(None, "No such file"), (b"", "is empty"), (b"\xff", "no text"), (b"a\nb", "characters")]
+    ("content", "said"),
+    [(None, "No such file"), (b"", "is empty"), (b"\xff", "it is not text"), (b"a\nb", "characters")],
 )
 def test_request_names_the_file_that_has_no_token(
     content: bytes | None, said: str, mullion: Run, tmp_path: Path

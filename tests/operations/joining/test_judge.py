@@ -191,7 +191,7 @@ def test_the_version_of_a_server_has_no_suffix(said: str, version: str) -> None:
 @pytest.mark.parametrize("said", ["v1.x", "", None, 7, "\x1b[2J"])
 def test_a_server_without_a_version_is_refused(said: Any) -> None:
     api: Any = SimpleNamespace(ask=lambda method, path: {"gitVersion": said})
-    with pytest.raises(Refused, match="is none of Kubernetes"):
+    with pytest.raises(Refused, match="is not a version of Kubernetes"):
         _version(api)
 
 

@@ -173,7 +173,7 @@ def _tables(holdings: Holdings, given: Fields) -> dict[str, Any]:
 
 
 def _detach(holdings: Holdings, given: Fields) -> None:
-    """Detach a gateway; the rules of a deletion by the provider, which detaches first, hold here."""
+    """Detach a gateway. The rules for its deletion hold here, because the provider detaches it before it deletes it."""
     one = holdings.get(GATEWAY, given["InternetGatewayId"], "InvalidInternetGatewayID.NotFound")
     if one.inputs.get("vpcId") != given["VpcId"]:
         raise Refused("Gateway.NotAttached", f"resource {one.id} is not attached to network {given['VpcId']}")

@@ -15,7 +15,7 @@ from sandbox.services import xml
 from sandbox.services.calls import Answer, Call, Refused
 
 _BY_PROVIDER = ("forceDestroy", "forceDetachPolicies", "revokeRulesOnDelete")
-"""Inputs by which the provider deletes more than the API's call does."""
+"""Inputs that make the provider delete more than the API's call would."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Holdings:
             raise Refused(refusal.code, refusal.message) from None
 
     def check_deletion(self, record: Record) -> None:
-        """Apply the rules of a type's deletion, without one. Raises Refused."""
+        """Apply the rules for deleting this type, without deleting the resource. Raises Refused."""
         place = Place(AWS.account, record.region)
         request = Request(record.type, record.inputs, self.cloud_state, place, record.sequence, record.id, record)
         try:

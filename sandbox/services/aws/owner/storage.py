@@ -41,7 +41,7 @@ def _buckets(holdings: Holdings) -> Answer:
 
 
 def _versions(holdings: Holdings, bucket: str, query: dict[str, str]) -> dict[str, Any]:
-    """Return a page of versions and delete markers, which have no ETag. Markers of pages are numbers here."""
+    """Return a page of versions and delete markers, which have no ETag. The markers between pages are numbers."""
     start = int(query.get("version-id-marker") or 0)
     rows = holdings.cloud_state.connection.execute(
         "SELECT version, key, etag FROM objects WHERE bucket = ? AND version > ? ORDER BY version LIMIT ?",
