@@ -103,8 +103,8 @@ class CloudFacts:
     session_sources: tuple[IPv4Network, ...] = ()
     """Sources of sessions, where the cloud's service connects to a machine from outside its network."""
     session_host: bool = False
-    """Whether sessions come through a host in a subnet of the network (Azure Bastion). It carries the API only: no
-    account of the machines takes a person's key, so there are no shells."""
+    """Whether sessions come through a host in a subnet of the network (Azure Bastion). The host carries connections to
+    the API only: no account of the machines accepts a person's key, so there are no shells."""
     stores_need_allow: bool = False
     """Whether the stores answer only listed addresses, so that `api.allow` must hold the program's address."""
 

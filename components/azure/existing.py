@@ -109,7 +109,10 @@ async def _subnet(lookups: Lookups, index: int, network: dict[str, str]) -> None
 
 
 async def _bastion(lookups: Lookups, subscription: str) -> None:
-    """Look up the Bastion host: SKU, native client, range of its subnet. One of another subscription is not visible."""
+    """Look up the Bastion host: SKU, native client, range of its subnet.
+
+    A host in another subscription is not looked up.
+    """
     bastion = lookups.existing.bastion
     if bastion is None:
         return

@@ -28,7 +28,10 @@ class OwnKey:
         return f"https://{self.vault}.vault.azure.net"
 
     def of_account(self) -> dict[str, Any]:
-        """Return the arguments of a storage account. It follows new versions of the key, because it names none."""
+        """Return the arguments of a storage account.
+
+        The account follows new versions of the key, because no version is named.
+        """
         settings = {
             "key_source": "Microsoft.Keyvault",
             "key_vault_properties": {"key_name": self.key, "key_vault_uri": self._vault_url},

@@ -71,7 +71,7 @@ def _bastion_form(subject: Subject) -> Iterator[Finding]:
 
 
 def _bastion_range(subject: Subject) -> Iterator[Finding]:
-    """Find a range that the machines, pods or Services have too: then more than the host may reach the API."""
+    """Find a Bastion range that overlaps machines, pods or Services, which the firewall would then admit to the API."""
     bastion, network = _bastion_of(subject), subject.spec.network
     if not bastion or not network.existing:
         return

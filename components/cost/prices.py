@@ -18,7 +18,7 @@ HOURS = 730
 CURRENCY = "USD"
 EVERYWHERE = "*"
 APART = ("cn-", "us-gov-")
-"""Beginnings of regions of AWS with price lists of their own: China, where another company bills in another currency,
+"""Prefixes of AWS regions that have price lists of their own: China, where another company bills in another currency,
 and GovCloud."""
 
 HOUR, MONTH, GIB, GB = "hour", "month", "GiB a month", "GB"

@@ -67,7 +67,7 @@ def template(os_family: OsFamily, cloud: str) -> tuple[str, str]:
     else:
         begin, end = CLOUDS[cloud].powershell_tags
         script = of_cloud((folder / "loader.ps1").read_text(encoding="ascii"), cloud)
-        # a function without the attribute differs only in that it ignores arguments that it does not know
+        # without the attribute a function ignores unknown arguments; nothing else changes
         text = begin + without_comments(script).replace("\n[CmdletBinding()]\n", "\n") + end
     places = list(_EMPTY.finditer(text))
     if len(places) != 1:

@@ -151,7 +151,7 @@ def _prepared(role: Role) -> tuple[Step, ...]:
 
 
 def _pulled(role: Role) -> tuple[Step, ...]:
-    """Return the steps that pull images by digest before kubeadm would pull their tags; later the agent does it."""
+    """Return the steps that pull images by digest before kubeadm pulls their tags; later the agent pulls them."""
     return tuple(
         step("command", f"{verb}-{container}", argv=argv, creates=DONE)
         for container, commands in agent.pulls(role).items()

@@ -73,8 +73,8 @@ def of_kubeadm(role: Role, cluster: dict[str, Any]) -> list[str]:
 def pulls(role: Role, cluster: dict[str, Any], programs: tuple[list[str], list[str]]) -> dict[str, list[list[str]]]:
     """Return the commands that pull each image of kubeadm that has a digest, and give it its tag, by container.
 
-    kubeadm's preflight checks pull only images that the machine lacks, so they pull no tag then; pods on this machine
-    whose image kubeadm cannot patch start the digest too. programs: crictl and ctr with their options.
+    Afterwards kubeadm's preflight checks pull no tag, because they pull only missing images. Pods on this machine whose
+    image kubeadm cannot patch start by digest too. programs: crictl and ctr with their options.
     """
     crictl, ctr = programs
     exact = {container: (image, stored(role, image)) for container, image in by_container(role, cluster).items()}

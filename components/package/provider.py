@@ -32,7 +32,7 @@ class ClusterPackage(ComponentProvider):
     ) -> ConstructResult:
         """Return the built cluster. Raises InputPropertiesError with every wrong input, its path and its remedy.
 
-        All errors are one text: beside separate paths the engine would print the values, which may be secret.
+        All errors are in one text: if they had separate paths, the engine would print the values, which may be secret.
         """
         try:
             return super().construct(name, resource_type, inputs, options)

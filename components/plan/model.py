@@ -148,7 +148,7 @@ class ClusterPlan:
 
     @property
     def builds_bastion(self) -> bool:
-        """Whether Mullion builds the host that carries sessions; a network of the user has the user's."""
+        """Whether Mullion builds the host that carries sessions; in the user's network sessions use the user's host."""
         spec = self.spec
         return spec.access is MachineAccess.SESSION and spec.cloud.facts.session_host and not self.network.existing
 

@@ -130,7 +130,7 @@ class Rollout:
 
         async def check() -> Missing | None:
             if canary:
-                self._ready.pop(instance, None)  # its record of minutes ago does not count
+                self._ready.pop(instance, None)  # a status record from before the watch does not count
             return await self._check(pool, machine, instance, await self._nodes(pool))
 
         while missing := await check():

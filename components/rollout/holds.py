@@ -13,7 +13,7 @@ from components.rollout.workers import Missing
 PAUSE_FILE = "MULLION_PAUSE_FILE"
 """Environment variable with the path of a file: while it exists, no worker is deleted. `mullion up` sets it."""
 TOLERATED_SECONDS = 60.0
-"""Longest time that a canary may not be ready while it is watched: its kubelet may restart."""
+"""Longest time for which a watched canary may be unready, because its kubelet may restart."""
 
 
 def paused() -> bool:
@@ -35,8 +35,8 @@ class Holds:
             raise RuntimeError(f"{name} was not changed: {self._failed[pool]}")
         if paused():
             raise RuntimeError(
-                f"paused: {name} was not changed, as roll --pause of {self._cluster} asked; the next up, or "
-                f"roll --resume, goes on"
+                f"paused: {name} was not changed, because roll --pause of {self._cluster} asked for it; the next up, "
+                f"or roll --resume, continues"
             )
 
     async def watch(
@@ -44,7 +44,7 @@ class Holds:
     ) -> None:
         """Watch a canary that has passed its gate, for these seconds. Raises RuntimeError if it does not stay ready.
 
-        The pool's other machines then stay too. A pause ends the watch once the canary is ready.
+        In that case this run replaces no other machine of the pool. A pause ends the watch once the canary is ready.
         """
         pulumi.log.info(f"{name} is the canary of pool {pool}: it is watched for {seconds:.0f} s before the others")
         end, since = time.monotonic() + seconds, None
@@ -53,6 +53,6 @@ class Holds:
             since = None if missing is None else now if since is None else since
             if missing and since is not None and now - since >= TOLERATED_SECONDS:
                 why = f"the canary {name} of pool {pool} did not stay ready: {missing.why}"
-                self._failed[pool] = f"{why}. Repair it, or take the change back, then run this again"
+                self._failed[pool] = f"{why}. Repair it, or undo the change, then run this again"
                 raise RuntimeError(self._failed[pool])
             await asyncio.sleep(poll)

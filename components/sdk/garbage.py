@@ -21,8 +21,8 @@ def collect_rarely() -> None:
 
 
 def end_without_collection() -> None:
-    """Spare this process the collection with which the interpreter ends, a visit of every object.
+    """Skip the garbage collection at the interpreter's exit, which would visit every object.
 
-    What has to be removed at the end is removed before: by `with`, `atexit` or `weakref.finalize`.
+    `with`, `atexit` or `weakref.finalize` remove what must be removed before the exit.
     """
     atexit.register(gc.freeze)

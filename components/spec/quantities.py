@@ -75,13 +75,13 @@ def check_duration(text: str) -> str:
 
 
 def window_minutes(text: str) -> tuple[int, int]:
-    """Return the minute of the day at which a daily window begins, and its minutes. Raises ValueError if it is none."""
+    """Return the minute of the day at which a daily window begins, and its length in minutes. Raises ValueError."""
     match = WINDOW.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is not a time of the day; write 02:00-05:00, in UTC")
     begin, end = (int(match[hour]) * 60 + int(match[hour + 1]) for hour in (1, 3))
     if begin == end:
-        raise ValueError("it ends when it begins; write 02:00-05:00, in UTC")
+        raise ValueError("the window is empty; write 02:00-05:00, in UTC")
     return begin, (end - begin) % 1440
 
 
@@ -92,7 +92,7 @@ def check_window(text: str) -> str:
 
 
 def waits_for(index: int, wave: int, *, canary: bool) -> int | None:
-    """Return the index of the machine after which this one of a pool is replaced; None for the first wave.
+    """Return the index of the pool's machine that must be replaced before this one; None for the first wave.
 
     wave: how many are replaced at the same time. canary: the first machine is a wave of its own.
     """

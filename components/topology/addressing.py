@@ -160,7 +160,7 @@ def network_plan(network: Network, access: ApiAccess, cloud: Cloud, *, ingress: 
 def bastion_range(network: Network) -> IPv4Network | None:
     """Return the range of Azure Bastion's subnet: the user's, or the end of the first quarter, which is free on Azure.
 
-    None: the user's network has no Bastion.
+    Return None if the user's network has no Bastion host.
     """
     if network.existing:
         return network.existing.bastion.range if network.existing.bastion else None

@@ -113,7 +113,7 @@ class Service:
     keeps: int = 0
     """Number of requests to remove a network that will be refused although nothing uses it."""
     refuses_no_gateway: bool = False
-    """Whether endpoints with the gateway 0.0.0.0 are refused; no source shows that Windows Server 2025 accepts it."""
+    """Whether endpoints with the gateway 0.0.0.0 are refused: no source shows that Windows Server 2025 accepts them."""
     numbered: bool = False
     """Whether names of endpoints' adapters have a number, because Windows found them taken
     (microsoft/Windows-Containers#61)."""

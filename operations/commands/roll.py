@@ -79,7 +79,10 @@ def resume(name: str, *, sandbox: bool, yes: bool) -> None:
         return chosen
 
     unfinished = _Remaining(name, "").all()
-    print(f"mullion: unfinished rolls: {', '.join(unfinished) or 'none'}; `up` goes on with the rest", file=sys.stderr)
+    print(
+        f"mullion: unfinished rolls: {', '.join(unfinished) or 'none'}; `up` makes the other changes",
+        file=sys.stderr,
+    )
     up_and_down.up(name, sandbox=sandbox, yes=yes, replaced=choose)
     for what in unfinished:
         _Remaining(name, what).forget()

@@ -46,7 +46,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"holder": "a", "turn": NOTE | {"started": False}, "reboot": True, "unhealthy": "b"},
         "watch",
     ),
-    "a restart, and kubeadm is at work": ({"holder": "a", "turn": NOTE, "reboot": True}, "watch"),
+    "a restart, while kubeadm runs": ({"holder": "a", "turn": NOTE, "reboot": True}, "watch"),
     "not started": ({"holder": "a", "turn": NOTE | {"started": False}}, "start"),
     "under way": ({"holder": "a", "turn": NOTE}, "watch"),
     "failed": ({"holder": "a", "turn": NOTE, "trouble": "addons: E401"}, "watch"),

@@ -88,7 +88,7 @@ def test_a_true_record_counts_only_at_its_own_number(
 ) -> None:
     """Copy the true record of an earlier restore to the end of the log.
 
-    Refused by: the executor, 520 founding-refused, by the number under the MAC.
+    Refused by: the executor, 520 founding-refused, by the record's number, which the MAC covers.
     """
     log(cloud, "claimed", "founded", "restore", "claimed", "founded")
     cloud.objects["/snapshots/founding/5"] = cloud.objects["/snapshots/founding/2"]
@@ -134,9 +134,9 @@ def test_a_claim_that_was_changed_to_another_snapshot_restores_nothing(
 def test_a_log_from_before_records_were_signed_lets_machines_join(
     founding: ModuleType, run: Any, cloud: FakeCloud, root: Path
 ) -> None:
-    """Take the MAC from the record of a founding that has ended, to keep new control planes out.
+    """Remove the MAC from the record of a founding that has ended, to keep new control planes out.
 
-    Refused by: the executor: the machine joins, which needs no trust in the log.
+    Refused by: the executor, which lets the machine join, because joining needs no trust in the log.
     """
     log(cloud, "claimed", "founded", key=None)
     founding.make_claim(run, step(cloud))

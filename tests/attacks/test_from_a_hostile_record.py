@@ -181,9 +181,9 @@ def test_secrets_of_programs_do_not_leave_the_machine(line: str) -> None:
 
 @pytest.mark.parametrize("version", ["v1.x", "x", "v1.37", f"v{5000 * '9'}.0.0", f"v1.2.3{HOSTILE}", "v²ndˢ.1.1"])
 def test_an_unreadable_version_of_a_kubelet_is_a_finding(version: str) -> None:
-    """Report a version of your kubelet that cannot be compared, so that `mullion upgrade` fails without a reason.
+    """Report a version of your kubelet that is none, so that `mullion upgrade` fails without naming the Node.
 
-    Refused by: `mullion upgrade --check`, which names the Node.
+    Refused by: `mullion upgrade --check`, which reports the Node and its version.
     """
     node = {"metadata": {"name": "web-0"}, "status": {"nodeInfo": {"kubeletVersion": version}}}
     (found,) = machines._kubelet(node, "1.37.1")

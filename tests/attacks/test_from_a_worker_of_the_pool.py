@@ -104,9 +104,9 @@ def test_a_token_of_the_thief_admits_nobody(pool: Pool) -> None:
 
 
 def test_a_token_for_another_number_admits_nobody(pool: Pool) -> None:
-    """Take the identity token of another worker's true announcement, and announce your own number with it.
+    """Copy the identity token of another worker's announcement, and announce your own number with it.
 
-    Refused by: the agent, by the audience, which has the number.
+    Refused by: the agent, by the token's audience, which contains the number.
     """
     pool.announce(identity=pool.token(STALE))
     assert not pool.admitted()
@@ -122,7 +122,7 @@ def _forged(pool: Pool, header: dict[str, str], signature: Callable[[bytes], byt
 def test_a_token_that_google_did_not_sign_admits_nobody(pool: Pool) -> None:
     """Sign the token yourself, with no algorithm, with HMAC and Google's public key, or with the signature padded.
 
-    Refused by: the agent, which takes RS256 with a published key alone.
+    Refused by: the agent, which accepts only RS256 with a published key.
     """
     key = rsa.generate_private_key(65537, 2048)
     true = {"alg": "RS256", "kid": "sandbox-1"}
@@ -150,11 +150,11 @@ def test_a_token_that_google_did_not_sign_admits_nobody(pool: Pool) -> None:
         pool.announce(identity=other)
         assert not pool.admitted()
     pool.announce(identity=good)
-    assert pool.admitted(), "the neighbour that is true"
+    assert pool.admitted(), "the same token with its true signature"
 
 
 def test_keys_that_cannot_be_read_admit_nobody(pool: Pool, cloud: FakeCloud) -> None:
-    """Keep the agent from Google's keys, to be admitted without a judgement.
+    """Keep the agent from reading Google's keys, to be admitted without verification.
 
     Refused by: the agent, which waits and reports the error.
     """

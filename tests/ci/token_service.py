@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 REQUEST_TOKEN = "of-the-job"
-"""What a job shows to get a token."""
+"""Bearer token that a job sends to get an OIDC token."""
 
 
 @contextmanager

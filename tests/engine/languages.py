@@ -1,4 +1,5 @@
-"""Runs one program of examples/ on the real engine in a sandbox: wrong input, preview, up, again, a change, down."""
+"""Runs one program of examples/ on the real engine in a sandbox: wrong input, preview, up, up again, a change,
+destroy."""
 
 import json
 import os
@@ -25,7 +26,7 @@ STACK = "dev"
 class Language:
     """How to run the program of one language.
 
-    lacks: returns why it cannot run here, or nothing. prepare: makes the copied folder ready to run.
+    lacks: returns why the program cannot run here, or "". prepare: makes the copied folder ready to run.
     commands: the commands for `preview`, `up` and `destroy`, run in the folder.
     """
 
@@ -37,7 +38,7 @@ class Language:
 
 @dataclass(frozen=True)
 class Journey:
-    """What was seen of one program, in this order."""
+    """Outputs and states of one program, in the order of the fields."""
 
     refused: str
     """Output of a preview with Kubernetes 1.99.0, which must fail."""
@@ -185,7 +186,7 @@ def environment(folder: Path, engine: Engine) -> dict[str, str]:
 
 
 def travel(language: Language, folder: Path, engine: Engine) -> Journey:
-    """Take one language's program through its whole life."""
+    """Run one language's program from the wrong input to `destroy`."""
     runner = Runner(language, folder, engine)
     runner.pulumi("config", "set", "kubernetes", "1.99.0")
     refused = runner.run("preview", fails=True)

@@ -1,7 +1,7 @@
 """Random temporary clusters: `mullion run` with commands and runners that end badly, and reapers between them.
 
-The judges are databases of sandboxes, files of the clone, and processes of this machine. A hard link keeps each
-database after `mullion run` has deleted its folder.
+Each run is judged by the sandbox's database, the files of the clone, and the processes of this machine. A hard link
+keeps the database after `mullion run` has deleted its folder.
 """
 
 import json
@@ -28,11 +28,11 @@ TOMORROW = (
     "from datetime import timedelta; from components.spec import expiry; now = expiry.now; "
     "expiry.now = lambda: now() + timedelta(days=1); from operations.__main__ import main; main()"
 )
-"""The command, with a clock that is a day ahead."""
+"""Program that runs `mullion` with a clock that is a day ahead."""
 TOKEN = "MULLION_RANDOM_RUNS"
-"""Environment variable by which all processes of a clone are found."""
+"""Environment variable that identifies all processes of a clone."""
 LINES = 190
-"""About as many lines as a whole run prints: a random line is a random moment of the run."""
+"""About as many lines as a whole run prints; a signal is sent at a random one of them."""
 RUN_SECONDS = 900
 """Seconds after which a run counts as hung."""
 END_SECONDS = 10
@@ -145,7 +145,7 @@ class RandomRuns:
         (self.clone.folder / "worlds").mkdir()
 
     def sequence(self, length: int) -> None:
-        """Do `length` runs with reapers between them, and a last reaper of tomorrow; then nothing may exist."""
+        """Do `length` runs with reapers between them, and a last reaper a day ahead; then nothing may exist."""
         for number in range(length):
             self._one(f"ci-{number}")
             if self.dice.random() < 0.5:
@@ -255,7 +255,7 @@ class RandomRuns:
         )
 
     def _reaped(self, *, tomorrow: bool) -> None:
-        """Run a reaper: that of now keeps every cluster, that of tomorrow removes all."""
+        """Run a reaper. With the present time it keeps every cluster, a day ahead it removes all."""
         before = self._existing()
         ran = self._reaper(tomorrow=tomorrow)
         self.say(f"  reaper of {'tomorrow' if tomorrow else 'now'}: {ran.returncode}, before: {sorted(before)}")
@@ -269,7 +269,7 @@ class RandomRuns:
         self._judge()
 
     def _existing(self) -> set[str]:
-        """Return the clusters of which a stack file, a sandbox or a record is left."""
+        """Return the clusters that still have a stack file, a sandbox or a record."""
         root = self.clone.folder / ".mullion"
         files = {each.stem.removeprefix("Pulumi.") for each in (self.clone.folder / "stacks").glob("Pulumi.ci-*.yaml")}
         folders = {each.name for place in (root, root / "sandbox") for each in place.glob("ci-*")}

@@ -33,7 +33,7 @@ Missing = Callable[[str, str], NoReturn]
 
 @dataclass(frozen=True)
 class StateBackend:
-    """A running backend. url: for PULUMI_BACKEND_URL. environment: credentials, addresses. listed: gives all keys."""
+    """A running backend. url: for PULUMI_BACKEND_URL. environment: credentials, addresses. listed: returns all keys."""
 
     url: str
     listed: Callable[[], list[str]]

@@ -1,6 +1,6 @@
 """Programs of examples/ in other languages make the same cluster as the Python program of stacks/Pulumi.aws-dev.yaml.
 
-Each language's program runs once, on the real engine in a sandbox of its own; every test looks at what was seen.
+Each language's program runs once, on the real engine in a sandbox of its own; the tests look at the recorded results.
 """
 
 import json
@@ -19,7 +19,7 @@ from .languages import GO, JAVA, TYPESCRIPT, YAML, Journey, Language, travel
 
 SECRET = "4dabf18193072939515e22adb298388d"
 ENCRYPTED = "1b47061264138c4ac30d75fd1eb44270"
-"""Value of SECRET in the state of an encrypted value."""
+"""Value of the key SECRET that marks an encrypted value in a state."""
 
 
 HEAVY = (pytest.mark.lab, pytest.mark.soak)
@@ -37,7 +37,7 @@ def journey(
     engine: Engine,
     missing: Callable[[str, str], NoReturn],
 ) -> Journey:
-    """Give what was seen of one language's program."""
+    """Give the recorded results of one language's program."""
     language: Language = request.param
     if lacks := language.lacks():
         missing("languages", lacks)

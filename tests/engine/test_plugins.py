@@ -62,7 +62,7 @@ def test_a_plugin_of_another_digest_is_refused(install: Install, server: str, tm
 
 
 def test_the_option_checksum_refuses_the_right_plugin_too(install: Install, server: str, archive: Path) -> None:
-    """If this fails, the engine is mended: then docs/artifacts.md can recommend the option."""
+    """If this test fails, the engine has been fixed, and docs/artifacts.md can recommend the option."""
     said = install("--server", server, "--checksum", hashlib.sha256(archive.read_bytes()).hexdigest())
     assert said.returncode and "invalid checksum" in said.stderr
 

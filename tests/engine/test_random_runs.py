@@ -20,7 +20,7 @@ SHORT = 2
 
 
 def held(seed: int, length: int, folders: pytest.TempPathFactory, engine: Engine) -> None:
-    """Do a sequence of runs in a clone of its own, and print each: pytest shows them where the test fails."""
+    """Do a sequence of runs in a clone of its own, and print each run: pytest shows the output if the test fails."""
     clone = Clone(folders.mktemp("runs"), engine)
     shutil.rmtree(clone.folder / ".mullion")
     print(f"MULLION_SEED={seed}")  # noqa: T201

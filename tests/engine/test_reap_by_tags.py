@@ -50,7 +50,7 @@ def account(lost: Clone, database: Path) -> Iterator[Account]:
 
 
 def gone(database: Path, lost: Clone) -> bool:
-    """Whether nothing is left in the account but the other cluster, of which nothing is missing."""
+    """Whether the account has all resources of the other cluster and nothing else."""
     left = twins.count(database)
     return left == twins.count(lost.sandbox / "world.db") // 2 and twins.resources(database, TWIN) == twins.resources(
         lost.sandbox / "world.db", TWIN
@@ -68,7 +68,7 @@ def test_a_removal_that_is_cut_off_is_completed_by_the_next(lost: Clone, databas
 
 
 def cut_off(account: Account, cluster: str, after: int) -> None:
-    """Remove a cluster, and raise KeyboardInterrupt after so many deletions."""
+    """Remove a cluster; raise KeyboardInterrupt after this number of deletions."""
     delete, left = account.delete, iter(range(after))
 
     def counted(thing: Thing) -> None:
@@ -91,7 +91,7 @@ def test_two_reapers_at_once_do_no_harm(lost: Clone, database: Path, account: Ac
     assert gone(database, lost)
 
 
-def test_the_command_removes_it_and_nothing_of_another_cluster(lost: Clone) -> None:
+def test_the_command_removes_the_cluster_and_nothing_of_another_one(lost: Clone) -> None:
     """The last test: it empties the account of the clone."""
     database = lost.sandbox / "world.db"
     before, kept = twins.count(database), twins.resources(database, TWIN)

@@ -1,4 +1,4 @@
-"""Servers on loopback that answer in JSON what no portal and no API server would, and kubeconfigs for them."""
+"""Servers on loopback that answer with JSON of neither a portal nor an API server, and kubeconfigs for them."""
 
 import socket
 import ssl

@@ -1,4 +1,4 @@
-"""Commands that call a portal or an API server, and reach a server that is neither: it answers in JSON all the same."""
+"""Commands that call a portal or an API server, but reach another server that answers with JSON."""
 
 import pytest
 
@@ -20,7 +20,7 @@ STRANGE = [
 
 
 @pytest.mark.parametrize("line", STRANGE, ids=" ".join)
-def test_an_answer_that_no_portal_gives_ends_with_a_message(line: Words, site: Site) -> None:
+def test_an_answer_that_is_not_a_portals_ends_with_a_message(line: Words, site: Site) -> None:
     ended = [misuse(site, (*line, "--server", f"{{portal}}/{number}"), {}, {}, "none") for number in range(12)]
     assert {result.exit_code for result in ended} & {Exit.FAILED}
     assert any("which no portal does; check the address" in result.stderr for result in ended)
@@ -36,6 +36,6 @@ AT_THE_API = [
 
 
 @pytest.mark.parametrize("line", AT_THE_API, ids=" ".join)
-def test_an_answer_that_no_api_server_gives_ends_with_a_message(line: Words, site: Site) -> None:
+def test_an_answer_that_is_not_an_api_servers_ends_with_a_message(line: Words, site: Site) -> None:
     result = misuse(site, line, {}, {}, "none")
     assert result.exit_code in (Exit.FAILED, Exit.REFUSED), result.output

@@ -75,7 +75,7 @@ def test_roles_have_the_least_rights(stack: str) -> None:
         assert own == ["status", "logs", "join"], "a machine writes its own record and answers, and no other's"
         rest = [each.rpartition("/")[2] for each in written if not each.endswith("/${aws:userid}.json")]
         more = ["epoch.json", "founded.json"]
-        assert rest == (more if name == "control-plane" else []), "that the cluster was restored or founded, for all"
+        assert rest == (more if name == "control-plane" else []), "control planes publish restores and foundings"
 
 
 def test_machines_may_pull_from_ecr_only_if_the_spec_says_so() -> None:

@@ -1,4 +1,4 @@
-"""docs/cis.md: what its reasons say about the configuration of the newest Kubernetes version is what plans render."""
+"""docs/cis.md: its statements about the configuration of the newest Kubernetes version agree with the plans."""
 
 import re
 from typing import Any
@@ -45,7 +45,7 @@ ACCEPTED: dict[str, bool] = {
     "4.2.13": "podPidsLimit" not in content(WORKER, "kubelet-patch"),
     "4.2.14": "seccompDefault" not in content(WORKER, "kubelet-patch"),
 }
-"""Whether the plan is as the accepted row says, by check."""
+"""Check of the CIS Benchmark -> whether the plan agrees with the accepted row."""
 
 
 def accepted() -> set[str]:

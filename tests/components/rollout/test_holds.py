@@ -1,4 +1,4 @@
-"""The canary of a pool and the operator's pause: what they let be deleted. The engine's part: tests/engine."""
+"""Canaries and the operator's pause: which workers may be deleted. tests/engine tests them with the engine."""
 
 import asyncio
 from pathlib import Path
@@ -17,7 +17,7 @@ __all__ = ["hooks"]
 
 
 class Clock:
-    """A clock that sleeping moves, and that runs an event at each second of its table."""
+    """A clock that advances only by `sleep`, and runs the events of a table at their seconds."""
 
     def __init__(self) -> None:
         self.now, self.events = 1000.0, dict[Any, Any]()
@@ -31,7 +31,7 @@ class Clock:
             if second <= self.now - 1000:
                 self.events.pop(second)()
         if self.now > 20_000:
-            raise AssertionError("it waits for ever")
+            raise AssertionError("the hook waits for ever")
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "pause"
 
 
-def test_a_pause_keeps_the_next_worker_and_finishes_the_one_that_was_begun(clock: Clock, pause: Path) -> None:
+def test_after_a_pause_the_worker_in_progress_is_finished_and_the_next_one_stays(clock: Clock, pause: Path) -> None:
     rollout = rolling(Machines(plan(None)), "web-0", "web-1", simulated=False)
     leave(rollout, "web-0")
     pause.touch()
@@ -135,8 +135,8 @@ def test_a_pause_ends_the_wait_for_another_machine_and_the_watch_of_a_canary(clo
         leave(rollout, "web-1")
 
 
-def test_a_worker_that_was_let_go_is_deleted_although_a_pause_comes_before_its_drain(clock: Clock, pause: Path) -> None:
+def test_a_spared_worker_is_deleted_although_a_pause_comes_before_its_drain(clock: Clock, pause: Path) -> None:
     rollout = rolling(Machines(plan(None)), "web-0", simulated=False)
-    asyncio.run(rollout._spare("web-0"))  # as its membership in a load balancer does first
+    asyncio.run(rollout._spare("web-0"))  # the hook of its load balancer runs first
     pause.touch()
     leave(rollout, "web-0")

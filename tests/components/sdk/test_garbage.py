@@ -26,7 +26,7 @@ def test_garbage_collection_is_rare_in_mullion_and_unchanged_in_other_programs(p
 
 
 @pytest.mark.subprocess
-def test_plan_runs_without_a_collection_by_our_thresholds_and_ends_without_one() -> None:
+def test_plan_runs_and_exits_without_a_garbage_collection() -> None:
     code = """
 import atexit, gc, sys
 from operations.__main__ import main

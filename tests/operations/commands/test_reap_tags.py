@@ -71,14 +71,16 @@ def test_only_expired_clusters_without_a_state_are_removed(account: Account, mul
     }
 
 
-def test_at_most_so_many_are_removed(account: Account, mullion: Run) -> None:
+def test_max_limits_the_clusters_that_are_removed(account: Account, mullion: Run) -> None:
     answer = mullion(*WORDS, "--yes", "--max", "1", "--format", "markdown")
     assert account.asked == ["vpc-long-lost"]
     row = "| lost | 111122223333 | qa | 2026-11-23T18:00:00Z | 1 | later | expired 1h 00m ago; --max 1 is reached |"
     assert row in answer.stdout.splitlines()
 
 
-def test_what_cannot_be_deleted_is_reported(account: Account, mullion: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resource_that_cannot_be_deleted_is_reported(
+    account: Account, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sweep, "SHORT", 0)
     account.held = {"vpc-lost": "UnauthorizedOperation"}
     answer = mullion(*WORDS, "--yes")
@@ -118,7 +120,9 @@ def test_an_account_that_cannot_be_listed_ends_the_run(
         (("--regions", "eu-west-1"), "need --by-tags"),
     ],
 )
-def test_what_makes_no_sense_is_refused(words: tuple[str, ...], says: str, clone: Path, mullion: Run) -> None:
+def test_unknown_clouds_and_contradictory_options_are_refused(
+    words: tuple[str, ...], says: str, clone: Path, mullion: Run
+) -> None:
     answer = mullion("reap", *words)
     assert answer.exit_code == Exit.USAGE
     assert says in answer.stderr

@@ -129,7 +129,7 @@ def test_a_pause_needs_a_run_and_ends_when_the_next_one_begins(clone: Path, mull
     nobody = mullion("roll", "small", "--pause")
     assert (nobody.exit_code, "no run of small is in progress" in nobody.stderr) == (Exit.REFUSED, True)
     with pauses.obeyed("small"):
-        assert not holds.paused(), "before it is asked for"
+        assert not holds.paused(), "nobody has asked for a pause yet"
         assert mullion("roll", "small", "--pause").exit_code == Exit.OK
         assert holds.paused()
     assert not holds.paused(), "outside of a run of this command"

@@ -175,7 +175,7 @@ def test_the_default_version_is_not_newer_than_the_oldest_api_server() -> None:
 
 
 @pytest.mark.parametrize("version", ["1.2.²", f"{5000 * '9'}.0.0", "1.36", "\x1b[2J"])
-def test_a_pod_that_a_stolen_worker_calls_an_api_server_says_no_version(version: str) -> None:
+def test_a_pod_that_a_stolen_worker_labels_as_an_api_server_gives_no_version(version: str) -> None:
     pods = (api_server("1.36.2", TOKENS), api_server(version, TOKENS), CONTROLLERS)
     assert failing(judge(replace(GOOD, control_plane=pods), "1.36.2")) == []
 

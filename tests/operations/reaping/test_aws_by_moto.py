@@ -195,7 +195,7 @@ def test_all_of_a_cluster_goes_and_all_of_another_stays(client: Client, account:
 
 
 def test_a_cluster_of_the_same_name_in_another_network_stays(client: Client, account: Aws) -> None:
-    """A cluster of EKS has the controller's tag too, and its volumes have no network that tells them apart."""
+    """A cluster of EKS sets the controller's tag too, and volumes have no network by which they could be told apart."""
     ours = network(client, "twin")
     made_by_kubernetes(client, "twin", ours)
     elsewhere = client("ec2").create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]

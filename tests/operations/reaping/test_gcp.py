@@ -1,4 +1,5 @@
-"""Inventory on Google Cloud: what has no labels belongs to a cluster only if Mullion alone can have written it."""
+"""Inventory on Google Cloud: a resource without labels belongs to a cluster only if no other program can have made
+it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -58,7 +59,7 @@ def row(kind: str, name: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "selfLink": f"{LINK}global/{kind}/{name}", **more}
 
 
-def test_a_network_is_the_clusters_by_name_and_description_and_all_in_it_with_it() -> None:
+def test_a_network_with_all_in_it_belongs_to_a_cluster_by_name_and_description() -> None:
     networks = [row("networks", "ci", description="Nodes of ci: 10.0.0.0/16"), row("networks", "office")]
     rules = [row("firewalls", "k8s-fw-a1b2", network=OURS), row("firewalls", "ci-desk", network=THEIRS)]
     routes = [row("routes", "ci-internet", network=OURS), row("routes", "r-1", network=OURS, nextHopNetwork=OURS)]
@@ -119,7 +120,7 @@ def test_only_regions_that_are_asked_for_are_looked_at(regions: tuple[str, ...],
     assert (("addresses", "ci-api") in found(regions, addresses=[address])) == seen
 
 
-def test_what_does_not_exist_any_more_counts_as_deleted() -> None:
+def test_a_resource_that_no_longer_exists_counts_as_deleted() -> None:
     class Gone(Answers):
         def call(self, method: str, host: str, path: str, query: Any = None, body: Any = None) -> Any:
             raise ApiError(404, "notFound", "gone")

@@ -55,7 +55,7 @@ def remove(account: Account) -> sweep.Outcome:
     return sweep.removed(account, "ci", lambda each: each.kept(NOW, snapshots=False), clock=clock)
 
 
-def test_what_others_need_goes_after_them() -> None:
+def test_a_resource_is_deleted_after_those_that_need_it() -> None:
     account = Account([thing("bucket", 2 * TIER), thing("vpc", TIER), thing("subnet", 5), thing("machine")])
     assert remove(account).left == []
     assert account.asked == ["machine", "subnet", "vpc", "bucket"]
@@ -119,10 +119,10 @@ def test_a_snapshot_store_stays_unless_it_is_asked_for() -> None:
         ([{"expires": "2026-11-23t11_00_00z"}], ""),
     ],
 )
-def test_a_cluster_stays_unless_all_of_it_is_past_its_expiry(tags: list[dict[str, Any]], why: str) -> None:
+def test_a_cluster_stays_unless_all_its_resources_have_expired(tags: list[dict[str, Any]], why: str) -> None:
     [found] = clusters([thing(str(number), **each) for number, each in enumerate(tags)])
     assert found.kept(NOW, snapshots=False) == why
 
 
-def test_what_only_kubernetes_tagged_makes_no_cluster() -> None:
+def test_resources_with_only_kubernetes_tags_form_no_cluster() -> None:
     assert clusters([thing("volume", by_controller=True, owner="", expires="")]) == []

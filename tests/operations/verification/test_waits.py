@@ -1,4 +1,4 @@
-"""What `mullion verify` waits for, and what it need not wait for; on a fake API."""
+"""Waits of `mullion verify` on a fake API: which ones it makes, and which ones it skips."""
 
 from typing import Any
 
