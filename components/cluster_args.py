@@ -201,7 +201,7 @@ class ClusterArgs(TypedDict):
     encryption_key: NotRequired[str]
     """Id of your key, which encrypts disks and stores, on AWS and GCP secrets too. Default: the cloud's own key."""
     encryption_identity: NotRequired[str]
-    """Id of the managed identity that may use encryption_key (Azure, which requires one)."""
+    """Azure only, required with encryption_key: id of the managed identity that may use the key."""
     csi: NotRequired[list[str]]
     """Storage drivers to install: ebs, efs, azuredisk, azurefile, pd, smb."""
     gmsa: NotRequired[bool]

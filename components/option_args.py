@@ -22,7 +22,7 @@ class ExistingBastionArgs(TypedDict):
     id: str
     """Id of the host: /subscriptions/.../bastionHosts/NAME."""
     range: str
-    """Range of its subnet, AzureBastionSubnet: the control plane admits its packets to the API."""
+    """Range of the host's subnet (AzureBastionSubnet), which the control plane admits to the API."""
 
 
 class ExistingNetworkArgs(TypedDict):
@@ -37,7 +37,7 @@ class ExistingNetworkArgs(TypedDict):
     private_zone: NotRequired[str]
     """AWS only: id of the private hosted zone NAME.mullion.internal, if another account owns the VPC."""
     bastion: NotRequired[ExistingBastionArgs]
-    """Azure only: the Bastion host of sessions (`access: session`), because Mullion adds nothing to your network."""
+    """Azure only: your Bastion host for sessions (`access: session`), because Mullion builds none in your network."""
 
 
 class OidcArgs(TypedDict):

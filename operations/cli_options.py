@@ -32,12 +32,12 @@ OnlyMachine = Annotated[
     str | None, typer.Option("--machine", metavar="NAME", help="Replace only this machine of the pool.")
 ]
 Pause = Annotated[bool, typer.Option("--pause", help="Make the run in progress stop before the next worker.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with what a paused or interrupted run left.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue the rolls that a pause or an interruption left.")]
 IgnoredErrors = Annotated[
     list[str] | None,
     typer.Option(
         "--ignore-preflight-errors",
         metavar="NAMES",
-        help="Questions that only warn, not stop: budgets,disk, or all. Repeat it for more.",
+        help="Questions that only warn: budgets,disk, or all. May be repeated.",
     ),
 ]

@@ -57,7 +57,7 @@ def check(token: str, known: Keys, audience: str, instance: str, project: str) -
     wanted = {"iss": ISSUER, "aud": audience, "instance_id": instance, "project_id": project}
     said = {**(machine if isinstance(machine, dict) else {}), "iss": claims.get("iss"), "aud": claims.get("aud")}
     if wrong := [claim for claim, value in wanted.items() if said.get(claim) != value]:
-        raise Refused(f"its claim {wrong[0]} is another")
+        raise Refused(f"its claim {wrong[0]} has another value")
 
 
 def _is_signature(signature: bytes, message: bytes, modulus: int, exponent: int) -> bool:
@@ -78,7 +78,7 @@ def _part(token: str, index: int) -> dict[str, Any]:
     except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict):
-        raise Refused("it is no identity token")
+        raise Refused("it is not an identity token")
     return said
 
 

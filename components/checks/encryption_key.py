@@ -60,7 +60,7 @@ CHECKS = (
         "encryption-identity-missing",
         "encryption_identity encryption_key cloud",
         _nobody,
-        "missing: Azure's services use encryption_key as a managed identity of yours, which must have the role"
+        "missing: Azure's services use encryption_key as a managed identity of yours, which needs the role"
         " Key Vault Crypto Service Encryption User on the key",
         f"write {IDENTITY}",
     ),

@@ -20,7 +20,7 @@ class ExistingBastion(Model):
     id: str
     """Id of the host: /subscriptions/.../bastionHosts/NAME."""
     range: IPv4Network
-    """Range of its subnet, AzureBastionSubnet: the control plane admits its packets to the API."""
+    """Range of the host's subnet (AzureBastionSubnet), which the control plane admits to the API."""
 
 
 class ExistingNetwork(Model):
@@ -35,4 +35,4 @@ class ExistingNetwork(Model):
     private_zone: str | None = None
     """AWS only: id of the private hosted zone NAME.mullion.internal, if another account owns the VPC."""
     bastion: ExistingBastion | None = None
-    """Azure only: the Bastion host of sessions (`access: session`), because Mullion adds nothing to your network."""
+    """Azure only: your Bastion host for sessions (`access: session`), because Mullion builds none in your network."""

@@ -276,7 +276,7 @@ class ClusterSpec(Model):
     encryption_key: str | None = None
     """Id of your key, which encrypts disks and stores, on AWS and GCP secrets too. Default: the cloud's own key."""
     encryption_identity: str | None = None
-    """Id of the managed identity that may use encryption_key (Azure, which requires one)."""
+    """Azure only, required with encryption_key: id of the managed identity that may use the key."""
     csi: list[StorageDriver] = []
     """Storage drivers to install: ebs, efs, azuredisk, azurefile, pd, smb."""
     gmsa: bool = False

@@ -165,7 +165,7 @@ def announced(seen: Seen, member: dict[str, Any], instance: str) -> str:
         say(f"the announcement of machine {instance} of {member['name']} is not valid", "failed")
         return ""
     if why := seen.run.cloud.disproof(seen.run, document, instance):
-        say(f"the announcement of machine {instance} of {member['name']} is not its own: {why}", "failed")
+        say(f"the announcement of machine {instance} for {member['name']} is refused: {why}", "failed")
         return ""
     return number
 

@@ -2,11 +2,11 @@
 
 audit/20261127/132507.0-control-plane-0-i-0123456789abcdef0-1f2e3d4c-0.log.gz
 
-Parts of the name: day and time of the upload, number of the piece in this round, machine, instance, begin of the digest
-of the file's first line, position of the piece in the file.
+Parts of the name: day and time of the upload, number of the piece in this round, machine, instance, first digits of the
+digest of the file's first line, position of the piece in the file.
 
-The API server renames a full audit.log and deletes the oldest files, so this machine remembers the file that it copies
-by the digest of its first line, and the position in it. Lines arrive at least once, and again after a crash in between.
+The API server renames a full audit.log and deletes the oldest files, so the agent recognises the file that it copies by
+the digest of its first line, and remembers the position in it. After a crash it may store a piece a second time.
 """
 
 import gzip
@@ -36,7 +36,7 @@ PIECE = 32 << 20
 PIECES = 4
 """Maximum pieces in a round, so that other concerns have their turn."""
 LEAST, SECONDS = 1 << 20, 300
-"""A piece of the file that still grows is copied when it has so many bytes, or so long after the last one."""
+"""Bytes that a piece of the growing file must have, unless so many seconds have passed since the last piece."""
 LINE = 1 << 20
 """Maximum bytes of a file's first line."""
 DAY = 86400
@@ -79,7 +79,7 @@ def reconcile(run: Run, config: Configuration, now: float) -> dict[str, object]:
 
 
 def remembered(run: Run) -> Place:
-    """Return what was copied last; the begin of the log if that is not known."""
+    """Return what was copied last; the beginning of the log if that is not known."""
     try:
         return Place(**json.loads(run.path(REMEMBERED).read_text()))
     except (OSError, ValueError, TypeError):
@@ -115,7 +115,7 @@ def following(folder: Path, place: Place, now: float) -> tuple[bytes, Place]:
 
 def files(folder: Path) -> list[Path]:
     """Return the files of the log, oldest first. The API server compresses renamed files if the user wants it so."""
-    both = (*folder.glob("audit-*.log.gz"), *folder.glob("audit-*.log"))  # a file beside its compressed form counts
+    both = (*folder.glob("audit-*.log.gz"), *folder.glob("audit-*.log"))  # if both exist, the second one is used
     renamed = {path.name.removesuffix(".gz"): path for path in both}
     return [*(renamed[name] for name in sorted(renamed)), *(path for path in [folder / CURRENT] if path.exists())]
 

@@ -9,9 +9,9 @@ from run import Run
 
 UPTIME = "/proc/uptime"
 LEAST_UPTIME = 3600.0
-"""Seconds since the boot before the next restart: a package that asks for one at every boot causes no loop."""
+"""Minimum uptime before a restart, so that a package that asks for one at every boot causes no loop."""
 OVERDUE_DAYS = 7
-"""Days after which a restart that the window allows, and that does not happen, is an error."""
+"""Days after the packages' request, with a window, after which a missing restart is an error."""
 DAY = 86400
 DAY_MINUTES = 1440
 
@@ -43,6 +43,6 @@ def reconcile(run: Run, config: dict[str, Any], now: float) -> dict[str, object]
         return {}
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(asked))
     if config.get("reboots") and now - asked > OVERDUE_DAYS * DAY:
-        text = f"packages ask for a restart since {stamp}, and none happened; waits_for in the record says why"
+        text = f"packages have asked for a restart since {stamp}, and none has happened: see waits_for in the record"
         raise Failure("wait-timeout", text)
     return {"required_since": stamp}

@@ -12,7 +12,7 @@ the founding is also the next record, so the two exclude each other, and no mach
 a take-over loses at most a cluster of one machine, which is deleted.
 
 The store is not trusted. Records that let a machine found a cluster (claimed, restore) must have the MAC of the secret
-desired-state; `founded` needs none, because it lets machines only join. Whoever deletes records cannot bring an older
+desired-state; `founded` needs none, because it only lets machines join. Whoever deletes records cannot bring an older
 one back: the agent publishes the number of the last founding in the bundle store (agent/epochs.py).
 """
 

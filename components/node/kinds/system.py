@@ -116,7 +116,7 @@ SYSTEM: dict[str, Kind] = {
         {"feature": Field(NAME, "Name of the feature.")},
         compares="Get-WindowsFeature: Installed, or InstallPending, which requests a restart.",
         sets="Install-WindowsFeature; requests a restart if the cmdlet does. Restarts the machine at once if Windows"
-        " installs nothing before a restart that is pending.",
+        " refuses to install features until a pending restart.",
         cuts=_ONE,
         systems=_WINDOWS,
         seconds=1800,
@@ -151,9 +151,9 @@ SYSTEM: dict[str, Kind] = {
     "defender-exclusion": Kind(
         "Defender excludes these programs, files and folders.",
         {"processes": Field(PATHS, "Programs."), "paths": Field(PATHS, "Files and folders.")},
-        compares="Get-MpPreference; also true if Defender is not installed, does not run, ignores lists of the machine"
-        " by policy (DisableLocalAdminMerge), or after this run's try still hides or refuses them: programs run without"
-        " exclusions too, only slower.",
+        compares="Get-MpPreference; also true if Defender is not installed or does not run, if a policy makes it ignore"
+        " the machine's own lists (DisableLocalAdminMerge), or if it still hides or refuses the exclusions after this"
+        " run tried to add them: without exclusions programs only run slower.",
         sets="Adds missing exclusions; others stay.",
         cuts=_ONE,
         systems=_WINDOWS,
