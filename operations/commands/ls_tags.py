@@ -19,7 +19,7 @@ from operations.reaping.things import Remains
 
 @dataclass(frozen=True)
 class Found:
-    """One cluster of an account. state: whether the backend (or a sandbox) has its state; None if nobody can say."""
+    """One cluster of an account. state: whether the backend (or a sandbox) has its state; None if that is unknown."""
 
     account: str
     remains: Remains
@@ -74,7 +74,7 @@ def _age(remains: Remains, now: datetime) -> str:
 
 
 def _ends(remains: Remains, now: datetime) -> str:
-    """Return when a cluster expires: in 1h 20m, 5m ago; or why this cannot be said."""
+    """Return when a cluster expires: in 1h 20m, 5m ago; or why the time is unknown."""
     if remains.expires is None:
         return remains.why
     return f"in {span(remains.expires - now)}" if remains.expires > now else f"{span(now - remains.expires)} ago"

@@ -1,4 +1,4 @@
-"""The network watch starts an executor again that ended before it finished its plan in this boot."""
+"""The network watch restarts an executor that ended before it finished its plan in this boot."""
 
 import json
 
@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 
 NOTHING = "$null = 0"
 HOUR_LATER = "$Limits['executor'] = 3, 1; Start-Sleep -Seconds 2"
-"""Lets the starts of the last hour count no more."""
+"""Makes the starts of the last hour count as older."""
 LIVES = "Save-Beginning"
 """The process that looks is the one that runs the plan."""
 
@@ -36,7 +36,7 @@ def test_a_died_executor_is_started_at_the_second_look_at_most_three_times_an_ho
     assert log(node).count("3 repairs (executor) within 3600 s did not help, the next one waits") == 1
     assert log(node).count("the executor is started: the executor ended before it finished its plan") == 3
     looks(node, HOUR_LATER)
-    assert starts(node) == 4, "and is not forgotten"
+    assert starts(node) == 4, "the fourth start follows later"
 
 
 def test_an_executor_that_runs_or_has_finished_is_not_started(node: Machine) -> None:

@@ -1,4 +1,4 @@
-"""The network watch waits while kube-proxy makes progress, and restarts flanneld for what it makes at its start."""
+"""The network watch waits while kube-proxy makes progress, and restarts flanneld to recreate lost objects."""
 
 import json
 import threading

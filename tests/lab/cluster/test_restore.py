@@ -175,7 +175,7 @@ def test_the_founding_log_is_signed_and_its_last_founding_published(restored: Bo
 
 
 def test_audit_logs_of_both_control_planes_are_in_the_store(restored: BootedCluster) -> None:
-    """Of the one that is lost too: its agent copied them before."""
+    """Also those of the lost control plane, whose agent copied them before the loss."""
 
     def instances() -> set[str]:
         objects = restored.cloud_state.objects(bucket(restored, "snapshots"))
