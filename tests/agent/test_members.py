@@ -161,6 +161,38 @@ def test_a_node_is_deleted_only_if_all_conditions_hold(
     assert (cluster.find(f"{NODES}/web-0") is not None) == stays
 
 
+@pytest.mark.parametrize(
+    ("listed", "gone", "admitted", "stays"),
+    [
+        (False, True, True, False),
+        (True, True, True, True),
+        (False, False, True, True),
+        (False, True, False, True),
+    ],
+    ids=["its key is stolen", "on the list", "its machine lives", "never admitted"],
+)
+def test_a_node_with_a_living_lease_is_deleted_if_its_machine_is_deleted_and_its_name_not_planned(
+    module: Callable[[str], ModuleType],
+    run: Any,
+    cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+    listed: bool,
+    gone: bool,
+    admitted: bool,
+    stays: bool,
+) -> None:
+    """Keep the Node of a machine alive that was scaled away; it names another machine, which lives."""
+    monkeypatch.setattr(module("seen").compute, "gone", lambda run, machine: gone and machine == "i-1")
+    cluster.node("web-0", instance="i-0123456789abcdef0")
+    if admitted:
+        record = {"web-0": '{"instance": "i-1"}'}
+        cluster.add("/api/v1/namespaces/kube-system/configmaps", "mullion-machines", data=record)
+    cluster.beat("web-0", time.time())
+    members = {"web-0": member()} if listed else {"web-9": {**member(), "name": "web-9"}}
+    module("members").reconcile(round_of(module, run, cluster, members))
+    assert (cluster.find(f"{NODES}/web-0") is not None) == stays
+
+
 def test_a_renewed_lease_starts_a_new_time_of_silence_and_the_condition_ready_does_not_count(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster
 ) -> None:

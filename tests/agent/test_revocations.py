@@ -1,5 +1,6 @@
-"""The admission policy against replaced and revoked machines is written once, and put right after a change."""
+"""The admission policy against replaced and revoked machines, and its list."""
 
+import time
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -8,7 +9,111 @@ import pytest
 
 from tests.agent.cluster import Cluster
 from tests.agent.test_announcements import MEMBERS
-from tests.agent.test_signing import GIVEN
+from tests.agent.test_floods import CONFIG_MAPS, REFUSED, enter
+from tests.agent.test_members import NODES
+from tests.agent.test_signing import FOREIGN, GIVEN, MARK, NEW, OLD
+
+Module = Callable[[str], ModuleType]
+ENDS = time.time() + 3600
+HELD: dict[str, Any] = {"instance": OLD, "certificates": {MARK: ENDS}, "before": {FOREIGN: ENDS}}
+USER = "system.node.web-0"
+UNPLANNED = {"web-9": MEMBERS["web-0"] | {"name": "web-9"}}
+
+
+class Machines:
+    """Machines of the cloud by name, and ids of deleted ones; the cloud answers unless it fails."""
+
+    def __init__(self, module: Module, patch: pytest.MonkeyPatch) -> None:
+        self.present, self.deleted, self.fails = {"web-0": OLD}, set[str](), False
+        self.asked: list[str] = []
+        self.module = module
+        patch.setattr(module("machines").compute, "machines", lambda *_: dict(self.present))
+        patch.setattr(module("seen").compute, "gone", self.gone)
+
+    def gone(self, run: Any, machine: str) -> bool:
+        self.asked.append(machine)
+        if self.fails:
+            raise self.module("seen").compute.Failure("store-failed", "no answer")
+        return machine in self.deleted
+
+    def terminate(self) -> None:
+        """Delete the machine web-0 for good."""
+        self.present, self.deleted = {}, {OLD}
+
+
+@pytest.fixture
+def machines(module: Module, monkeypatch: pytest.MonkeyPatch) -> Machines:
+    """Return the cloud's machines."""
+    return Machines(module, monkeypatch)
+
+
+def listed(module: Module, run: Any, cluster: Cluster, members: dict[str, Any] = MEMBERS) -> set[str]:
+    """Return what the list refuses after a round."""
+    module("revocations").reconcile(module("seen").Seen(run, cluster, **GIVEN | {"members": members}))
+    return {each.removeprefix("X509SHA256.") for each in cluster.objects[REFUSED].get("data") or {}}
+
+
+@pytest.mark.parametrize("members", [MEMBERS, UNPLANNED], ids=["planned", "its name is scaled away"])
+@pytest.mark.parametrize("terminated", [False, True], ids=["it runs", "it is terminated"])
+def test_a_revoked_machine_stays_refused_until_it_has_a_successor(
+    module: Module, run: Any, cluster: Cluster, machines: Machines, members: dict[str, Any], terminated: bool
+) -> None:
+    """Register the Node again with the old certificate once the machine is terminated or its name not planned."""
+    enter(cluster, **{"web-0": HELD | {"revoked": True}})
+    cluster.node("web-0")
+    if terminated:
+        machines.terminate()
+    assert USER in listed(module, run, cluster, members)
+    assert not cluster.find(f"{NODES}/web-0")
+    successor = {"instance": NEW, "certificates": {}, "before": {MARK: ENDS}}
+    cluster.objects.pop(f"{CONFIG_MAPS}/mullion-machines")
+    enter(cluster, **{"web-0": successor})
+    machines.present = {"web-0": NEW}
+    assert listed(module, run, cluster) == {MARK}
+
+
+@pytest.mark.parametrize("members", [MEMBERS, UNPLANNED], ids=["planned", "its name is scaled away"])
+def test_certificates_of_a_deleted_machine_are_refused_before_it_has_a_successor(
+    module: Module, run: Any, cluster: Cluster, machines: Machines, members: dict[str, Any]
+) -> None:
+    """A machine that still drains must be able to write; once it is found deleted, the cloud is not asked again."""
+    enter(cluster, **{"web-0": HELD})
+    assert listed(module, run, cluster, members) == {FOREIGN}
+    machines.terminate()
+    machines.asked.clear()
+    for _ in range(2):
+        assert listed(module, run, cluster, members) == {MARK, FOREIGN}
+    assert machines.asked == [OLD]
+
+
+def test_certificates_of_a_machine_whose_name_another_machine_has_are_refused(
+    module: Module, run: Any, cluster: Cluster, machines: Machines
+) -> None:
+    enter(cluster, **{"web-0": HELD})
+    machines.present = {"web-0": NEW}
+    assert listed(module, run, cluster) == {MARK, FOREIGN}
+
+
+def test_the_list_keeps_its_certificates_and_gets_revoked_users_while_the_cloud_does_not_answer(
+    module: Module, run: Any, cluster: Cluster, machines: Machines
+) -> None:
+    enter(
+        cluster, **{"web-0": HELD | {"revoked": True}, "web-1": HELD | {"instance": "i-1", "certificates": {"c": ENDS}}}
+    )
+    cluster.add(CONFIG_MAPS, "mullion-revoked", data={f"X509SHA256.{FOREIGN}": "x"})
+    machines.present, machines.fails = {}, True
+    with pytest.raises(RuntimeError, match="no answer"):
+        listed(module, run, cluster)
+    assert set(cluster.objects[REFUSED]["data"]) == {f"X509SHA256.{FOREIGN}", USER}
+
+
+def test_hundreds_of_machines_that_leave_at_once_do_not_flood_the_cloud(
+    module: Module, run: Any, cluster: Cluster, machines: Machines
+) -> None:
+    enter(cluster, **{f"web-{n}": {"instance": f"i-{n}", "certificates": {f"{n}": ENDS}} for n in range(100)})
+    machines.present, machines.deleted = {}, {f"i-{n}" for n in range(100)}
+    assert [len(listed(module, run, cluster)) for _ in range(6)] == [20, 40, 60, 80, 100, 100]
+    assert len(machines.asked) == 100
 
 
 def test_the_policy_is_written_again_only_after_a_change(

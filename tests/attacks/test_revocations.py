@@ -18,6 +18,7 @@ from tests.lab.agent.served import Served
 __all__ = ["account", "without_policy"]
 pytestmark = pytest.mark.lab
 RECORD = "/api/v1/namespaces/kube-system/configmaps/mullion-machines"
+LISTED = "/api/v1/namespaces/kube-system/configmaps/mullion-revoked"
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "web-1"}}
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "web-1"}}
@@ -62,6 +63,26 @@ def test_a_revoked_machine_writes_nothing_and_gets_no_certificate(
     until(lambda: served.call({"token": token}, "GET", NODES)["code"] == 401, "its token is gone")
     lease = LEASE | {"metadata": {"name": "web-0"}}
     assert served.call(other, "POST", LEASES, lease)["kind"] == "Lease", "other machines work"
+
+
+@pytest.mark.parametrize("planned", [True, False], ids=["during a roll", "its name is scaled away"])
+def test_a_revoked_machine_writes_nothing_after_its_machine_is_terminated(
+    served: Served, agent: Agent, api: Any, tmp_path: Path, planned: bool
+) -> None:
+    """Wait until the revoked machine is terminated or its name no longer planned, then register its Node again.
+
+    Refused by: the API server, by an admission policy that lists the machine until it has a successor.
+    """
+    own = joined(served, agent, "web-1", tmp_path)
+    revoke(api, "web-1")
+    agent.round()
+    until(lambda: refused(served, own, LEASES, LEASE), "the policy is in force")
+    agent.account.terminate("web-1")
+    if not planned:
+        del agent.account.addresses["web-1"]
+    agent.round()
+    assert "system.node.web-1" in api.call("GET", LISTED)["data"]
+    assert refused(served, own, NODES, NODE)
 
 
 def test_the_successor_of_a_revoked_machine_joins(served: Served, agent: Agent, api: Any, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def reconcile(seen: Seen) -> None:
         try:
             if departed(seen, node, planned=bool(member)):
                 seen.remove(node)
-                say(f"Node {name} is removed: its machine is deleted, and its kubelet renews no Lease")
+                say(f"Node {name} is removed: its machine is deleted")
             elif member:
                 wrong += fixed(node, member)
                 before = last.get(name, NONE)
@@ -94,9 +94,16 @@ def reconcile(seen: Seen) -> None:
 def departed(seen: Seen, node: dict[str, Any], *, planned: bool) -> bool:
     """Return whether the list is current, the Node silent for AWAY seconds, and its machine deleted.
 
-    A planned one has to be silent for LONG_AWAY seconds: `up` may be about to create the successor.
+    A planned one has to be silent for LONG_AWAY seconds: `up` may be about to create the successor. One that is not
+    planned may have a fresh Lease if the machine that the agent admitted under its name is deleted: then somebody else
+    renews it, with the key of that machine.
     """
-    return seen.members_current and seen.silent_for(node) >= (LONG_AWAY if planned else AWAY) and seen.gone(node)
+    if not seen.members_current:
+        return False
+    admitted = "" if planned else seen.machines.issued(node["metadata"]["name"]).instance
+    if admitted and seen.deleted(admitted):
+        return True
+    return seen.silent_for(node) >= (LONG_AWAY if planned else AWAY) and seen.gone(node)
 
 
 def fixed(node: dict[str, Any], member: dict[str, Any]) -> list[str]:

@@ -5,13 +5,14 @@ all their writes; from 1.32 on also writes with a certificate of a replaced mach
 """
 
 import itertools
+import random
 from typing import Any
 
 from failure import Failure
 
 from agent.announcements import SECRETS, owner
 from agent.api import Api, Refused
-from agent.machines import FINGERPRINT, Machines
+from agent.machines import FINGERPRINT, Issued, valid
 from agent.memory import Memory
 from agent.seen import Seen
 from agent.signing import CREDENTIAL
@@ -28,6 +29,10 @@ EXPRESSION = (
 """Keys of the ConfigMap are users and credentials; a key has no colon and no equals sign."""
 MARKS = 5000
 """Certificates of replaced machines on the list; a line has at most about 130 bytes, and a ConfigMap 1 MiB."""
+MARK = f"{FINGERPRINT[:-1]}."
+"""Begin of a certificate's key on the list."""
+ASKED = 20
+"""Machines about which one round asks the cloud: hundreds may leave at once, and accounts limit requests."""
 MESSAGE = "the machine of this certificate is replaced or revoked"
 POLICY: dict[str, Any] = {
     "apiVersion": "admissionregistration.k8s.io/v1",
@@ -69,13 +74,16 @@ def reconcile(seen: Seen) -> None:
     """Keep the policy and its list, and remove Nodes and tokens of revoked machines. Raise RuntimeError at the end."""
     if seen.members is None:
         return
-    revoked = {name: seen.machines.issued(name).instance for name in seen.members if is_revoked(seen.machines, name)}
-    wrong = list_refused(seen, revoked)
+    # also names that are no longer planned: their certificates are valid until they end
+    issued = {name: seen.machines.issued(name) for name in seen.machines.memory.values}
+    revoked = {name: each.instance for name, each in issued.items() if each.revoked}
+    wrong = list_refused(seen, issued)
     for folder, document in ((POLICIES, POLICY), (BINDINGS, BINDING)):
         keep(seen.api, folder, document)
-    for name in revoked:
+    for name, instance in revoked.items():
         try:
-            if node := seen.nodes().get(name):
+            node = seen.nodes().get(name)
+            if node and seen.machines.present(name) in ("", instance):
                 seen.remove(node)
         except (Failure, Refused, RuntimeError) as error:
             wrong.append(f"{name}: {error}")
@@ -87,32 +95,57 @@ def reconcile(seen: Seen) -> None:
         raise RuntimeError("; ".join(wrong))
 
 
-def list_refused(seen: Seen, revoked: dict[str, str]) -> list[str]:
-    """Write the list; if the API refuses it, the revoked machines alone. Return errors."""
-    users = {f"system.node.{name}": "the machine is revoked" for name in revoked}
+def list_refused(seen: Seen, issued: dict[str, Issued]) -> list[str]:
+    """Write the list; if the API refuses it, the revoked machines alone. Return errors.
+
+    A user stays on the list until the agent has admitted a successor: the user is also the thief's, and the machine may
+    be deleted or its name no longer planned. If the cloud does not answer, listed certificates stay on the list.
+    """
+    users = {f"system.node.{name}": "the machine is revoked" for name, each in issued.items() if each.revoked}
+    memory, wrong = Memory(seen.api, NAME), list[str]()
+    before = {key: text for key, text in memory.values.items() if key.startswith(MARK)}
     try:
-        Memory(seen.api, NAME).become(users | marks(seen.machines))
+        certificates = marks(refused(seen, issued, before))
+    except Failure as error:
+        certificates, wrong = before, [f"{error}"]
+    try:
+        memory.become(users | certificates)
     except Refused as error:
         Memory(seen.api, NAME).become(users)
-        return [f"{error}"]
-    return []
+        wrong.append(f"{error}")
+    return wrong
 
 
-def is_revoked(machines: Machines, name: str) -> bool:
-    """Return whether the machine that has the name is revoked; its successor is not."""
-    issued = machines.issued(name)
-    return issued.revoked and issued.instance == machines.present(name)
+def refused(seen: Seen, issued: dict[str, Issued], listed: dict[str, str]) -> dict[str, dict[str, float]]:
+    """Return the end of certificates of machines that no longer have their name, by sha256, by name.
+
+    listed: the certificates on the list, whose machines were found deleted in an earlier round.
+    """
+    found = {name: dict(each.before) for name, each in issued.items()}
+    asked = 0
+    # in random order, so that ASKED keeps no name off the list for ever
+    for name in random.sample(sorted(issued), len(issued)):
+        ends, instance, present = valid(issued[name].certificates or {}), issued[name].instance, ""
+        if not ends or (present := seen.machines.present(name)) == instance:
+            continue
+        # a machine that is not planned, or shuts down, still drains: its kubelet must be able to write
+        known = bool(present) or any(f"{MARK}{mark}" in listed for mark in ends)
+        if not known and asked < ASKED:
+            asked += 1
+            known = seen.deleted(instance)
+        if known:
+            found[name] |= ends
+    return found
 
 
-def marks(machines: Machines) -> dict[str, str]:
+def marks(ends: dict[str, dict[str, float]]) -> dict[str, str]:
     """Return why writes are refused, by credential; at most MARKS, of all names in turn, so that one name's many
     certificates keep no other name's off the list. Of one name, those that end last come first.
     """
     listed: list[list[tuple[str, str]]] = []
-    for name in machines.members:
-        before = machines.issued(name).before
+    for name, before in ends.items():
         latest = sorted(before, key=lambda mark: (-before[mark], mark))
-        listed.append([(f"{FINGERPRINT[:-1]}.{mark}", f"of an earlier machine {name}") for mark in latest])
+        listed.append([(f"{MARK}{mark}", f"of an earlier machine {name}") for mark in latest])
     in_turn = (line for row in itertools.zip_longest(*listed) for line in row if line)
     return dict(itertools.islice(in_turn, MARKS))
 

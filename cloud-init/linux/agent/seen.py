@@ -77,11 +77,13 @@ class Seen:
     def gone(self, node: dict[str, Any]) -> bool:
         """Return whether the cloud has deleted the Node's machine; False for a Node without a providerID."""
         named = self.run.cloud.MACHINE.fullmatch(node["spec"].get("providerID") or "")
-        if not named:
-            return False
-        if named[1] not in self._gone:
-            self._gone[named[1]] = compute.gone(self.run, named[1])
-        return self._gone[named[1]]
+        return bool(named) and self.deleted(named[1])
+
+    def deleted(self, machine: str) -> bool:
+        """Return whether the cloud has deleted a machine; machine: its id, or the group of MACHINE in a providerID."""
+        if machine not in self._gone:
+            self._gone[machine] = compute.gone(self.run, machine)
+        return self._gone[machine]
 
     def depart(self, node: dict[str, Any]) -> None:
         """Remove the etcd member of the Node's deleted machine, once.
