@@ -108,8 +108,14 @@ GCP_FAMILIES: tuple[tuple[str, str, str], ...] = (
 GCP_ARM = frozenset({"t2a", "c4a"})
 GCP_SHARED = {"e2-micro": 1, "e2-small": 2, "e2-medium": 4}
 """GCP: GiB of types with shared cores; each has two vCPU for a part of the time."""
-GCP_HYPERDISK = frozenset({"n4", "c4a"})
-"""GCP: series that cannot boot from a persistent disk (documentation of Hyperdisk, "Machine type support")."""
+GCP_PERSISTENT_DISK = frozenset(
+    (
+        *("e2", "f1", "g1", "n1", "n2", "n2d", "c2", "c2d", "c3", "c3d", "t2d", "t2a"),
+        *("h3", "z3", "m1", "m2", "m3", "a2", "g2"),
+    )
+)
+"""GCP: series that boot from a persistent disk ("Persistent Disk": machine series support). Newer series, such as n4,
+n4a, n4d, c4, c4a and c4d, boot only from Hyperdisk."""
 
 
 def _gcp_table() -> dict[str, Size]:
@@ -186,4 +192,4 @@ def is_burstable(name: str) -> bool:
 
 def gcp_disk(name: str) -> str:
     """Return the type of boot disk for an instance type of GCP."""
-    return "hyperdisk-balanced" if name.split("-", maxsplit=1)[0] in GCP_HYPERDISK else "pd-balanced"
+    return "pd-balanced" if name.split("-", maxsplit=1)[0] in GCP_PERSISTENT_DISK else "hyperdisk-balanced"

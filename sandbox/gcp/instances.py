@@ -64,6 +64,12 @@ def _kind(request: Request) -> None:
     if family and arm != family.endswith("-arm64"):
         want = "ARM64" if arm else "X86_64"
         raise invalid("disks[0].initializeParams.sourceImage", name, f"The image must be of architecture {want}.")
+    if not regions.boots_from(machine, kind):
+        series = machine.partition("-")[0].upper()
+        message = (
+            f"[{kind}] features and [instance_type: VIRTUAL_MACHINE, series: {series}] features are not compatible"
+        )
+        raise Refusal("badRequest", f"googleapi: Error 400: {message} for creating instance.")
     _disk(disk, family)
 
 

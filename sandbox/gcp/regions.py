@@ -42,7 +42,7 @@ australia-southeast1    | abc
 REGIONS = {name.strip(): letters.strip() for name, letters in (row.split("|") for row in _ROWS.strip().splitlines())}
 """Letters of the zones, by region."""
 
-_SIZES = {
+SIZES = {
     "e2": "2 4 8 16 32",
     "n1": "1 2 4 8 16 32 64 96",
     "n2": "2 4 8 16 32 48 64 80 96 128",
@@ -53,12 +53,19 @@ _SIZES = {
     "c3": "4 8 22 44 88 176",
     "c3d": "4 8 16 30 60 90 180 360",
     "c4": "2 4 8 16 24 32 48 96 144 192 288",
+    "c4d": "2 4 8 16 32 48 64 96 192 384",
+    "n4d": "2 4 8 16 32 48 64 80 96",
+    "n4a": "1 2 4 8 16 32 48 64",
     "t2d": "1 2 4 8 16 32 48 60",
     "t2a": "1 2 4 8 16 32 48",
     "c4a": "1 2 4 8 16 32 48 64 72",
 }
 """vCPUs of a family's sizes (Compute Engine, "Machine families resource and comparison guide")."""
-ARM = ("t2a", "c4a")
+ARM = ("t2a", "c4a", "n4a")
+_PERSISTENT = frozenset({"e2", "f1", "g1", "n1", "n2", "n2d", "c2", "c2d", "c3", "c3d", "t2d", "t2a"})
+_HYPERDISK = frozenset({"c3", "c3d", "c4", "c4a", "c4d", "n4", "n4a", "n4d"})
+"""Series that boot from pd-balanced, and from hyperdisk-balanced (Compute Engine, "Choose a disk type": machine series
+support)."""
 _SHARED = {"e2-micro": 2, "e2-small": 2, "e2-medium": 2, "f1-micro": 1, "g1-small": 1}
 _ONLY = {
     "t2a": (
@@ -105,7 +112,7 @@ def vcpus(machine: str) -> int | None:
         return _SHARED[machine]
     family, _, rest = machine.partition("-")
     kind, _, size = rest.partition("-")
-    known = kind in ("standard", "highmem", "highcpu") and size in _SIZES.get(family, "").split()
+    known = kind in ("standard", "highmem", "highcpu") and size in SIZES.get(family, "").split()
     return int(size) if known else None
 
 
@@ -113,6 +120,12 @@ def has(zone: str, machine: str) -> bool:
     """Return whether a zone offers a machine type."""
     family = machine.partition("-")[0]
     return vcpus(machine) is not None and zone in _ONLY.get(family, (zone,))
+
+
+def boots_from(machine: str, disk: str) -> bool:
+    """Return whether a machine type's series supports a type of boot disk."""
+    family = machine.partition("-")[0]
+    return family in (_HYPERDISK if disk.startswith("hyperdisk-") else _PERSISTENT)
 
 
 def images(region: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ import pytest
 
 from components.catalogue import instance_sizes
 from components.spec import defaults
+from sandbox.gcp import regions
 
 KNOWN = (
     ("m6i.large", 2, 8, "amd64"),
@@ -69,6 +70,17 @@ def test_no_instance_type_is_listed_for_two_clouds() -> None:
     assert len(names) == len(set(names))
 
 
-def test_series_without_persistent_disks_boot_from_hyperdisk() -> None:
-    assert instance_sizes.gcp_disk("n4-standard-4") == "hyperdisk-balanced"
-    assert instance_sizes.gcp_disk("n2-standard-4") == "pd-balanced"
+@pytest.mark.parametrize("series", ["n4", "n4a", "n4d", "c4", "c4a", "c4d", "h4d", "m4", "a4", "x9"])
+def test_series_without_persistent_disks_boot_from_hyperdisk(series: str) -> None:
+    """A series that the table does not know is newer than the table, so it has no persistent disks."""
+    assert instance_sizes.gcp_disk(f"{series}-standard-4") == "hyperdisk-balanced"
+
+
+@pytest.mark.parametrize("series", ["e2", "n1", "n2", "n2d", "c2", "c2d", "c3", "c3d", "t2d", "t2a"])
+def test_older_series_boot_from_a_persistent_disk(series: str) -> None:
+    assert instance_sizes.gcp_disk(f"{series}-standard-4") == "pd-balanced"
+
+
+def test_the_sandbox_boots_every_series_from_its_disk() -> None:
+    sizes = [f"{series}-standard-4" for series in regions.SIZES]
+    assert [size for size in sizes if not regions.boots_from(size, instance_sizes.gcp_disk(size))] == []

@@ -150,6 +150,18 @@ MACHINES: dict[str, Row] = {
         "architecture ARM64",
     ),
     "disk smaller than the image": ("machine", disk(size=5), "invalid", "smaller than the image size (10 GB)"),
+    "disk type that the series lacks": (
+        "machine",
+        {"machineType": "c4-standard-2", **disk(type="pd-balanced")},
+        "badRequest",
+        "[pd-balanced] features and [instance_type: VIRTUAL_MACHINE, series: C4]",
+    ),
+    "disk type that the series does not have yet": (
+        "machine",
+        disk(type="hyperdisk-balanced"),
+        "badRequest",
+        "[hyperdisk-balanced] features and [instance_type: VIRTUAL_MACHINE, series: N2]",
+    ),
     "no such disk type": ("machine", disk(type="gp3"), "invalid", "diskType resource cannot be found"),
     "reserved address of a machine": ("machine", face(networkIp="10.20.0.1"), "invalid", "reserved by the subnetwork"),
     "address of a machine outside": ("machine", face(networkIp="10.9.0.1"), "invalid", "outside the network"),
