@@ -17,7 +17,8 @@ from components.wiring.launch_data import LaunchData
 from components.wiring.machine_groups import CloudMachines, MachineRequest
 
 METADATA = {
-    "linux": {"block-project-ssh-keys": "true", "enable-oslogin": "FALSE", "serial-port-enable": "FALSE"},
+    # no enable-oslogin: Google refuses FALSE under the organisation policy compute.requireOsLogin
+    "linux": {"block-project-ssh-keys": "true", "serial-port-enable": "FALSE"},
     # the address manager removes pods' addresses (kubernetes#75561), the account manager adds users
     "windows": {
         "disable-address-manager": "true",

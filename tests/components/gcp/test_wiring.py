@@ -80,6 +80,7 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
         assert "<powershell>" not in inputs["metadata"][key], "Google's agent runs the script without that tag"
         for manager in ("disable-address-manager", "disable-account-manager"):
             assert (inputs["metadata"].get(manager) == "true") is group.os.is_windows
+        assert "enable-oslogin" not in inputs["metadata"], "FALSE is refused under compute.requireOsLogin"
         assert instances[name].ignore_changes[:1] == ["metadata"] and instances[name].delete_before_replace
 
 
