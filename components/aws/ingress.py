@@ -17,6 +17,8 @@ from components.wiring.machine_groups import Registered
 
 DEREGISTRATION_SECONDS = 30
 """Time that connections through a removed target may go on."""
+HTTP_TIMEOUT = 6
+"""Seconds that an HTTP health check waits: AWS's default. Written, else the provider keeps the 10 s of a TCP check."""
 
 
 class Ingress(pulumi.ComponentResource):
@@ -90,9 +92,12 @@ class Ingress(pulumi.ComponentResource):
         listener changes, and the old one, which AWS would not delete under a listener, goes last.
         """
         full = f"{self._context.plan.name}-ingress-{planned.name}-{port}"
-        web: dict[str, Any] = {"path": planned.health_path, "matcher": "200"} if planned.health_path else {}
+        web: dict[str, Any] = (
+            {"protocol": "HTTP", "path": planned.health_path, "matcher": "200", "timeout": HTTP_TIMEOUT}
+            if planned.health_path
+            else {"protocol": "TCP", "path": "", "matcher": ""}  # else the provider keeps those of an HTTP check
+        )
         check: Any = {
-            "protocol": "HTTP" if web else "TCP",
             "port": str(planned.probed_port(port)),
             "interval": 10,
             "healthy_threshold": 2,

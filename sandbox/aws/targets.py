@@ -30,13 +30,21 @@ def _one_of(*words: str) -> tuple[re.Pattern[str], str]:
     return re.compile("|".join(words)), f"one of {', '.join(words)}"
 
 
+_KEPT = ("path", "matcher", "timeout")
+"""Fields of a health check that the provider keeps from its state if the program does not write them; an empty text
+removes them.
+"""
+
+
 def _health_check(request: Request) -> None:
-    check = request.inputs.get("healthCheck") or {}
+    before = (request.old.inputs.get("healthCheck") or {}) if request.old else {}
+    check = {name: before[name] for name in _KEPT if name in before} | (request.inputs.get("healthCheck") or {})
     protocol = check.get("protocol") or request.inputs.get("protocol") or "HTTP"
-    if protocol == "TCP" and (check.get("path") or check.get("matcher")):
-        raise Refusal(
-            "InvalidConfigurationRequest", "Health check path and matcher are not supported with protocol TCP"
-        )
+    for name in ("matcher", "path"):
+        if protocol == "TCP" and check.get(name):
+            field, of = f"health_check[0].{name}", "health_check[0].protocol"
+            message = f'Attribute "{field}" cannot be specified when "{of}" is "TCP".'
+            raise Refusal("Invalid Attribute Combination", message)
     if check.get("timeout", 2) >= check.get("interval", 30):
         raise Refusal("ValidationError", "Health check interval must be greater than the timeout.")
     port = check.get("port", "traffic-port")

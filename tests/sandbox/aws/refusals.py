@@ -163,8 +163,8 @@ ROWS: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "path of a TCP check": (
         "TargetGroup",
         TARGETS | {"healthCheck": {"path": "/readyz"}},
-        "InvalidConfigurationRequest",
-        "not supported with protocol TCP",
+        "Invalid Attribute Combination",
+        'Attribute "health_check[0].path" cannot be specified when "health_check[0].protocol" is "TCP"',
     ),
     "check longer than its interval": (
         "TargetGroup",
