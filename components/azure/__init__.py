@@ -14,7 +14,6 @@ from components.azure.machines import AdministratorLogin, MachineInputs, cloud_m
 from components.azure.network import Network
 from components.azure.own_key import own_key
 from components.azure.place import ResourceGroup
-from components.azure.pod_routes import PodRoutes
 from components.azure.records import Records
 from components.azure.storage import Storage, Vault
 from components.naming import CONTROL_PLANE
@@ -63,6 +62,4 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         public_host,
         child,
     )
-    if network.table:
-        PodRoutes(context, place, network.table.name, opts=child)
     return CloudOutputs(public_host, storage.bundle_store, storage.snapshot_store, ingress.hosts if ingress else {})

@@ -1,4 +1,4 @@
-"""The virtual network: subnets, NAT gateways where planned, and in l2bridge mode the route table for pods."""
+"""The virtual network: subnets, NAT gateways where planned, and in l2bridge mode the routes to pods."""
 
 import pulumi
 from pulumi import Output, ResourceOptions
@@ -6,6 +6,7 @@ from pulumi_azure_native import network as azure
 
 from components.azure.images import ZONES
 from components.azure.place import Place, public_address
+from components.azure.pod_routes import table_of_pods
 from components.spec.models import NetworkMode
 from components.topology.reachability import default_route
 from components.wiring.context import ClusterContext
@@ -27,8 +28,6 @@ class UsableNetwork(pulumi.ComponentResource):
     """Names of the planned zones."""
     balanced_zones: Output[list[str]]
     """Zones of load balancers and their public addresses: Azure takes one zone or all of the region's."""
-    table: azure.RouteTable | None
-    """Route table for pods in l2bridge mode."""
     routes: list[pulumi.Resource]
     """Subnets with their NAT gateways: machines have no connection before these exist. Empty for the user's network."""
 
@@ -49,10 +48,8 @@ class Network(UsableNetwork):
             address_space={"address_prefixes": [nodes]},  # resolves once the layout's check has passed
             **place.here(self, azure.VirtualNetwork, name, ResourceOptions(parent=self, protect=spec.protect)),
         )
-        self.network_id, self.table = network.id, None
-        if spec.network.mode is NetworkMode.L2BRIDGE:
-            full = f"{name}-pods"
-            self.table = azure.RouteTable(full, route_table_name=full, **place.here(self, azure.RouteTable, full))
+        self.network_id = network.id
+        table = table_of_pods(context, place, self) if spec.network.mode is NetworkMode.L2BRIDGE else None
         zonal = len(plan.gateways) > 1
         gateways = {
             nat.name: self._gateway(f"{name}-{nat.name}", place, [self.zone_names[index]] if zonal else None)
@@ -70,7 +67,7 @@ class Network(UsableNetwork):
                 default_outbound_access=False,
                 service_endpoints=[{"service": service} for service in SERVICES],
                 nat_gateway={"id": gateway.id} if gateway else None,
-                route_table={"id": self.table.id} if self.table else None,
+                route_table={"id": table.id} if table else None,
                 # one after the other: Azure refuses concurrent changes of a virtual network
                 opts=ResourceOptions(parent=self, depends_on=[*subnets.values()][-1:]),
                 **place.within,

@@ -1,34 +1,32 @@
 """Routes to pods in l2bridge mode: each machine's pod range to its address."""
 
+from typing import Any
+
 import pulumi
-from pulumi import Output, ResourceOptions
 from pulumi_azure_native import network as azure
 
 from components.azure.place import Place
 from components.wiring.context import ClusterContext
 
 
-class PodRoutes(pulumi.ComponentResource):
-    """NET-05: a route for each machine.
+def table_of_pods(context: ClusterContext, place: Place, parent: pulumi.Resource) -> azure.RouteTable:
+    """NET-05: return the subnets' route table, with a route for each machine.
 
-    A replaced machine keeps its address, so its route does not change.
+    All routes are in the table's own request: Azure refuses concurrent changes of a table
+    (RetryableErrorDueToAnotherOperation), and subnets with a table that is being changed, and the provider does not
+    retry either. A replaced machine keeps its address, so its route does not change.
+
+    Older clusters have the table NAME-pods with a resource for each route. This one has another name: the subnets then
+    move to it before the engine deletes those routes.
     """
-
-    def __init__(
-        self, context: ClusterContext, place: Place, table: Output[str], opts: ResourceOptions | None = None
-    ) -> None:
-        """table: name of the subnets' route table."""
-        name, machines = f"{context.plan.name}-pods", context.plan.machines
-        super().__init__("mullion:azure:PodRoutes", name, {"count": len(machines)}, opts)
-        for machine in machines:
-            azure.Route(
-                f"{name}-{machine.name}",
-                route_name=machine.name,
-                route_table_name=table,
-                address_prefix=str(machine.pods),
-                next_hop_type="VirtualAppliance",
-                next_hop_ip_address=str(machine.address),
-                opts=ResourceOptions(parent=self, delete_before_replace=True),  # its name is fixed
-                **place.within,
-            )
-        self.register_outputs({"count": len(machines)})
+    full = f"{context.plan.name}-routes"
+    routes: list[Any] = [
+        {
+            "name": machine.name,
+            "address_prefix": str(machine.pods),
+            "next_hop_type": "VirtualAppliance",
+            "next_hop_ip_address": str(machine.address),
+        }
+        for machine in context.plan.machines
+    ]
+    return azure.RouteTable(full, route_table_name=full, routes=routes, **place.here(parent, azure.RouteTable, full))

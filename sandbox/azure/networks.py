@@ -90,9 +90,25 @@ def _range(request: Request) -> None:
             )
 
 
-def _route(request: Request) -> None:
-    block(request.inputs.get("addressPrefix") or "", request.inputs["routeName"])
-    appliance, hop = request.inputs["nextHopType"] == "VirtualAppliance", request.inputs.get("nextHopIpAddress")
+def _routes(request: Request) -> None:
+    """Check the routes inside a table. A rule of tables."""
+    seen: dict[str, str] = {}
+    for each in request.inputs.get("routes") or []:
+        name, prefix = each.get("name") or "", each.get("addressPrefix") or ""
+        if not name or name in seen.values():
+            raise Refusal("InvalidRequestFormat", "Each route has a name of its own.")
+        _route(each, name)
+        if prefix in seen:
+            raise Refusal(
+                "RouteConflict",
+                f"Route {name} conflicts with another route of {prefix} in {request.inputs['routeTableName']}.",
+            )
+        seen[prefix] = name
+
+
+def _route(given: dict[str, Any], name: str) -> None:
+    block(given.get("addressPrefix") or "", name)
+    appliance, hop = given["nextHopType"] == "VirtualAppliance", given.get("nextHopIpAddress")
     if appliance and not hop:
         raise Refusal(
             "RouteNextHopIpAddressRequired", "A next hop IP address must be given for the type VirtualAppliance."
@@ -203,7 +219,7 @@ TYPES: dict[str, ResourceType] = {
     TABLE.token: row(
         TABLE,
         outputs=_DONE | {"type": TABLE.arm},
-        rules=(quota(BY_TYPE[TABLE.token]),),
+        rules=(_routes, quota(BY_TYPE[TABLE.token])),
         in_use=in_use("InUseRouteTableCannotBeDeleted", "Route table"),
     ),
     ROUTE.token: row(
@@ -220,7 +236,7 @@ TYPES: dict[str, ResourceType] = {
             ),
         ),
         patterns={"nextHopType": (re.compile(_HOPS), _HOPS.replace("|", ", "))},
-        rules=(_route,),
+        rules=(lambda request: _route(request.inputs, request.inputs["routeName"]),),
     ),
     NAT.token: row(
         NAT,

@@ -17,10 +17,10 @@ class Things:
     the inputs of a machine, an image for the spec that others do not have. kept: types of what is left of a stack.
     marked: properties that its SDK itself makes secrets in the state, though what we put there is public.
 
-    route: type of a route; way: from the inputs of one, its range and where it leads, which is nothing where it does
-    not lead to a machine. hop: what routes call a machine of the sandbox. moved: whether that changes when it is made
-    anew. forwards: type and input that say whether a machine's packets may have addresses of pods, and the value for
-    yes.
+    route: type of a route, or of a table with its routes; ways: from the inputs of one, the ranges and where they lead,
+    which is nothing where that is not a machine. hop: what routes call a machine of the sandbox. moved: whether that
+    changes when it is made anew. forwards: type and input that say whether a machine's packets may have addresses of
+    pods, and the value for yes.
     """
 
     size: str
@@ -31,7 +31,7 @@ class Things:
     kept: frozenset[str]
     marked: frozenset[str]
     route: str
-    way: Callable[[Mapping[str, Any]], tuple[str, str | None]]
+    ways: Callable[[Mapping[str, Any]], list[tuple[str, str | None]]]
     hop: Callable[[Record], str]
     moved: bool
     forwards: tuple[str, str, Any]
@@ -57,7 +57,7 @@ THINGS = {
         ),
         marked=frozenset(),
         route="aws:ec2/route:Route",
-        way=lambda inputs: (inputs["destinationCidrBlock"], inputs.get("networkInterfaceId")),
+        ways=lambda inputs: [(inputs["destinationCidrBlock"], inputs.get("networkInterfaceId"))],
         hop=lambda machine: machine.outputs["primaryNetworkInterfaceId"],
         moved=True,
         forwards=("aws:ec2/instance:Instance", "sourceDestCheck", False),
@@ -72,7 +72,7 @@ THINGS = {
         # of objects in buckets, whose secrets would be found in the sandbox in plain text; and labels
         marked=frozenset({"content", "effectiveLabels", "pulumiLabels"}),
         route="gcp:compute/route:Route",
-        way=lambda inputs: (inputs["destRange"], inputs.get("nextHopIp")),
+        ways=lambda inputs: [(inputs["destRange"], inputs.get("nextHopIp"))],
         hop=lambda machine: cloud_tables.GCP.address_of(machine.inputs),
         moved=False,
         forwards=("gcp:compute/instance:Instance", "canIpForward", True),
@@ -91,8 +91,8 @@ THINGS = {
             )
         ),
         marked=frozenset(),
-        route="azure-native:network:Route",
-        way=lambda inputs: (inputs["addressPrefix"], inputs.get("nextHopIpAddress")),
+        route="azure-native:network:RouteTable",
+        ways=lambda inputs: [(each["addressPrefix"], each.get("nextHopIpAddress")) for each in inputs["routes"]],
         hop=lambda machine: cloud_tables.AZURE.address_of(machine.inputs),
         moved=False,
         forwards=("azure-native:network:NetworkInterface", "enableIPForwarding", True),

@@ -231,15 +231,20 @@ def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_address() -> No
     changed = {**config("azure-dev"), CLUSTER: {**config("azure-dev")[CLUSTER], "network": network}}
     recorded = record("azure-dev", changed)
     assert recorded.errors == []
-    rows = [each.inputs for each in of(recorded, "azure-native:network:Route").values()]
+    assert of(recorded, "azure-native:network:Route") == {}, "Azure refuses concurrent changes of a table"
+    [(name, table)] = of(recorded, "azure-native:network:RouteTable").items()
+    assert (name, table.inputs["routeTableName"]) == ("azure-dev-routes", "azure-dev-routes"), (
+        "with the name of an older cluster's table, azure-dev-pods, the engine would remove the older routes from it"
+    )
     routed = plan_cluster("azure-dev", read_stack("azure-dev", changed).spec)
-    assert {row["addressPrefix"]: row["nextHopIpAddress"] for row in rows} == {
-        str(each.pods): str(each.address) for each in routed.machines
+    assert {(row["name"], row["addressPrefix"], row["nextHopIpAddress"]) for row in table.inputs["routes"]} == {
+        (each.name, str(each.pods), str(each.address)) for each in routed.machines
     }
-    assert {row["nextHopType"] for row in rows} == {"VirtualAppliance"}
+    assert {row["nextHopType"] for row in table.inputs["routes"]} == {"VirtualAppliance"}
     assert all(each.inputs["enableIPForwarding"] for each in of(recorded, INTERFACE).values())
     subnets = of(recorded, "azure-native:network:Subnet").values()
-    assert all(each.inputs["routeTable"]["id"].endswith("/azure-dev-pods") for each in subnets)
+    assert all(each.inputs["routeTable"]["id"].endswith("/azure-dev-routes") for each in subnets)
+    assert all(table.urn in each.dependencies for each in subnets)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from tests.sandbox.scenes import Row
 
 from .conftest import FRONT, GROUP, KEY, NET, TENANT, UBUNTU, WINDOWS, configuration, profile, rule
 from .refusals_of_bastion import BASTIONS
+from .refusals_of_routes import ROUTES
 
 NOBODY = "11111111-1111-4111-8111-111111111111"
 READER = "/providers/Microsoft.Authorization/roleDefinitions/acdd72a7-3385-48ef-bd42-f606fba81ae7"
@@ -95,13 +96,6 @@ NETWORKS: dict[str, Row] = {
     ),
     "rule's protocol": ("nsg", rules(rule(protocol="TCP")), "InvalidRequestFormat", "invalid protocol: 'TCP'"),
     "rules of one name": ("nsg", rules(rule(), rule(priority=101)), "InvalidRequestFormat", "name of its own"),
-    "hop without an address": (
-        "route",
-        {"nextHopIpAddress": None},
-        "RouteNextHopIpAddressRequired",
-        "VirtualAppliance",
-    ),
-    "address of another hop": ("route", {"nextHopType": "Internet"}, "InvalidRouteNextHopIpAddress", "alone"),
     "dynamic standard address": (
         "pip",
         {"publicIPAllocationMethod": "Dynamic"},
@@ -285,7 +279,7 @@ STORES: dict[str, Row] = {
         "'compute:read' does not match",
     ),
 }
-ROWS = NETWORKS | BASTIONS | MACHINES | STORES
+ROWS = NETWORKS | ROUTES | BASTIONS | MACHINES | STORES
 BEFORE = {"subnet with no such table": "net", "second Bastion of a network": "bastion"}
 """Further resources that a row needs in order to be refused."""
 NEEDED = {
