@@ -5,7 +5,6 @@ from pulumi import InvokeOptions, Output, ResourceOptions
 from pulumi_azure_native import authorization
 
 from components.azure.api import Balancers, Name
-from components.azure.bastion import Bastion
 from components.azure.existing import ExistingVnet
 from components.azure.firewall import Firewall
 from components.azure.identity import Identity
@@ -38,8 +37,8 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     vault = Vault(context, place, network, client.tenant_id, opts=child)
     storage = Storage(context, place, network, vault.resource, opts=child)
     identity = Identity(context, place, storage, vault, client.subscription_id, opts=child)
-    if plan.builds_bastion:
-        Bastion(context, place, network, opts=child)
+    if network.bastion:
+        network.bastion.add_host(network.routes)
     firewall = Firewall(context, place, opts=child)
     api_name = Name(context, place, network, opts=child)
     balancers = Balancers(context, place, network, opts=child) if plan.endpoint.has_balancers else None

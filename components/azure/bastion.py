@@ -5,11 +5,10 @@ from itertools import count
 from typing import Any
 
 import pulumi
-from pulumi import ResourceOptions
+from pulumi import Output, ResourceOptions
 from pulumi_azure_native import network as azure
 
 from components.azure.firewall import FIRST_PRIORITY
-from components.azure.network import UsableNetwork
 from components.azure.place import Place, public_address
 from components.topology.addressing import bastion_range
 from components.topology.firewall import API_PORT
@@ -66,11 +65,15 @@ def _rule(row: _Row, priority: int) -> azure.SecurityRuleArgs:
 class Bastion(pulumi.ComponentResource):
     """A Bastion host with the native client, which only the Standard SKU has, in the cluster's network."""
 
+    subnet: azure.Subnet
+
     def __init__(
-        self, context: ClusterContext, place: Place, network: UsableNetwork, opts: ResourceOptions | None = None
+        self, context: ClusterContext, place: Place, network: Output[str], opts: ResourceOptions | None = None
     ) -> None:
+        """Register the host's subnet and its rules; `add_host` registers the host. network: name of the cluster's."""
         plan = context.plan
         super().__init__("mullion:azure:Bastion", plan.name, {}, opts)
+        self._cluster, self._place = plan.name, place
         name = f"{plan.name}-bastion"
         allowed = azure.NetworkSecurityGroup(
             name,
@@ -78,29 +81,32 @@ class Bastion(pulumi.ComponentResource):
             security_rules=rules([str(each) for each in plan.spec.api.allow]),
             **place.here(self, azure.NetworkSecurityGroup, name),
         )
-        subnet = azure.Subnet(
+        self.subnet = azure.Subnet(
             name,
             subnet_name=SUBNET,
-            virtual_network_name=network.network_id.apply(lambda id_: id_.rpartition("/")[2]),
+            virtual_network_name=network,
             address_prefix=str(bastion_range(plan.spec.network)),
             network_security_group={"id": allowed.id},
-            # after the others: Azure refuses concurrent changes of a virtual network
-            opts=ResourceOptions(parent=self, depends_on=network.routes[-1:]),
+            opts=ResourceOptions(parent=self),
             **place.within,
         )
+
+    def add_host(self, after: Sequence[pulumi.Resource]) -> None:
+        """Register the host. after: the network's other subnets, so that Azure changes them one after the other."""
+        name, place = f"{self._cluster}-bastion", self._place
         address = public_address(name, place, self, None)
         configuration: Any = {
             "name": "bastion",
-            "subnet": {"id": subnet.id},
+            "subnet": {"id": self.subnet.id},
             "public_ip_address": {"id": address.id},
             "private_ip_allocation_method": "Dynamic",
         }
         host = azure.BastionHost(
             name,
-            bastion_host_name=plan.name,
+            bastion_host_name=self._cluster,
             sku={"name": "Standard"},
             enable_tunneling=True,
             ip_configurations=[configuration],
-            **place.here(self, azure.BastionHost, name),
+            **place.here(self, azure.BastionHost, name, ResourceOptions(parent=self, depends_on=after)),
         )
         self.register_outputs({"id": host.id})

@@ -45,7 +45,7 @@ class ExistingVnet(UsableNetwork):
         self.network_id = self.zone_names.apply(lambda _: existing.network)
         ids = [self.zone_names.apply(lambda _, id_=subnet.id: id_) for subnet in existing.subnets]
         self.distinct_subnets, self.subnet_ids = ids, ids if len(ids) == plan.zones else ids * plan.zones
-        self.routes = list[pulumi.Resource]()
+        self.routes, self.bastion = list[pulumi.Resource](), None
         self.register_outputs({"network_id": self.network_id, "subnet_ids": ids})
 
 

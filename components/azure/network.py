@@ -4,6 +4,7 @@ import pulumi
 from pulumi import Output, ResourceOptions
 from pulumi_azure_native import network as azure
 
+from components.azure.bastion import Bastion
 from components.azure.images import ZONES
 from components.azure.place import Place, public_address
 from components.azure.pod_routes import table_of_pods
@@ -30,10 +31,12 @@ class UsableNetwork(pulumi.ComponentResource):
     """Zones of load balancers and their public addresses: Azure takes one zone or all of the region's."""
     routes: list[pulumi.Resource]
     """Subnets with their NAT gateways: machines have no connection before these exist. Empty for the user's network."""
+    bastion: Bastion | None
+    """Subnet of the Bastion host, which the caller adds to it; None if there is none, or it is the user's."""
 
 
 class Network(UsableNetwork):
-    """A virtual network with the planned subnets, and NAT gateways where planned."""
+    """A virtual network with the planned subnets, and NAT gateways and a Bastion host where planned."""
 
     def __init__(self, context: ClusterContext, place: Place, opts: ResourceOptions | None = None) -> None:
         """Raises RunError if the layout changed."""
@@ -55,6 +58,10 @@ class Network(UsableNetwork):
             nat.name: self._gateway(f"{name}-{nat.name}", place, [self.zone_names[index]] if zonal else None)
             for index, nat in enumerate(plan.gateways)
         }
+        # The host's subnet comes first, so that whatever waits for the machines' subnets also waits for it: Azure
+        # refuses rules of a store or vault while a subnet of the network is being updated (SubnetsNotProvisioned)
+        self.bastion = Bastion(context, place, network.name, opts=opts) if context.plan.builds_bastion else None
+        first = [self.bastion.subnet] if self.bastion else []
         subnets: dict[str, azure.Subnet] = {}
         for subnet in plan.machines:
             route = default_route(plan, subnet.name)
@@ -69,7 +76,7 @@ class Network(UsableNetwork):
                 nat_gateway={"id": gateway.id} if gateway else None,
                 route_table={"id": table.id} if table else None,
                 # one after the other: Azure refuses concurrent changes of a virtual network
-                opts=ResourceOptions(parent=self, depends_on=[*subnets.values()][-1:]),
+                opts=ResourceOptions(parent=self, depends_on=[*first, *subnets.values()][-1:]),
                 **place.within,
             )
         self.routes = [*subnets.values()]

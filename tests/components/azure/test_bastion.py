@@ -1,6 +1,7 @@
 """Azure Bastion: what a stack with sessions registers, judged by Microsoft's table of rules."""
 
 from ipaddress import IPv4Network
+from itertools import pairwise
 from typing import Any
 
 from components.plan import ClusterPlan, plan_cluster
@@ -76,15 +77,31 @@ def test_the_group_of_the_subnet_has_the_rules_that_azure_requires_and_admits_th
     assert all(rule["access"] == "Allow" for rule in group.inputs["securityRules"])
 
 
-def test_the_subnet_of_the_host_holds_no_machine_and_is_added_after_the_others() -> None:
+def test_the_subnet_of_the_host_holds_no_machine() -> None:
     found = recorded()
     subnets = {each.inputs["subnetName"]: each for each in of(found, SUBNET).values()}
     host = subnets.pop("AzureBastionSubnet")
     mine = IPv4Network(host.inputs["addressPrefix"])
     assert not [each for each in subnets.values() if mine.overlaps(IPv4Network(each.inputs["addressPrefix"]))]
     assert mine.subnet_of(planned().network.cidr)
-    last = max(subnets.values(), key=lambda each: each.inputs["subnetName"])
-    assert last.urn in host.dependencies, "Azure refuses concurrent changes of a network"
+
+
+def test_the_subnet_of_the_host_is_the_first_so_that_stores_and_vault_also_wait_for_it() -> None:
+    """SubnetsNotProvisioned: Azure takes no rule of a store while a subnet of its network is being updated."""
+    found = recorded()
+    subnets = {each.inputs["subnetName"]: each for each in of(found, SUBNET).values()}
+    host, machines = subnets.pop("AzureBastionSubnet"), [subnets[name] for name in sorted(subnets)]
+    assert len(machines) > 1
+    for before, after in pairwise([host, *machines]):
+        assert before.urn in after.dependencies, "Azure refuses concurrent changes of a network"
+    assert not host.dependencies & {each.urn for each in machines}
+    for kind in ("storage:StorageAccount", "keyvault:Vault"):
+        for store in of(found, f"azure-native:{kind}").values():
+            assert {each.urn for each in machines} <= store.dependencies
+    [bastion] = of(found, HOST).values()
+    assert machines[-1].urn in bastion.dependencies
+    others = {each.urn for each in found.resources.values() if bastion.urn in each.dependencies}
+    assert others == set(), "the host takes Azure ten minutes"
 
 
 def test_the_control_plane_admits_the_subnet_of_the_host_to_the_api_alone() -> None:
