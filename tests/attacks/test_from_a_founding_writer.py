@@ -131,6 +131,85 @@ def test_a_claim_that_was_changed_to_another_snapshot_restores_nothing(
     assert not (root / "restored").exists()
 
 
+FORGED = ("etcd/older.db", FOUNDER), ("etcd/older.db", NEW), ("", FOUNDER), ("", NEW)
+
+
+def plant(cloud: FakeCloud, epoch: int, owner: str, snapshot: str) -> None:
+    """Write a record of an ended founding without a MAC."""
+    record = {"cluster": "sha256:a", "epoch": epoch, "owner": owner, "machine": "control-plane-0", "state": "founded"}
+    record |= {"snapshot": snapshot} if snapshot else {}
+    cloud.objects[f"/snapshots/founding/{epoch}"] = json.dumps(record).encode()
+
+
+@pytest.mark.parametrize(("snapshot", "owner"), FORGED)
+def test_a_planted_end_of_the_founding_chooses_no_snapshot(
+    founding: ModuleType, run: Any, cloud: FakeCloud, root: Path, snapshot: str, owner: str
+) -> None:
+    """While a machine restores the cluster, write a `founded` record that names another true snapshot, or none.
+
+    Refused by: the executor, 520 founding-refused: only its own claim, which has a MAC, names the snapshot.
+    """
+    log(cloud, "claimed", "founded", "restore", "claimed", owner=NEW, snapshot="etcd/new.db")
+    plant(cloud, 4, owner, snapshot)
+    (root / "founder").write_text(NEW)
+    wanted = {**step(cloud), "requires": "/founder", "done": "/restored", "data": "/etcd"}
+    with pytest.raises(Exception, match="is no claim of this machine") as stopped:
+        importlib.import_module("kinds.restoring").make_restored(run, wanted)
+    assert getattr(stopped.value, "name", "") == "founding-refused"
+    assert not (root / "restored").exists() and not (root / "etcd").exists()
+
+
+def test_a_deleted_log_does_not_turn_a_restore_into_an_empty_cluster(
+    founding: ModuleType, run: Any, cloud: FakeCloud, root: Path
+) -> None:
+    """Delete the log while a machine restores the cluster, so that it starts with an empty etcd.
+
+    Refused by: the executor, 206 store-failed: its own claim has to be the last record.
+    """
+    (root / "founder").write_text(NEW)
+    wanted = {**step(cloud), "requires": "/founder", "done": "/restored", "data": "/etcd"}
+    with pytest.raises(Exception, match="does not return the claim") as stopped:
+        importlib.import_module("kinds.restoring").make_restored(run, wanted)
+    assert getattr(stopped.value, "name", "") == "store-failed"
+    assert not (root / "restored").exists()
+
+
+def test_a_planted_end_in_the_founders_name_ends_no_founding(
+    founding: ModuleType, run: Any, cloud: FakeCloud, root: Path
+) -> None:
+    """Write the founder's `founded` record before the founder does, to decide its content.
+
+    Refused by: the executor, 520 founding-refused, by the MAC.
+    """
+    log(cloud, "claimed", owner=NEW)
+    plant(cloud, 1, NEW, "etcd/older.db")
+    (root / "founder").write_text(NEW)
+    with pytest.raises(Exception, match="lacks the MAC") as stopped:
+        founding.make_founded(run, {**step(cloud), "path": "/founded"})
+    assert getattr(stopped.value, "name", "") == "founding-refused"
+    assert not (root / "founded").exists()
+
+
+def test_a_planted_end_is_neither_signed_nor_published_by_the_agent(
+    founding: ModuleType, run: Any, cloud: FakeCloud
+) -> None:
+    """Write a later `founded` record that names a snapshot: the agent signs its number, all machines restart programs.
+
+    Refused by: the agent, which publishes only records with a MAC, and reports the record.
+    """
+    log(cloud, "claimed", "founded")
+    config = {"founding": step(cloud)}
+    importlib.import_module("agent.epochs").reconcile(run, config)
+    before = cloud.objects["/bundles/founded.json"]
+    plant(cloud, 2, FOUNDER, "etcd/older.db")
+    with pytest.raises(
+        Exception, match="lacks the MAC of this cluster's desired-state key, and the cluster was founded"
+    ):
+        importlib.import_module("agent.epochs").reconcile(run, config)
+    assert cloud.objects["/bundles/founded.json"] == before
+    assert "/bundles/epoch.json" not in cloud.objects
+
+
 def test_a_log_from_before_records_were_signed_lets_machines_join(
     founding: ModuleType, run: Any, cloud: FakeCloud, root: Path
 ) -> None:
@@ -141,3 +220,5 @@ def test_a_log_from_before_records_were_signed_lets_machines_join(
     log(cloud, "claimed", "founded", key=None)
     founding.make_claim(run, step(cloud))
     assert (root / "member").exists() and not (root / "founder").exists()
+    importlib.import_module("agent.epochs").reconcile(run, {"founding": step(cloud)})
+    assert json.loads(cloud.objects["/bundles/founded.json"])["epoch"] == 1, "deletions count from here on"

@@ -19,16 +19,23 @@ from agent.configuration import Configuration
 def reconcile(run: Run, config: Configuration) -> None:
     """Publish the number of the valid founding record, and as epoch if it names a snapshot.
 
-    Raise Failure store-failed, or founding-refused if the log ends before the last founding.
+    A record without the MAC of the current key is from before records were signed, or before the key was renewed, or
+    forged. Its number is published only if none is; it lets nobody found a cluster, which needs a signed record.
+
+    Raise Failure store-failed, or founding-refused if the log ends before the last founding or after it without a MAC.
     """
     step = config["founding"]
     record = founding.last(run, step)
     founding.refuse_older(run, step, record)
     if not record or record["state"] != "founded":
         return
+    signed, known = founding.is_signed(run, record), founding.published(run, step)
+    if not signed and known not in (-1, record["epoch"]):
+        text = f"{founding.place(step, record['epoch'])} lacks the MAC of this cluster's desired-state key"
+        raise Failure("founding-refused", f"{text}, and the cluster was founded at number {known}: delete the record")
     number: dict[str, Any] = {"cluster": step["cluster"], "epoch": record["epoch"]}
     publish(run, founding.published_place(run), {**number, "mac": founding.mac(run, number)})
-    if record.get("snapshot"):
+    if signed and record.get("snapshot"):
         publish(run, f"{run.value('facts.bundle_store').rstrip('/')}/{epoch.OBJECT}", {"epoch": record["epoch"]})
 
 

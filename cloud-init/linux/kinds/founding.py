@@ -80,6 +80,18 @@ def last(run: Run, step: Step) -> Record | None:
     return found
 
 
+def own_claim(run: Run, step: Step) -> Record:
+    """Return the last record, which must be this machine's claim. Raise Failure founding-refused or store-failed."""
+    record = last(run, step)
+    if not record:
+        raise Failure("store-failed", f"{place(step, 0)}: the store does not return the claim that this machine wrote")
+    # `last` checked the MAC of a claim
+    if (record.get("owner"), record.get("state")) != (run.cloud.instance(), "claimed"):
+        text = f"the last record, {record}, is no claim of this machine: another machine or person wrote it"
+        raise Failure("founding-refused", text)
+    return record
+
+
 def mac(run: Run, record: Record) -> str:
     """Return the HMAC-SHA-256 of a record; components/rollout/signed_documents.py computes the same."""
     key = run.secret(run.value("facts.desired_state_secret"))
@@ -210,6 +222,8 @@ def make_founded(run: Run, step: Step) -> None:
         record = last(run, step)
     if record and record["owner"] != me:
         raise Failure("founding-refused", f"the last record, {record}, has another owner; the cluster is not valid")
+    if record and record["state"] == "founded" and not is_signed(run, record):
+        raise Failure("founding-refused", f"{place(step, record['epoch'])} lacks the MAC of this machine")
     if not record or record["state"] != "founded":
         raise Failure("store-failed", f"{place(step, 0)}: the store does not return the record that this machine wrote")
     write_whole(run.path(step["path"]), b"", MODES["public"])

@@ -1,6 +1,7 @@
 """First control plane of a cluster restored from a snapshot of etcd (`mullion restore`).
 
-The founding record has the snapshot's key. The steps are not due on a machine that joins, nor if the record has no key.
+The machine's claim in the founding log has the snapshot's key; no other record can name one. The steps are not due on a
+machine that joins, nor if the claim has no key.
 """
 
 import hashlib
@@ -30,8 +31,8 @@ def restored_holds(run: Run, step: Step) -> bool:
 
 
 def make_restored(run: Run, step: Step) -> None:
-    """Restore etcd's data atomically; do nothing if the record names no snapshot."""
-    record = founding.last(run, step) or {}
+    """Restore etcd's data atomically; do nothing if the machine's claim names no snapshot."""
+    record = founding.own_claim(run, step)
     key = record.get("snapshot", "")
     if key:
         # inside etcd's directory, which may be a separate disk: the rename at the end must stay on one disk
