@@ -38,9 +38,16 @@ ROWS = (
     Form("duplicate-key", "the key {key!r} is written twice, line {line}", "keep one of the two"),
     Form("unknown-config-key", "Mullion has no configuration key {key!r}", "write {nearest}; known keys: {known}"),
     Form(
+        "stack-file-key",
+        "a stack file may not have the key {key!r}: its content would reach the providers unchecked",
+        "remove it; a stack file has config: and what Pulumi writes beside it ({known})",
+    ),
+    Form(
         "provider-redirected",
-        "{key} sends the provider's requests, with the credentials of whoever runs `up`, elsewhere",
-        "remove it; if your network needs it, set it in the environment of the computer that runs `up`",
+        "a stack file may not have {key}: such options can run a program on the computer that runs `up`, or send its"
+        " credentials elsewhere",
+        "remove it; set the provider's environment variable on that computer instead. Of {package}: a stack file may"
+        " have {allowed}",
     ),
     Form(
         "cluster-missing", "the stack describes no cluster", "write mullion:cluster: with at least cloud and kubernetes"

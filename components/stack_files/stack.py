@@ -113,19 +113,31 @@ def _region(cloud: str, config: Mapping[str, Any]) -> tuple[str, list[Problem]]:
     return region, problems
 
 
-_REDIRECTS = re.compile(
-    r"aws:(customCaBundle|ec2MetadataServiceEndpoint|endpoints|httpProxy|httpsProxy|insecure|sharedConfigFiles)"
-    r"|azure-native:(disableInstanceDiscovery|metadataHost|msiEndpoint|oidcRequestUrl)"
-    r"|gcp:(\w+CustomEndpoint|externalCredentials|universeDomain)"
-)
-"""Matches options of the providers (config/vars.py of pulumi_aws, pulumi_gcp, pulumi_azure_native) that name another
-server, an authority to trust, or a file that may do so."""
+PROVIDER_SETTINGS = {
+    "aws": "allowedAccountIds defaultTags forbiddenAccountIds ignoreTags maxRetries profile region retryMode"
+    " skipRegionValidation useDualstackEndpoint useFipsEndpoint",
+    "azure-native": "disablePulumiPartnerId location subscriptionId tenantId",
+    "gcp": "addPulumiAttributionLabel defaultLabels disableGlobalProjectWarning project"
+    " pulumiAttributionLabelAdditionStrategy region requestTimeout zone",
+}
+"""Provider options that a stack file may have, by package. Others (config/vars.py of pulumi_aws, pulumi_gcp and
+pulumi_azure_native) name servers, authorities, files, roles or credentials: a file may name a program to run
+(credential_process, executable-sourced credentials)."""
 
 
 def _redirected(config: Mapping[str, Any]) -> list[Problem]:
-    """Return problems of provider options by which a stack file could take credentials and secrets elsewhere."""
-    found = [key for key in config if _REDIRECTS.fullmatch(key)]
-    return [FORMS["provider-redirected"].problem(key, key=key) for key in found]
+    """Return problems of provider options by which a stack file could run programs or take credentials elsewhere.
+
+    Pulumi reads `aws:config:region` like `aws:region`; only the second form is accepted.
+    """
+    found = list[Problem]()
+    for key in config:
+        package, _, name = key.partition(":")
+        allowed = PROVIDER_SETTINGS.get(package)
+        if allowed and name not in allowed.split():
+            listed = ", ".join(allowed.split())
+            found.append(FORMS["provider-redirected"].problem(key, key=key, package=package, allowed=listed))
+    return found
 
 
 def _unknown_keys(config: Mapping[str, Any]) -> list[Problem]:

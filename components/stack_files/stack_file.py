@@ -9,6 +9,8 @@ from components.spec.form import FORMS
 from components.spec.report import Problem, SpecError
 from components.spec.wording import shown
 
+ENCRYPTION = ("encryptionsalt", "encryptedkey", "secretsprovider")
+"""Keys of a stack file that the engine writes: encryption of this stack's values."""
 MOST = 100_000
 """Most values of a file, counted with aliases written out."""
 
@@ -52,6 +54,11 @@ def stack_file_config(path: Path) -> dict[str, Any]:
         raise SpecError(path.name, [FORMS["yaml-syntax"].problem(path.name, what=what, line=line)]) from failure
     if loader.doubles:
         raise SpecError(path.name, loader.doubles)
+    keys = [str(key) for key in cast(dict[Any, Any], document)] if isinstance(document, dict) else []
+    if others := [key for key in keys if key not in ("config", *ENCRYPTION)]:
+        # `environment` imports settings of Pulumi ESC: credentials, variables and options of the providers
+        row, known = FORMS["stack-file-key"], ", ".join(ENCRYPTION)
+        raise SpecError(path.name, [row.problem(key, key=key, known=known) for key in others])
     config: Any = cast(dict[str, Any], document).get("config") if isinstance(document, dict) else None
     if not isinstance(config, dict):
         wrong = FORMS["wrong-type"].problem("config", value=shown(config), expected="config: with keys below it")

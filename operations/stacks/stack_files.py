@@ -8,12 +8,11 @@ from typing import Any
 import yaml
 
 from components.stack_files.stack import Stack, read_stack, stack_file_config
+from components.stack_files.stack_file import ENCRYPTION
 from operations.console.exits import Exit, Stop
 from operations.stacks import boot_overlay, target
 from operations.stacks.paths import REPOSITORY
 
-ENCRYPTION = ("encryptionsalt", "encryptedkey", "secretsprovider")
-"""Keys of a stack file that the engine writes: encryption of this stack's values."""
 _OF_ONE_STACK = re.compile(rf"^({'|'.join(ENCRYPTION)}):.*\n?", re.MULTILINE)
 """Lines with the encryption keys of one stack."""
 

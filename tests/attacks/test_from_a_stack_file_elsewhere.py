@@ -1,5 +1,6 @@
 """From a malicious stack file that names servers of the attacker: a change that a reviewer may overlook."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,21 +118,56 @@ def test_an_entry_does_not_decide_where_later_versions_come_from() -> None:
 @pytest.mark.parametrize(
     "key",
     [
-        "aws:endpoints",
-        "aws:httpsProxy",
-        "aws:customCaBundle",
-        "gcp:secretManagerCustomEndpoint",
-        "gcp:universeDomain",
-        "azure-native:metadataHost",
+        *(f"aws:{each}" for each in (
+            "accessKey", "assumeRoleWithWebIdentity", "assumeRoles", "config:endpoints", "customCaBundle",
+            "ec2MetadataServiceEndpoint", "endpoints", "httpsProxy", "noProxy", "pluginDownloadURL", "secretKey",
+            "sharedConfigFiles", "sharedCredentialsFiles", "stsRegion", "token",
+        )),
+        *(f"gcp:{each}" for each in (
+            "accessToken", "credentials", "externalCredentials", "impersonateServiceAccount",
+            "secretManagerCustomEndpoint", "universeDomain",
+        )),
+        *(f"azure-native:{each}" for each in (
+            "clientCertificatePath", "clientSecret", "environment", "metadataHost", "msiEndpoint", "oidcRequestUrl",
+            "oidcTokenFilePath",
+        )),
     ],
-)
-def test_a_provider_keeps_talking_to_the_cloud(key: str) -> None:
-    """Send the requests of the provider, with the operator's credentials and the cluster's keys, to your server.
+)  # fmt: skip
+def test_a_provider_runs_nothing_and_keeps_talking_to_the_cloud(key: str) -> None:
+    """Run a program (credential_process) as the operator, send files or requests of the operator to your server, or let
+    the provider sign in with your credentials.
 
     Refused by: the reader of stack files, before a preview asks the provider anything.
     """
-    with pytest.raises(SpecError, match="provider-redirected"):
-        read_stack("aws-test", {**stack_file_config(REPOSITORY / "stacks/Pulumi.aws-ci.yaml"), key: "https://evil"})
+    config = {**stack_file_config(REPOSITORY / "stacks/Pulumi.aws-ci.yaml"), key: "https://evil"}
+    with pytest.raises(SpecError, match="provider-redirected") as refused:
+        read_stack("aws-test", config)
+    assert [each.path for each in refused.value.problems if each.id == "provider-redirected"] == [key]
+
+
+@pytest.mark.parametrize(
+    "key", ["aws:profile", "aws:defaultTags", "gcp:zone", "azure-native:tenantId", "other:endpoint"]
+)
+def test_options_of_providers_that_choose_no_server_and_no_file_stay(key: str) -> None:
+    """Not an attack: settings that the cluster's stack may have, and those of packages that it does not load."""
+    read_stack("aws-test", {**stack_file_config(REPOSITORY / "stacks/Pulumi.aws-ci.yaml"), key: "x"})
+
+
+@pytest.mark.parametrize(
+    "added", ["environment: [evil/env]", "config2: {}", "<<: {environment: {imports: [evil/env]}}"]
+)
+def test_a_stack_file_imports_no_settings(tmp_path: Path, added: str) -> None:
+    """Import an environment of Pulumi ESC, whose settings and variables no check reads.
+
+    Refused by: the reader of stack files.
+    """
+    path = tmp_path / "Pulumi.x.yaml"
+    original = (REPOSITORY / "stacks/Pulumi.aws-ci.yaml").read_text()
+    path.write_text(f"{original}\nencryptionsalt: v1:abc=\nsecretsprovider: default\n")
+    stack_file_config(path)
+    path.write_text(f"{original}\n{added}\n")
+    with pytest.raises(SpecError, match="stack-file-key"):
+        stack_file_config(path)
 
 
 def test_an_error_about_a_file_does_not_show_its_content(tmp_path: Any) -> None:
