@@ -92,7 +92,10 @@ def decide(user: User, cluster: Cluster, *, approve: bool) -> None:
 
 
 def extend(user: User, cluster: Cluster, hours: Any) -> None:
-    """Let a cluster live longer, up to the longest life of its template. Raises NotPossible."""
+    """Let a cluster live longer, up to the longest life of its template. Raises NotPossible.
+
+    A request for the longer life would wait for approval by a rule: then only who may decide about it may extend it.
+    """
     _may_change(user, cluster)
     most = cluster.version.offer.limits.hours
     if not str(hours).isdecimal() or not 1 <= int(str(hours)) <= most:
@@ -102,6 +105,12 @@ def extend(user: User, cluster: Cluster, hours: Any) -> None:
     longest = cluster.built_at + timedelta(hours=most)
     if cluster.expires + timedelta(hours=int(hours)) > longest:
         raise NotPossible(f"Clusters of this template live at most {most} hours: until {longest:%Y-%m-%d %H:%M} UTC.")
+    life, rules = cluster.expires + timedelta(hours=int(hours)) - cluster.built_at, cluster.version.offer.approval
+    if (why := rules.of_life(life / timedelta(hours=1))) and not access.may_decide(user, cluster):
+        raise NotPossible(
+            f"Somebody else than the person who asked for {cluster.name} has to decide, because {why}: ask an"
+            f" approver of team {cluster.team.name} or the platform team to extend it."
+        )
     _enqueue(user, cluster, Job.Kind.EXTEND, "cluster.extend", int(hours))
 
 

@@ -80,6 +80,14 @@ class Approval(_Document):
     above_month: int | None = None
     above_hours: int | None = None
 
+    def of_life(self, hours: float) -> str:
+        """Return why a cluster that lives so long needs approval; empty if it needs none."""
+        if self.always:
+            return "every request of this template is approved first"
+        if self.above_hours is not None and hours > self.above_hours:
+            return f"it lives longer than {self.above_hours} hours"
+        return ""
+
 
 class Offer(_Document):
     """A template: a stack file's configuration, the fields that a team may choose, limits, approval rules."""
@@ -187,11 +195,9 @@ def _above(limits: Limits, stack: Stack, cost: Bill, machines: Sequence[tuple[st
 
 def _approval(rules: Approval, cost: Bill, hours: int) -> Iterator[str]:
     """Yield the reasons why a request waits for approval."""
-    if rules.always:
-        yield "every request of this template is approved first"
+    if why := rules.of_life(hours):
+        yield why
     if rules.above_month is not None and cost.month > rules.above_month:
         yield f"it costs more than USD {rules.above_month:,} a month"
-    if rules.above_hours is not None and hours > rules.above_hours:
-        yield f"it lives longer than {rules.above_hours} hours"
     if rules.above_month is not None and cost.unknown:
         yield f"no price is known for {', '.join(cost.unknown)}"

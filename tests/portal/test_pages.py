@@ -1,7 +1,9 @@
 """Pages: asking, limits, approval, and what another team gets to see."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -109,6 +111,61 @@ def test_a_request_above_the_rule_waits_for_another_person(sign_in: SignIn) -> N
     assert [each.kind for each in Job.objects.all()] == ["up"]
     rows = list(Event.objects.filter(subject="red-one").order_by("id").values_list("actor", "action"))
     assert rows == [("alice", "cluster.ask"), ("pat", "cluster.approve"), ("pat", "job.up")]
+
+
+def built(hours: int) -> None:
+    """Let the cluster red-one be built just now, to live so many hours."""
+    from django.utils import timezone
+
+    from portal.models import Cluster, Job
+
+    Job.objects.update(state="done")
+    now = timezone.now()
+    Cluster.objects.update(state="ready", built_at=now, expires=now + timedelta(hours=hours))
+
+
+@pytest.mark.parametrize("rule", [{"above_hours": 24}, {"always": True}], ids=["above hours", "always"])
+def test_an_extension_beyond_the_rule_needs_another_person(sign_in: SignIn, rule: dict[str, Any]) -> None:
+    """Ask for a short life, which needs no approval or is approved, and then extend the cluster alone."""
+    from portal.models import Job
+    from tests.portal.test_api import approver
+
+    client = sign_in("alice")
+    ask(client)
+    approver("alice")
+    built(8)
+    version = cluster().version
+    version.document |= {"approval": rule}
+    version.save()
+    refused = client.post("/clusters/red-one/extend/", {"hours": "17"}, follow=True).content.decode()
+    assert "Somebody else than the person who asked for red-one has to decide" in refused
+    assert "ask an approver of team red or the platform team to extend it" in refused
+    assert not Job.objects.filter(kind="extend").exists()
+    sign_in("pat").post("/clusters/red-one/extend/", {"hours": "17"})
+    assert Job.objects.get(kind="extend").hours == 17
+
+
+def test_an_extension_up_to_the_rule_needs_nobody(sign_in: SignIn) -> None:
+    from portal.models import Job
+
+    client = sign_in("alice")
+    ask(client)
+    built(8)
+    client.post("/clusters/red-one/extend/", {"hours": "16"})
+    assert Job.objects.get(kind="extend").hours == 16
+
+
+def test_a_deleted_person_of_the_demo_does_not_come_back_with_the_known_password(data: Path) -> None:
+    from portal import demo
+    from portal.models import User
+
+    User.objects.get(username="pat").delete()
+    assert "first password" in demo.begin()
+    assert not User.objects.filter(username="pat").exists()
+    User.objects.all().delete()
+    User.objects.create(username="carol")
+    assert demo.begin() == "Sign in with your account"
+    assert [each.username for each in User.objects.all()] == ["carol"]
 
 
 def test_a_removal_needs_the_name_and_the_end_of_the_running_job(sign_in: SignIn) -> None:
