@@ -6,6 +6,7 @@ $BalancerLooks = 10    # looks between two questions to the API for the Service 
 # first build of Windows with the policy HostRoute (flannel-io/flannel pkg/backend/vxlan/device_windows.go)
 $HostRouteBuild = 18321
 $QuestionSeconds = 60    # for one question to the API
+$MacForm = '"VtepMAC":"((?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2})"'    # in flannel's backend-data
 $AgainSeconds = 10    # after which a missing network is asked for again
 
 # .SYNOPSIS
@@ -127,18 +128,25 @@ function Get-ServiceLoss {
 }
 
 # .SYNOPSIS
-# Return name, pod range and flannel's backend-data of these Nodes, or of all, as a list of lists. $null if the API does
-# not answer.
+# Return name, pod range and flannel's backend-data (empty if missing) of all Nodes, or of one, as a list of lists;
+# $null if the API does not answer. Each worker writes the backend-data of its own Node: %q of Go escapes newlines, so
+# that it cannot add lines about other Nodes.
 function Get-FlannelRow {
     [CmdletBinding()]
-    param([hashtable] $Run, $Api, [string[]] $Names = @())
-    $columns = '.metadata.name', '.spec.podCIDR', '.metadata.annotations.flannel\.alpha\.coreos\.com/backend-data'
-    $named = @(0..2 | ForEach-Object { "C${_}:$($columns[$_])" }) -join ','
-    $words = @("--kubeconfig=$($Api['kubeconfig'])", 'get', 'nodes') + $Names
-    $words += '--no-headers', "--output=custom-columns=$named"
+    param([hashtable] $Run, $Api, [string] $Name = '')
+    $words = @("--kubeconfig=$($Api['kubeconfig'])", 'get', 'nodes')
+    if ($Name) { $words += "--field-selector=metadata.name=$Name" }
+    $words += '--output=go-template={{range .items}}{{printf `%q %q ` .metadata.name .spec.podCIDR}}' +
+    '{{with .metadata.annotations}}{{printf `%q` (index . `flannel.alpha.coreos.com/backend-data`)}}{{end}}' +
+    '{{println}}{{end}}'
     $said = Invoke-Kubectl (New-TimedRun $Run $QuestionSeconds) $Api['kubectl'] $words
     if (-not $said) { return $null }
-    , @($said -split "`r?`n" | ForEach-Object { , @(-split $_) })
+    # kubectl prints warnings in lines of their own; a missing value is %!q(<nil>)
+    , @(foreach ($line in $said -split "`r?`n") {
+            if ($line -notmatch '\A"([^"\\]+)" "([^"\\]+)" ?(.*)\z') { continue }
+            $data = if ($Matches[3] -like '"*"') { $Matches[3].Trim('"') -replace '\\"', '"' } else { '' }
+            , @($Matches[1], $Matches[2], $data)
+        })
 }
 
 # .SYNOPSIS
@@ -149,10 +157,9 @@ function Get-AnnotationLoss {
     param([hashtable] $Run, $Step, $Record)
     if ($Step['kind'] -ne 'overlay-network' -or $Record['looks'] % $RouteLooks) { return }
     $api = Get-PlannedStep $Run 'pod-range'
-    $rows = Get-FlannelRow $Run $api @($api['node'])
+    $rows = Get-FlannelRow $Run $api $api['node']
     if ($null -eq $rows) { return }
-    # kubectl prints warnings in lines of their own
-    $bare = $rows | Where-Object { $_.Count -eq 3 -and $_[0] -eq $api['node'] -and $_[2] -eq '<none>' }
+    $bare = $rows | Where-Object { $_[0] -eq $api['node'] -and -not $_[2] }
     if (-not (Get-Confirmed $Record 'annotations' @(if ($bare) { $api['node'] }))) { return }
     "the Node $($api['node']) has lost flannel's annotations, which flanneld writes at its start"
 }
@@ -179,7 +186,7 @@ function Get-UnroutedRange {
     $unrouted = @(foreach ($row in $rows) {
             $name, $range, $backend = $row
             # a Windows node that has no network yet has announced no router
-            if ($name -eq $api['node'] -or $backend -notmatch '"VtepMAC":"([0-9a-fA-F:]+)"') { continue }
+            if ($name -eq $api['node'] -or $backend -notmatch $MacForm) { continue }
             $router = $Matches[1] -replace ':'
             $old = @($routed[$range] | Where-Object { $_ -and $_ -ne $router })
             if (-not $routed.ContainsKey($range) -or $old) { $range }

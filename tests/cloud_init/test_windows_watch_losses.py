@@ -16,6 +16,7 @@ from tests.cloud_init.watched_node import (
     STATE,
     books,
     endpoints,
+    flannel_row,
     leases,
     log,
     looks,
@@ -121,8 +122,10 @@ def test_load_balancers_that_hns_lost_make_kube_proxy_start_anew_at_the_second_q
 
 
 def test_load_balancers_are_asked_for_although_routes_were_given_up(node: Machine) -> None:
-    said = '@if "%4"=="service" (echo 10.96.0.1) else echo linux-1 10.244.2.0/24 {"VtepMAC":"0e:2a:00:00:00:02"}\r\n'
-    node.path(KUBECTL).write_text(said)
+    node.path(KUBECTL).write_text(
+        '@if "%4"=="service" (echo 10.96.0.1) else '
+        + flannel_row("linux-1", "10.244.2.0/24", '{"VtepMAC":"0e:2a:00:00:00:02"}').lstrip("@")
+    )
     known = memory(node) | {"watch": {"boot": 3, "looks": 0, "pending": "", "shared": ""}}
     repairs = {"routes 10.244.2.0/24": {"made": [1, 1, 1], "waits": True}}
     known["watch"] |= {"repairs": repairs, "suspects": {"routes": ["10.244.2.0/24"], "balancers": ["10.96.0.1"]}}
@@ -167,9 +170,10 @@ def test_lost_and_old_routes_to_pods_restart_flanneld_and_kube_proxy_at_the_seco
         ("linux-2", "10.244.6.0/24", backend % "0e:2a:00:00:00:06"),
         ("linux-3", "10.244.7.0/24", backend % "0e:2a:00:00:00:07"),
         ("web-1", "10.244.4.0/24", backend % ""),
-        ("web-2", "10.244.5.0/24", "<none>"),
+        ("web-2", "10.244.5.0/24", ""),
+        ("web-3", "10.244.9.0/24", backend % "aa"),
     )
-    said = "".join(f"@echo {'   '.join(row)}\r\n".replace("<", "^<").replace(">", "^>") for row in rows)
+    said = "".join(flannel_row(*row) for row in rows)
     node.path(KUBECTL).write_text(said)
     rounds = looks(node, MADE, *["$null = 0"] * 5)
     assert all(each == rounds[0] for each in rounds[:-1]), "other looks do not ask the API"
@@ -183,10 +187,11 @@ def test_lost_and_old_routes_to_pods_restart_flanneld_and_kube_proxy_at_the_seco
     for given_up in lost.split(", "):
         said_once = f"of {lost}, or an old one: 3 repairs (routes {given_up}) did not help, no more follow"
         assert log(node).count(said_once) == 1
-    node.path(KUBECTL).write_text(said.replace("@echo linux-3", "@rem "))
+    node.path(KUBECTL).write_text(said.replace('@echo "linux-3"', "@rem "))
     *_, last = looks(node, "$RouteLooks = 1")
     assert last == rounds[5], "the others stay given up once one range is well"
-    node.path(KUBECTL).write_text(said.replace(backend % "", backend % "00:15:5d:aa:bb:dd"))
+    changed = ("web-1", "10.244.4.0/24", backend % "00:15:5d:aa:bb:dd")
+    node.path(KUBECTL).write_text(said.replace(flannel_row(*rows[5]), flannel_row(*changed)))
     rounds = looks(node, "$RouteLooks = 1", "$null = 0")
     assert rounds[1] == last != rounds[3], "another range is another loss"
     assert "network" not in memory(node)["watch"]["repairs"], "other repairs have their own number"

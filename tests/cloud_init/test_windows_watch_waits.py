@@ -13,6 +13,7 @@ from tests.cloud_init.watched_node import (
     MADE,
     SERVICES,
     STATE,
+    flannel_row,
     leases,
     log,
     looks,
@@ -68,14 +69,15 @@ def test_a_kube_proxy_that_is_still_making_load_balancers_is_restarted_only_once
 
 
 def test_a_node_without_flannels_annotations_restarts_flanneld_at_the_second_question(node: Machine) -> None:
-    row = '@if "%4"=="nodes" if "%5"=="web-0" echo web-0 10.244.3.0/24 {}\r\n'
-    node.path(KUBECTL).write_text(row.format("^<none^>"))
+    asked = '@if "%4"=="nodes" if "%7"=="web-0" '
+    node.path(KUBECTL).write_text(asked + flannel_row("web-0", "10.244.3.0/24", "").lstrip("@"))
     rounds = looks(node, f"{MADE}; $RouteLooks = 1", "$null = 0")
     assert rounds[0] == rounds[1] == rounds[2], "one question is not enough"
     assert {name for name in SERVICES if rounds[2][name] != rounds[3][name]} == {"flanneld", "kube-proxy"}
     assert "the Node web-0 has lost flannel's annotations, which flanneld writes at its start" in log(node)
     assert "the pod network works again" in log(node)
-    node.path(KUBECTL).write_text(row.format('{"VNI":4096,"VtepMAC":""}'))
+    there = flannel_row("web-0", "10.244.3.0/24", '{"VNI":4096,"VtepMAC":""}')
+    node.path(KUBECTL).write_text(asked + there.lstrip("@"))
     rounds = looks(node, "$RouteLooks = 1", "$null = 0")
     assert rounds[0] == rounds[3], "they are there again"
     node.path(KUBECTL).write_text("@exit /b 1\r\n")

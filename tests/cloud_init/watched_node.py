@@ -173,3 +173,9 @@ def looks(machine: Machine, *before: str, look: str = LOOK) -> list[dict[str, in
 def starts(machine: Machine) -> int:
     """Return how often the executor was started."""
     return sum(each["name"] == "Start-ScheduledTask" for each in machine.asked())
+
+
+def flannel_row(name: str, pod_range: str, backend: str) -> str:
+    """Return a line of a batch file that prints a Node as kubectl does with the watch's template (%q of Go)."""
+    quoted = ['"{}"'.format(each.replace('"', r"\"")) for each in (name, pod_range, backend) if each]
+    return f"@echo {' '.join(quoted)}\r\n"

@@ -1,8 +1,9 @@
 # Runs steps of a plan with the executor's own functions; only the adapters and routes of Windows are stand-ins.
 # -Steps: JSON file with a list of { kind, fields }. Prints one line for each step: kind, held before, held afterwards.
 # -Look: looks at the network once, as the task of every two minutes does.
+# -Rows: prints name, pod range and flannel's backend-data of each Node, as the network watch reads them.
 [CmdletBinding()]
-param([string] $Steps, [switch] $Look)
+param([string] $Steps, [switch] $Look, [switch] $Rows)
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
 
@@ -19,6 +20,10 @@ function New-MachineRun {
     $run
 }
 
+if ($Rows) {
+    $run = New-MachineRun
+    return Get-FlannelRow $run (Get-PlannedStep $run 'pod-range') | ForEach-Object { $_ -join '|' }
+}
 if ($Look) { Invoke-NetworkWatch (New-MachineRun); return }
 foreach ($step in (Read-Json $Steps)['steps']) {
     $run = New-MachineRun

@@ -170,6 +170,18 @@ def test_the_plans_steps_make_services_of_the_real_programs(
     assert suspects == {key: [] for key in asked}, "all questions were answered"
 
 
+def test_a_node_cannot_forge_pod_ranges_of_others(node: clusters.Cluster) -> None:
+    forged = '{}\n"linux-9" "10.244.9.0/24" "{\\"VtepMAC\\":\\"aa\\"}"'
+    node.node("stolen", "10.20.0.9", "10.244.8.0/24", {"flannel.alpha.coreos.com/backend-data": forged})
+    node.node("bare", "10.20.0.10", "10.244.7.0/24", {})
+    rows = dict(line.split("|", 1) for line in node.machine.script("-Rows").splitlines() if "|" in line)
+    assert sorted(rows) == ["bare", "linux-0", clusters.NAME, "stolen"]
+    assert rows["linux-0"] == f"{clusters.OTHER_RANGE}|{clusters.PEER['flannel.alpha.coreos.com/backend-data']}"
+    assert rows["bare"] == "10.244.7.0/24|"
+    for name in ("stolen", "bare"):
+        node.plane.call("DELETE", f"/api/v1/nodes/{name}")
+
+
 def test_the_watch_restarts_flanneld_and_kube_proxy_after_a_restart_of_hns(
     node: clusters.Cluster, plans: Mapping[str, Rendered]
 ) -> None:
