@@ -188,9 +188,14 @@ foreach ($fact in $Told.facts.PSObject.Properties) { $facts[$fact.Name] = $fact.
 $Site.Facts = $facts
 . "$PSScriptRoot\load-modules.ps1"
 $known = Read-Json "$Mullion\machine.json"
-# The network first: without its route the metadata service answers no request to the store.
-if ($Requested) { Invoke-NetworkWatch (New-Run $known $false) }
-if ($Requested) { Start-Rejoin $known['machine']['name'] }
+if ($Requested) {
+    # The network first: without its route the metadata service answers no request to the store. An error of one must
+    # not keep this task from the others: on a full disk the logs are asked for.
+    $run = New-Run $known $false
+    foreach ($task in { Invoke-NetworkWatch $run }, { Start-Rejoin $known['machine']['name'] }) {
+        try { & $task } catch { Write-Said $run "$("$task".Trim()): $($_.Exception.GetBaseException().Message)" }
+    }
+}
 $asked = $epoch = $null
 if ($Requested) {
     $epoch = Get-NewEpoch $facts
@@ -211,4 +216,6 @@ if (-not $Requested) {
 $answer = ConvertTo-JsonText ([ordered] @{ id = $asked.id; archive = [Convert]::ToBase64String($archive) })
 $sent = @{ Url = $place.Answer; Service = 'store'; Method = 'PUT'; Headers = @{ 'content-type' = 'application/json' } }
 [void](Invoke-SignedRequest @sent -Body $answer)
-Set-WholeFile $Answered $Utf8.GetBytes([string] $asked.id)
+# On a full disk the next run answers again.
+try { Set-WholeFile $Answered $Utf8.GetBytes([string] $asked.id) }
+catch { if (-not (Test-DiskFull $_.Exception)) { throw } }

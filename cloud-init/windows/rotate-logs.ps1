@@ -6,10 +6,11 @@ param([string] $Logs = 'C:\var\log', [long] $Bytes = 50MB, [int] $Kept = 3)
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
 $Invariant = [Globalization.CultureInfo]::InvariantCulture    # other cultures may have other calendars
+$DiskFull = 112, 39    # ERROR_DISK_FULL, ERROR_HANDLE_DISK_FULL (winerror.h), the lower half of an HRESULT
 $Pods = 'pods', 'containers'    # the kubelet rotates these (containerLogMaxSize)
 
 # .SYNOPSIS
-# Copy a log that is larger than Bytes, then truncate it.
+# Copy a log that is larger than Bytes, then truncate it. Truncate it without a copy if the disk has no room for one.
 function Split-Log {
     [CmdletBinding()]
     param([string] $Path, [long] $Bytes)
@@ -19,8 +20,14 @@ function Split-Log {
     $copy = [IO.Path]::ChangeExtension($Path, "$stamp.log")
     $log = [IO.FileStream]::new($Path, 'Open', 'ReadWrite', 'ReadWrite, Delete')
     try {
-        $aside = [IO.File]::Create($copy)
-        try { $log.CopyTo($aside) } finally { $aside.Dispose() }
+        try {
+            $aside = [IO.File]::Create($copy)
+            try { $log.CopyTo($aside) } finally { $aside.Dispose() }
+        }
+        catch {
+            [IO.File]::Delete($copy)
+            if (($_.Exception.GetBaseException().HResult -band 0xFFFF) -notin $DiskFull) { throw }
+        }
         $log.SetLength(0)
     }
     finally { $log.Dispose() }
@@ -43,6 +50,9 @@ if (-not [IO.Directory]::Exists($Logs)) { exit 0 }
 foreach ($folder in [IO.Directory]::GetDirectories($Logs)) {
     $name = [IO.Path]::GetFileName($folder)
     if ($name -in $Pods) { continue }
-    Split-Log "$folder\$name.log" $Bytes
+    # the old ones first, because a copy needs their room; again, because a copy is one more
+    Remove-OldLog $folder "$folder\$name.log" $Kept
+    # Another program may have it open alone; the next run tries again.
+    try { Split-Log "$folder\$name.log" $Bytes } catch [IO.IOException] { [void] $_ }
     Remove-OldLog $folder "$folder\$name.log" $Kept
 }

@@ -114,8 +114,8 @@ function Repair-Network {
         $finds, $repairs = $Causes[$cause]
         $why, $subjects = & $finds $Run $step $Record
         if (-not $why) { continue }
-        $open = @($subjects) | Where-Object { -not (Test-GivenUp $Record $cause $_) }
-        if ($open -and $cause -in $Patient -and (Test-ProxyProgress)) {
+        $open = @(@($subjects) | Where-Object { -not (Test-GivenUp $Record $cause $_) })
+        if ($open.Count -and $cause -in $Patient -and (Test-ProxyProgress)) {
             Write-Said $Run "${why}: kube-proxy is still making load balancers, so it is not restarted yet"
             continue
         }

@@ -5,7 +5,14 @@ from typing import Any
 from components import releases
 from components.node import egress, images, mirrors, registries
 from components.node.kinds import Step, step
-from components.node.layout import DOCKER, LAYOUTS, WINDOWS, WINDOWS_CONTAINERD_DATA, Layout
+from components.node.layout import (
+    DOCKER,
+    LAYOUTS,
+    WINDOWS,
+    WINDOWS_CONTAINERD_DATA,
+    WINDOWS_NODE_CERTIFICATE,
+    Layout,
+)
 from components.node.merge import merge
 from components.node.plan import Phase, Scope
 from components.node.role import Role
@@ -199,11 +206,11 @@ def _images(role: Role) -> tuple[Step, ...]:
     own: dict[str, Any] = {"client": client, "program": WINDOWS.program(client, folder)}
     # a runtime takes some seconds after its start until it answers
     pause = step("container-image", "pause-image", image=images.pause(role), **own, retries=6)
-    pools = (images.pinned(role, image) for image in role.pre_pull)
+    pools, joined = (images.pinned(role, image) for image in role.pre_pull), WINDOWS_NODE_CERTIFICATE
     return (
         pause,
         *(
-            step("container-image", f"image-{number}", image=image, **own, timeout_seconds=_PULL_SECONDS)
+            step("container-image", f"image-{number}", image=image, until=joined, **own, timeout_seconds=_PULL_SECONDS)
             for number, image in enumerate(pools, start=1)
         ),
     )

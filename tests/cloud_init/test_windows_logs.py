@@ -79,3 +79,11 @@ def test_ops_02_a_request_gets_an_archive_of_all_sources_without_a_planted_secre
     assert set(unpacked(base64.b64decode(answer["archive"]))) >= set(files)
     assert len([each for each in cloud.asked if each.startswith("PUT /bundles/logs/")]) == 1, "it was answered"
     assert not [each for each in cloud.refused() if "/requests/" not in each]
+
+
+def test_a_network_watch_that_fails_does_not_keep_the_task_from_a_request(asked: Machine, cloud: FakeCloud) -> None:
+    asked.path(r"C:\ProgramData\mullion\state.json").mkdir()
+    cloud.objects[f"/bundles/requests/{NAME}"] = json.dumps({"id": "second"}).encode()
+    collect(asked, "-Requested")
+    assert json.loads(cloud.objects[f"/bundles/logs/{NAME}"])["id"] == "second"
+    assert "mullion: Invoke-NetworkWatch $run: " in asked.path(r"C:\ProgramData\mullion\node.log").read_text()

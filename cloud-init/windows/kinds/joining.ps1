@@ -175,12 +175,13 @@ function Get-ImageVersion {
 }
 
 # .SYNOPSIS
-# Return whether the runtime has the image; throw image-refused if it is for another build.
+# Return whether the runtime has the image, or need not have it any more; throw image-refused if it is for another build.
 function Test-ContainerImageStep {
     [CmdletBinding()]
     param($Run, $Step)
     $version = Get-ImageVersion $Run $Step
-    if (-not $version) { return $null -ne $version }
+    if ($null -eq $version) { return $Step['until'] -and [IO.File]::Exists($Step['until']) }
+    if (-not $version) { return $true }
     $build = "$(Get-RegistryValue $CurrentVersion 'CurrentBuildNumber')"
     if ("$version.0.0".Split('.')[2] -ne $build) {
         throw (New-Failure 'image-refused' "$($Step['image']) is made for $version, this machine runs 10.0.$build")

@@ -28,6 +28,15 @@ function New-Failure {
 }
 
 # .SYNOPSIS
+# Return whether a write failed because the disk is full.
+function Test-DiskFull {
+    [CmdletBinding()]
+    param([Exception] $Exception)
+    $cause = $Exception.GetBaseException()
+    $cause -is [IO.IOException] -and ($cause.HResult -band 0xFFFF) -in $DiskFull
+}
+
+# .SYNOPSIS
 # Return Name (of errors.json) and Message for an exception.
 function Get-Failure {
     [CmdletBinding()]
@@ -37,7 +46,7 @@ function Get-Failure {
     $cause = $Exception.GetBaseException()
     $name = 'unexpected'
     $message = $cause.Message
-    if ($cause -is [IO.IOException] -and ($cause.HResult -band 0xFFFF) -in $DiskFull) {
+    if (Test-DiskFull $cause) {
         $name = 'disk-full'
         $message += " ($([IO.DriveInfo]::new($State.Substring(0, 1)).AvailableFreeSpace) bytes are free on its drive)"
     }
@@ -135,7 +144,8 @@ function Resolve-Reference {
 # .SYNOPSIS
 # Write values into the memory between runs and return all of it. The file is read each time, but parsed only if its
 # text changed since the last call: a run asks about thirty times. A power cut in the middle of ReplaceFile can
-# leave the new file alone, with all that the old one had.
+# leave the new file alone, with all that the old one had; one in the first write leaves it empty. On a full disk only
+# this process keeps the values: the run must reach the start of the kubelet, which frees the disk.
 function Update-Memory {
     [CmdletBinding()]
     param([hashtable] $Values = @{})
@@ -143,6 +153,7 @@ function Update-Memory {
     $alone = -not [IO.File]::Exists($place)
     $kept = if ($alone) { "$place.new" } else { $place }
     $text = if ([IO.File]::Exists($kept)) { [IO.File]::ReadAllText($kept) } else { '{}' }
+    if (-not $text) { $text = '{}' }
     if ($text -cne $Parsed.Text) {
         try { $Parsed.Text, $Parsed.Memory = $text, (ConvertFrom-JsonText $text) }
         catch { if (-not $alone) { throw }; $Parsed.Text, $Parsed.Memory = $text, (ConvertFrom-JsonText '{}') }
@@ -151,7 +162,8 @@ function Update-Memory {
     if ($Values.Count) {
         $Parsed.Text = ''    # a write that fails must leave no trace
         foreach ($key in $Values.Keys) { $memory[$key] = $Values[$key] }
-        Set-WholeFile $place $Utf8.GetBytes((ConvertTo-JsonText $memory))
+        try { Set-WholeFile $place $Utf8.GetBytes((ConvertTo-JsonText $memory)) }
+        catch { if (Test-DiskFull $_.Exception) { $Parsed.Text = $text } else { throw } }
     }
     $memory
 }

@@ -60,6 +60,13 @@ JOINING: dict[str, Kind] = {
             "image": Field(NAME, "Name of the image."),
             "client": Field(one_of("crictl", "docker"), "Whether program is crictl or docker."),
             "program": Field(PATH, "Path of crictl.exe or docker.exe."),
+            "until": Field(
+                PATH,
+                "File, the node's certificate: once it exists, a missing image counts as held. The kubelet removes"
+                " unused images, and the start of a node must not depend on a registry.",
+                required=False,
+                on_change=OnChange.NEW_NODES,
+            ),
         },
         compares="os.version of crictl inspecti or docker image inspect with the machine's build. Without os.version"
         " the runtime chose the image by the build.",
