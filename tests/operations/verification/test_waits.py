@@ -5,14 +5,10 @@ from typing import Any
 from operations.verification.run import VerifyRequest, verify
 from operations.verification.verdicts import Verdict, failed
 from tests.operations.verification.cluster import MIXED, FakeApi, node
+from tests.operations.verification.test_verify import good
 
 PLANNED = tuple(each["metadata"]["name"] for each in MIXED)
 OUTSIDE = ("example.org:443",)
-
-
-def good(place: str, words: str) -> bool:
-    """Answer as a good cluster: metadata is closed to pods, and ConfigMaps are read-only."""
-    return not words.startswith("write ") and ("169.254." not in words or place.startswith("host "))
 
 
 def test_smk_13_a_cron_job_is_due_at_once_so_no_run_waits_for_the_next_minute() -> None:
