@@ -1,5 +1,6 @@
 """Values in users' configuration that switch off authentication, authorization or TLS."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_address
 from typing import Any, cast
@@ -40,14 +41,50 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+_ADMITTING = {
+    *("CertificateApproval", "CertificateSigning", "CertificateSubjectRestriction"),
+    *("NodeRestriction", "PodSecurity", "ValidatingAdmissionPolicy"),
+}
+"""Admission plugins that refuse what roles alone allow; all are on by default, or by kubeadm."""
+_KEPT = ", ".join(("NodeRestriction", *sorted(_ADMITTING - {"NodeRestriction"})))
+_GATES = {"podsecurity", "validatingadmissionpolicy"}
+"""Feature gates of such plugins, in lower case."""
+_POLICIES = re.compile(r"admissionregistration\.k8s\.io/.*|api/(all|ga)")
+"""Matches the API groups without which the API server has no admission policies."""
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(rf"(\d+\.?\d*|\.\d+)({'|'.join(_UNITS)})")
+_DAY = 86400.0
+
+
+def _off(settings: str) -> set[str]:
+    """Return what a list such as a=true,b=false switches off, in lower case."""
+    pairs = (each.partition("=") for each in settings.lower().split(","))
+    return {name.strip() for name, _, value in pairs if value.strip() in ("false", "0", "f")}
+
+
+def _longer_than_a_day(duration: str) -> bool:
+    """Return whether a duration of Go is longer than a day, or none that Go can read."""
+    parts = _DURATION.findall(duration)
+    whole = bool(parts) and "".join(number + unit for number, unit in parts) == duration
+    return not whole or sum(float(number) * _UNITS[unit] for number, unit in parts) > _DAY
+
+
 API_SERVER: dict[str, tuple[Judge, str]] = {
     "authorization-mode": (
         lambda value: not {"Node", "RBAC"} <= _listed(value) or "AlwaysAllow" in _listed(value),
         "clients would get rights that no role grants them; keep Node and RBAC, without AlwaysAllow",
     ),
     "disable-admission-plugins": (
-        lambda value: "NodeRestriction" in _listed(value),
-        "a kubelet could change other nodes and their pods; keep NodeRestriction",
+        lambda value: bool(_ADMITTING & _listed(value)),
+        f"kubelets, pods and certificate requests could do what only admission refuses; keep {_KEPT}",
+    ),
+    "feature-gates": (
+        lambda value: bool(_GATES & _off(value)),
+        "Mullion's admission policies or the Pod Security Standards would refuse nothing",
+    ),
+    "runtime-config": (
+        lambda value: any(_POLICIES.fullmatch(each) for each in _off(value)),
+        "Mullion's admission policies would refuse nothing",
     ),
     "enable-admission-plugins": (
         lambda value: "NodeRestriction" not in _listed(value),
@@ -66,6 +103,11 @@ API_SERVER: dict[str, tuple[Judge, str]] = {
     "authentication-config": (_any, "a file that no check reads would decide who may sign in; write api.oidc"),
     "authentication-token-webhook-config-file": (_any, "another server would decide who a token is; write api.oidc"),
     "authorization-config": (_any, "a file that no check reads would decide what users may do"),
+    "authorization-webhook-config-file": (
+        _any,
+        "another server would decide what users may do, and learn what they do",
+    ),
+    "service-account-key-file": (_any, "whoever has another key could sign tokens of every service account"),
     "audit-webhook-config-file": (_any, "another server would learn who reads and changes what"),
 }
 """Flags of the API server: which values open it, and why (CIS Kubernetes Benchmark, 1.2)."""
@@ -77,6 +119,13 @@ OTHERS: dict[str, tuple[Judge, str]] = {
     ),
 }
 """Flags of kube-controller-manager and kube-scheduler: which values open them, and why."""
+
+SIGNING: tuple[Judge, str] = (
+    _longer_than_a_day,
+    "certificates cannot be revoked, so a stolen one must end within a day; write at most 24h",
+)
+MANAGER = OTHERS | {"cluster-signing-duration": SIGNING, "experimental-cluster-signing-duration": SIGNING}
+"""Flags of kube-controller-manager alone, and those of OTHERS."""
 
 ETCD: dict[str, tuple[Judge, str]] = {
     "client-cert-auth": (_is("false"), "everybody who can connect could read and change all objects, Secrets included"),
@@ -111,7 +160,7 @@ def _arguments(subject: Subject) -> Iterator[Finding]:
     top: Path = ("kubeadm", "config", "ClusterConfiguration")
     programs = (
         ("kube-apiserver", (*top, "apiServer"), cluster.get("apiServer"), API_SERVER),
-        ("kube-controller-manager", (*top, "controllerManager"), cluster.get("controllerManager"), OTHERS),
+        ("kube-controller-manager", (*top, "controllerManager"), cluster.get("controllerManager"), MANAGER),
         ("kube-scheduler", (*top, "scheduler"), cluster.get("scheduler"), OTHERS),
         ("etcd", (*top, "etcd", "local"), etcd.get("local"), ETCD),
     )

@@ -35,6 +35,42 @@ def test_node_restriction_cannot_be_switched_off() -> None:
     assert "add NodeRestriction" in refusal(api_server(("enable-admission-plugins", "PodNodeSelector")))
 
 
+@pytest.mark.parametrize(
+    ("flag", "value", "says"),
+    [
+        ("disable-admission-plugins", "ValidatingAdmissionPolicy", "what only admission refuses"),
+        ("disable-admission-plugins", "AlwaysPullImages,PodSecurity", "what only admission refuses"),
+        ("disable-admission-plugins", "CertificateSubjectRestriction", "what only admission refuses"),
+        ("feature-gates", "Other=true,ValidatingAdmissionPolicy=false", "would refuse nothing"),
+        ("feature-gates", "PodSecurity=False", "would refuse nothing"),
+        ("runtime-config", "admissionregistration.k8s.io/v1=false", "admission policies would refuse nothing"),
+        ("runtime-config", "api/all=false,api/ga=true", "admission policies would refuse nothing"),
+        ("admission-control-config-file", "/etc/kubernetes/own.yaml", "admission-file-replaced"),
+        ("authorization-webhook-config-file", "/etc/kubernetes/evil", "another server would decide what users may do"),
+        ("service-account-key-file", "/etc/kubernetes/evil.pub", "sign tokens of every service account"),
+    ],
+)
+def test_admission_and_the_keys_of_tokens_stay(flag: str, value: str, says: str) -> None:
+    """Switch off the admission that holds kubelets, pods and certificate requests, or add a key that signs tokens.
+
+    Refused by: checks argument-opens-cluster and admission-file-replaced.
+    """
+    assert says in refusal(api_server((flag, value)))
+
+
+@pytest.mark.parametrize("flag", ["cluster-signing-duration", "experimental-cluster-signing-duration"])
+@pytest.mark.parametrize("value", ["8760h", "24h1s", "1441m", "1e9h", "-1h"])
+def test_stolen_certificates_end_within_a_day(flag: str, value: str) -> None:
+    """Let certificates of nodes be valid for years, because Kubernetes cannot revoke them.
+
+    Refused by: check argument-opens-cluster.
+    """
+    flags = {"controllerManager": {"extraArgs": {flag: value}}}
+    assert "must end within a day" in refusal(
+        {"kubernetes": "1.24.17", "kubeadm": {"config": {"ClusterConfiguration": flags}}}
+    )
+
+
 def test_a_second_of_two_flags_of_one_name_is_judged_too() -> None:
     """Hide a dangerous flag behind a harmless one of the same name.
 

@@ -35,6 +35,24 @@ CASES = (
         _of("apiServer", ("oidc-signing-algs", "ES256")),
     ),
     Case(
+        "argument-opens-cluster",
+        _of("controllerManager", ("cluster-signing-duration", "24h0m1s")),
+        "kubeadm.config.ClusterConfiguration.controllerManager.extraArgs.0",
+        _of("controllerManager", ("cluster-signing-duration", "1h30m")),
+    ),
+    Case(
+        "argument-opens-cluster",
+        _of("apiServer", ("feature-gates", "ValidatingAdmissionPolicy=false")),
+        "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.0",
+        _of("apiServer", ("feature-gates", "ValidatingAdmissionPolicy=true,Other=false")),
+    ),
+    Case(
+        "argument-opens-cluster",
+        _of("apiServer", ("disable-admission-plugins", "PodSecurity")),
+        "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.0",
+        _of("apiServer", ("disable-admission-plugins", "PersistentVolumeClaimResize")),
+    ),
+    Case(
         "etcd-external",
         {"kubeadm": {"config": {"ClusterConfiguration": {"etcd": {"external": {"endpoints": ["https://a.example"]}}}}}},
         "kubeadm.config.ClusterConfiguration.etcd.external",
