@@ -16,13 +16,15 @@ _PUBLIC, _INTERNAL = "kubernetes.io/role/elb", "kubernetes.io/role/internal-elb"
 READS = tuple(
     f"{service}:Describe{what}"
     for service, listed in {
-        "ec2": "AvailabilityZones Instances InstanceTopology RouteTables SecurityGroups Subnets",
+        "ec2": "AccountAttributes Addresses AvailabilityZones Instances InstanceTopology InternetGateways RouteTables"
+        " SecurityGroups Subnets Vpcs",
         "elasticloadbalancing": "Listeners LoadBalancerAttributes LoadBalancerPolicies LoadBalancers"
         " TargetGroupAttributes TargetGroups TargetHealth",
     }.items()
     for what in listed.split()
 )
-"""Actions that read; they support no resource-level permissions."""
+"""Actions that read; they support no resource-level permissions. Elastic Load Balancing reads AccountAttributes,
+Addresses, InternetGateways and Vpcs with the caller's rights (its user guide, "API permissions")."""
 
 CREATES = ("CreateLoadBalancer", "CreateTargetGroup")
 """Actions that create and tag, without their prefix, as are those below."""

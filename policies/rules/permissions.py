@@ -16,8 +16,9 @@ SESSIONS = frozenset(
 WITHOUT_RESOURCES = SESSIONS | frozenset(
     {
         "ecr:GetAuthorizationToken",
-        *("ec2:DescribeAvailabilityZones", "ec2:DescribeInstances", "ec2:DescribeInstanceTopology"),
-        *("ec2:DescribeRouteTables", "ec2:DescribeSecurityGroups", "ec2:DescribeSubnets"),
+        *("ec2:DescribeAccountAttributes", "ec2:DescribeAddresses", "ec2:DescribeAvailabilityZones"),
+        *("ec2:DescribeInstances", "ec2:DescribeInstanceTopology", "ec2:DescribeInternetGateways"),
+        *("ec2:DescribeRouteTables", "ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs"),
         *("elasticloadbalancing:DescribeListeners", "elasticloadbalancing:DescribeLoadBalancerAttributes"),
         *("elasticloadbalancing:DescribeLoadBalancerPolicies", "elasticloadbalancing:DescribeLoadBalancers"),
         *("elasticloadbalancing:DescribeTargetGroupAttributes", "elasticloadbalancing:DescribeTargetGroups"),

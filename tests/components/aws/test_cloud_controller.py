@@ -7,6 +7,7 @@ import pytest
 from components.aws.cloud_controller import CHANGES, LISTENERS, statements
 from components.stack_files.stack import CLUSTER
 from operations.recorder.recorder import record
+from policies.rules.permissions import WITHOUT_RESOURCES
 from sandbox.aws.policies import refused
 from tests.components.recorded_wiring import config, of
 
@@ -21,6 +22,14 @@ GROUP = "arn:aws:ec2:eu-west-1:123456789012:security-group/sg-1"
 def may(action: str, resource: str, **context: str) -> bool:
     policy = {"Version": "2012-10-17", "Statement": statements("dev", "aws")}
     return not refused([policy], action, resource, ROLE, context)
+
+
+@pytest.mark.parametrize(
+    "what", ["AccountAttributes", "Addresses", "InternetGateways", "SecurityGroups", "Subnets", "Vpcs"]
+)
+def test_the_controller_reads_what_elb_reads_in_its_name(what: str) -> None:
+    """Elastic Load Balancing user guide, "API permissions": needed to create a load balancer."""
+    assert may(f"ec2:Describe{what}", "*") and f"ec2:Describe{what}" in WITHOUT_RESOURCES
 
 
 @pytest.mark.parametrize("action", CHANGES)
