@@ -40,7 +40,8 @@ def _systems(cloud: str) -> str:
 
 
 def _removal(cloud: str) -> str:
-    return f"`{re.sub(r'{[^}]*}', 'NAME', cloud_tables.CLOUDS[cloud].removal)}`"
+    command = re.sub(r"{[^}]*}", "NAME", cloud_tables.CLOUDS[cloud].removal)
+    return "`{}`".format(command.replace("|", r"\|"))  # else it ends the cell of the table
 
 
 ROWS: tuple[tuple[str, Callable[[str], str]], ...] = (

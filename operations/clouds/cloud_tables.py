@@ -132,7 +132,11 @@ AWS = Cloud(
     key="key",
     role=("aws:iam/role:Role", "uniqueId"),
     passing=("aws:",),
-    removal="aws s3 rb --force s3://{}",
+    # S3 deletes no bucket with versions or delete markers, and `aws s3 rb --force` deletes neither
+    removal="aws s3api list-object-versions --bucket {0} --output text"
+    " --query '[Versions, DeleteMarkers][].[Key, VersionId]' | while read -r key version; do"
+    ' aws s3api delete-object --bucket {0} --key "$key" --version-id "$version" > /dev/null; done;'
+    " aws s3api delete-bucket --bucket {0}",
     account=(("aws", "sts", "get-caller-identity", "--output", "json"), ("Account",)),
     chosen_by=("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_ROLE_ARN"),
     unknown="unknown (install the AWS command line, or see: aws sts get-caller-identity)",
