@@ -1,11 +1,13 @@
 """Lookups of machine images and zone names."""
 
+import re
+from collections.abc import Iterable
 from functools import partial
 
 import pulumi_gcp as gcp
 from pulumi import InvokeOptions, Output
 
-from components import releases
+from components import clouds, releases
 from components.wiring.images import ImageLookup
 
 
@@ -18,7 +20,14 @@ def newest(os: str, opts: InvokeOptions | None = None) -> Output[str]:
 
 def zones(region: Output[str], opts: InvokeOptions | None = None) -> Output[list[str]]:
     """Return the region's zones, in order."""
-    return gcp.compute.get_zones_output(region=region, status="UP", opts=opts).names.apply(sorted)
+    found = gcp.compute.get_zones_output(region=region, status="UP", opts=opts)
+    return Output.all(region, found.names).apply(lambda known: ordinary(*known))
+
+
+def ordinary(region: str, names: Iterable[str]) -> list[str]:
+    """Return a region's zones, in order, without AI zones (us-central1-ai1a), which lack most machine types."""
+    form = clouds.CLOUDS["gcp"].zone_form.format(re.escape(region))
+    return sorted(name for name in names if re.fullmatch(form, name))
 
 
 def lookup(region: Output[str]) -> ImageLookup:

@@ -6,7 +6,7 @@ from typing import Any
 from sandbox.cloud import Place, Refusal
 from sandbox.cloud_state import CloudState
 from sandbox.gcp.instances import INSTANCE
-from sandbox.gcp.regions import IMAGES, NEWEST, zones
+from sandbox.gcp.regions import AI_ZONES, IMAGES, NEWEST, zones
 from sandbox.gcp.storage import BUCKET
 
 
@@ -29,10 +29,10 @@ def client(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def names(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """compute.getZones: the region's zones, all up."""
+    """compute.getZones: the region's zones, also AI zones, all up."""
     _only(arguments, "project", "region", "status")
     region = arguments.get("region") or place.region
-    found = zones(region) if arguments.get("status") in (None, "UP") else []
+    found = [*AI_ZONES.get(region, []), *zones(region)] if arguments.get("status") in (None, "UP") else []
     known = {"project": arguments.get("project") or place.account, "region": region, "names": found}
     return known | {"id": f"projects/{known['project']}/regions/{region}", "status": arguments.get("status")}
 

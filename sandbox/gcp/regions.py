@@ -42,6 +42,9 @@ australia-southeast1    | abc
 REGIONS = {name.strip(): letters.strip() for name, letters in (row.split("|") for row in _ROWS.strip().splitlines())}
 """Letters of the zones, by region."""
 
+AI_ZONES = {"us-central1": ["us-central1-ai1a"], "us-south1": ["us-south1-ai1b"]}
+"""AI zones, which Compute Engine lists among a region's zones ("AI zones"); the sandbox creates nothing in them."""
+
 SIZES = {
     "e2": "2 4 8 16 32",
     "n1": "1 2 4 8 16 32 64 96",

@@ -5,12 +5,15 @@ from itertools import pairwise
 
 import pytest
 
+from components.gcp.images import ordinary
 from components.plan import plan_cluster
 from components.spec.models import Cloud
 from components.stack_files.stack import CLUSTER, read_stack
 from components.wiring.tags import urn_digest
 from operations.recorder.recorder import record
 from sandbox import clouds
+from sandbox.cloud import Place
+from sandbox.gcp.functions import FUNCTIONS
 from sandbox.values import Secret
 from tests.components.recorded_wiring import config, of, plan, recording
 
@@ -105,6 +108,13 @@ def test_a_replaced_control_plane_leaves_and_joins_its_instance_group() -> None:
         assert each.replacement_trigger is not None
     for group in of(recorded, "gcp:compute/instanceGroup:InstanceGroup").values():
         assert not group.dependencies & machines.keys() and "instances" not in group.inputs
+
+
+def test_ai_zones_are_not_among_a_regions_zones() -> None:
+    place = Place("our-project", "us-central1")
+    listed = FUNCTIONS["gcp:compute/getZones:getZones"](place, {"status": "UP"})["names"]
+    assert "us-central1-ai1a" in listed
+    assert ordinary("us-central1", listed) == [f"us-central1-{letter}" for letter in "abcf"]
 
 
 @pytest.mark.parametrize("stack", STACKS)
