@@ -6,6 +6,7 @@ names of its labelled secrets. So secrets and buckets are deleted last. Sources:
 Cloud Storage v1, Cloud DNS v1, Secret Manager v1, IAM v1 and Resource Manager v1.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -113,7 +114,9 @@ class Gcp:
                     yield _labelled("managed-zone", row["name"], row["labels"], row)
 
     def _networks(self, known: Mapping[str, _Known]) -> Iterator[Thing]:
-        """Yield clusters' networks with all that is in them; in a user's network only clusters' rules and routes."""
+        """Yield clusters' networks with all that is in them; in a user's network only clusters' rules,
+        routes and instance groups.
+        """
         own = {
             _path(row["selfLink"]): row["name"]
             for row in self._global("networks")
@@ -128,14 +131,17 @@ class Gcp:
                     yield _belonging(kind, _path(row["selfLink"]), cluster)
         for kind in ("subnetworks", "routers", "instanceGroups"):
             for row in self._compute(kind):
-                if cluster := own.get(_path(row.get("network") or "")):
+                if cluster := own.get(_path(row.get("network") or "")) or _in_another(row, kind, known):
                     yield _belonging(kind, _path(row["selfLink"]), cluster)
 
     def _balancing(self, known: Mapping[str, _Known]) -> Iterator[Thing]:
         """Yield backend services and health checks, by their description."""
         from components.gcp.place import balancer_of
 
-        clusters = {balancer_of(name): name for name in known}
+        # those of `ingress` have the description "Load balancer of NAME-ingress"; a cluster may have that name
+        clusters = {balancer_of(f"{name}-ingress"): name for name in known} | {
+            balancer_of(name): name for name in known
+        }
         for kind in ("backendServices", "healthChecks"):
             for row in self._compute(kind):
                 if cluster := clusters.get(str(row.get("description") or "")):
@@ -167,13 +173,17 @@ class Gcp:
 
 
 def _in_another(row: Row, kind: str, known: Mapping[str, _Known]) -> str:
-    """Return the cluster of a firewall rule or route in a network of the user's: by its machines' network tags, or by
-    the name of routes to pods; empty if there is none.
+    """Return the cluster of a firewall rule, route or instance group in a network of the user's; empty if it has none.
+
+    A rule is known by its machines' network tags, a route to pods and an instance group by its name. Longer names of
+    clusters are tried first: NAME-ingress-... may be of a cluster NAME-ingress.
     """
-    for each in known.values():
+    for each in sorted(known.values(), key=lambda cluster: -len(cluster.name)):
         if _path(row.get("network") or "") not in each.networks:
             continue
         tags = set(row.get("targetTags") or ())
+        if kind == "instanceGroups" and re.fullmatch(rf"{re.escape(each.name)}-(api|ingress-.+)-\d", row["name"]):
+            return each.name
         ruled = kind == "firewalls" and tags and tags <= {f"{each.name}-control-plane", f"{each.name}-workers"}
         if row["name"].startswith(f"{each.name}-" if ruled else f"{each.name}-pods-") and (ruled or kind == "routes"):
             return each.name

@@ -88,6 +88,26 @@ def test_in_a_network_of_the_users_only_rules_for_the_clusters_machines_go() -> 
     assert found(firewalls=rules, routes=routes) == {("firewalls", "ci-workers-kubelet"), ("routes", "ci-pods-web-0")}
 
 
+def test_in_a_network_of_the_users_instance_groups_go_by_their_name() -> None:
+    names = ["ci-api-0", "ci-ingress-web-1", "ci-desks-0", "ci-api", "ci-b-api-0"]
+    groups = [row("instanceGroups", name, network=THEIRS) for name in names]
+    assert found(instanceGroups=groups) == {("instanceGroups", "ci-api-0"), ("instanceGroups", "ci-ingress-web-1")}
+    assert found(instanceGroups=[row("instanceGroups", "ci-api-0", network=f"{LINK}global/networks/else")]) == set()
+
+
+def test_parts_of_the_balancers_of_ingress_are_known_by_their_description() -> None:
+    of_ingress, of_another = "Load balancer of ci-ingress", "Load balancer of ci-b-ingress"
+    services = [
+        row("backendServices", "ci-ingress-front", description=of_ingress),
+        row("backendServices", "ci-b-ingress-front", description=of_another),
+    ]
+    checks = [row("healthChecks", "ci-ingress-front", description=of_ingress)]
+    assert found(backendServices=services, healthChecks=checks) == {
+        ("backendServices", "ci-ingress-front"),
+        ("healthChecks", "ci-ingress-front"),
+    }
+
+
 def test_parts_of_balancers_and_identities_are_known_by_description_and_letters() -> None:
     checks = [
         row("healthChecks", "ci-api", description="Load balancer of ci"),
