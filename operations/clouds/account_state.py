@@ -112,6 +112,8 @@ class _Services:
     enable: str
     same: Mapping[str, str] = field(default_factory=dict[str, str])
     """Other name of a service, in older accounts."""
+    sessions: tuple[str, ...] = ()
+    """Services that `access: session` needs too."""
 
 
 SERVICES: Mapping[str, _Services] = {
@@ -121,14 +123,18 @@ SERVICES: Mapping[str, _Services] = {
         "az provider register --namespace {}",
     ),
     "gcp": _Services(
-        tuple(f"{name}.googleapis.com" for name in ("compute", "dns", "iam", "secretmanager", "storage")),
+        tuple(
+            f"{name}.googleapis.com"
+            for name in ("compute", "dns", "iam", "cloudresourcemanager", "secretmanager", "storage")
+        ),
         ("gcloud", "services", "list", "--enabled", "--format=json(config.name)"),
         "gcloud services enable {}",
         # older projects have only the Cloud Storage JSON API enabled
         {"storage.googleapis.com": "storage-api.googleapis.com"},
+        ("iap.googleapis.com",),
     ),
 }
-"""By cloud; AWS enables all services. docs/azure.md and docs/gcp.md list the same services."""
+"""By cloud; AWS enables all services. docs/azure.md, docs/gcp.md and docs/private-access.md list the same services."""
 
 
 def quotas(plan: ClusterPlan, region: str, identity: Identity) -> dict[str, Quota]:
@@ -148,14 +154,18 @@ def quotas(plan: ClusterPlan, region: str, identity: Identity) -> dict[str, Quot
     return found
 
 
-def disabled(cloud: str, identity: Identity) -> list[str]:
-    """Return a command for each needed service that is not enabled; empty if the command line does not answer."""
+def disabled(cloud: str, identity: Identity, *, sessions: bool = False) -> list[str]:
+    """Return a command for each needed service that is not enabled; empty if the command line does not answer.
+
+    sessions: the cluster has `access: session`.
+    """
     services = SERVICES.get(cloud)
     answer = _asked(services.command, "", identity) if services else None
     if services is None or not isinstance(answer, list) or not answer:
         return []
     names = {str(each["config"]["name"] if isinstance(each, dict) else each).lower() for each in answer}
-    missing = [name for name in services.needed if not names & {name.lower(), services.same.get(name, name).lower()}]
+    needed = (*services.needed, *(services.sessions if sessions else ()))
+    missing = [name for name in needed if not names & {name.lower(), services.same.get(name, name).lower()}]
     return [" ".join((services.enable.format(name), *identity.options)) for name in missing]
 
 

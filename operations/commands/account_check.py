@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from components.checks.acknowledged import ACCOUNT
 from components.clouds import CLOUDS
 from components.plan import ClusterPlan
+from components.spec.models import MachineAccess
 from operations.clouds import account_state, identity
 from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files, target
@@ -33,7 +34,8 @@ def findings(name: str, planned: ClusterPlan, region: str, *, sandbox: bool, bui
     else:
         limits = account_state.quotas(planned, region, used)
     rows = account_state.compared(planned, limits, built=built)
-    services = [] if sandbox else account_state.disabled(cloud, used)
+    sessions = planned.spec.access is MachineAccess.SESSION
+    services = [] if sandbox else account_state.disabled(cloud, used, sessions=sessions)
     rows += [("a service that the cluster needs is not enabled", f"run: {command}") for command in services]
     for line, fault in rows:
         if fault and accepted:

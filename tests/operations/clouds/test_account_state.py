@@ -100,8 +100,12 @@ def test_a_service_that_is_not_enabled_is_named_with_its_command(monkeypatch: py
     assert account_state.disabled("azure", Identity()) == [azure]
     chosen = of_stack("azure", {"azure-native:subscriptionId": ANOTHER})
     assert account_state.disabled("azure", chosen) == [f"{azure} --subscription {ANOTHER}"]
-    gcp = "gcloud services enable secretmanager.googleapis.com --project our-project"
-    assert account_state.disabled("gcp", PROJECT) == [gcp]
+    gcp = [
+        f"gcloud services enable {name}.googleapis.com --project our-project"
+        for name in ("cloudresourcemanager", "secretmanager", "iap")
+    ]
+    assert account_state.disabled("gcp", PROJECT) == gcp[:2]
+    assert account_state.disabled("gcp", PROJECT, sessions=True) == gcp
     assert account_state.disabled("aws", Identity()) == []
 
 
