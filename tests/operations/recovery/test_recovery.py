@@ -113,7 +113,7 @@ def test_the_message_has_the_search_command_of_the_cloud() -> None:
     bucket = {"urn": urns[BUCKET], "type": BUCKET, "inputs": {"labels": {"mullion_urn": digest}}}
     text = recovery.by_hand("small", [network, bucket])
     assert "it has no tags; its properties: name small-network, mtu 1500" in text
-    assert f"gcloud asset search-all-resources --query=labels.mullion_urn={digest}" in text
+    assert f"gcloud asset search-all-resources --scope=projects/PROJECT --query=labels.mullion_urn={digest}" in text
     assert "aws" not in text
 
 
