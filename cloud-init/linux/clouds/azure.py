@@ -17,6 +17,7 @@ MACHINE = re.compile(r"azure://(/subscriptions/.+)")
 LISTING: tuple[str, re.Pattern[str]] = ("?restype=container&comp=list&prefix=", re.compile(r"<Name>([^<]+)</Name>"))
 SECRETS = "api-version=7.4"
 MACHINES = "/providers/Microsoft.Compute/virtualMachines?api-version=2024-07-01"
+PORTS = {"https": 443, "http": 80}
 GROUP = re.compile(r"(?<=/resourceGroups/)[^/]+")
 
 
@@ -80,11 +81,17 @@ def _vm_id(machine: dict[str, Any]) -> str:
     return machine["properties"]["vmId"]
 
 
+def _address(url: str) -> tuple[str, str | None, int | None]:
+    """Return scheme, host and port. Compute's next pages name the port: https://management.azure.com:443/..."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or PORTS.get(parts.scheme)
+
+
 def _listed(run: Run) -> Iterator[dict[str, Any]]:
     """Yield the machines of the cluster's resource group."""
     first = page = run.value("facts.compute_service") + MACHINES
     while page:
-        if urlsplit(page)[:2] != urlsplit(first)[:2]:  # the token is sent to this address only
+        if _address(page) != _address(first):  # the token is sent to this address only
             raise ValueError(f"the next page is at another address: {page}")
         said = json.loads(run.ask("compute", page))
         yield from said["value"]

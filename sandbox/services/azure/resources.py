@@ -57,7 +57,9 @@ class Machines:
         found = [one for one in self.cloud_state.resources(MACHINE) if one.id.lower().startswith(group)]
         listed: dict[str, Any] = {"value": [_machine(one) for one in found[start : start + PAGE]]}
         if start + PAGE < len(found):
-            host = f"http://{call.headers['host']}"  # machines of the sandbox reach the services over http
+            # machines of the sandbox reach the services over http. Like Azure's, the link names the port
+            host, _, port = call.headers["host"].partition(":")
+            host = f"http://{host}:{port or 80}"
             listed["nextLink"] = f"{host}{call.path}?api-version={version}&$skiptoken={start + PAGE}"
         return responses.answer(listed)
 

@@ -1,0 +1,56 @@
+"""Lists of Azure's Compute service: the next page's address names the port; no other address gets the token."""
+
+import importlib
+import json
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+GROUP = "/subscriptions/s/resourceGroups/g"
+FIRST = f"https://management.azure.com{GROUP}"
+PATH = f"{GROUP}/providers/Microsoft.Compute/virtualMachines?api-version=2024-07-01&$skiptoken=1"
+
+
+class Pages:
+    """A run of the executor whose service answers with two pages."""
+
+    def __init__(self, following: str) -> None:
+        self.asked: list[str] = []
+        self.answers = [{"value": [{"name": "a"}], "nextLink": following}, {"value": [{"name": "b"}]}]
+
+    def value(self, name: str) -> str:
+        assert name == "facts.compute_service"
+        return FIRST
+
+    def ask(self, service: str, url: str) -> str:
+        self.asked.append(url)
+        return json.dumps(self.answers[len(self.asked) - 1])
+
+
+@pytest.fixture
+def listed(node: ModuleType) -> Any:
+    return importlib.import_module("clouds.azure")._listed
+
+
+@pytest.mark.parametrize("host", ["management.azure.com:443", "management.azure.com", "MANAGEMENT.azure.com:443"])
+def test_a_page_at_the_same_host_and_port_is_followed(listed: Any, host: str) -> None:
+    pages = Pages(f"https://{host}{PATH}")
+    assert [each["name"] for each in listed(pages)] == ["a", "b"]
+    assert pages.asked[1] == f"https://{host}{PATH}"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "https://management.azure.com:8443",
+        "http://management.azure.com:443",
+        "https://management.azure.com.example.org",
+        "https://management.azure.com@example.org",
+    ],
+)
+def test_a_page_elsewhere_is_not_asked_for(listed: Any, other: str) -> None:
+    pages = Pages(f"{other}{PATH}")
+    with pytest.raises(ValueError, match="another address"):
+        list(listed(pages))
+    assert len(pages.asked) == 1
