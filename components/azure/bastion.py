@@ -1,6 +1,7 @@
 """Azure Bastion: the host that carries sessions to the API, in a subnet of its own."""
 
 from collections.abc import Iterable, Sequence
+from ipaddress import IPv4Network, collapse_addresses
 from itertools import count
 from typing import Any
 
@@ -36,9 +37,13 @@ _ROWS: tuple[_Row, ...] = (
 its default rules allow some ("Configure NSG rules for Azure Bastion"; MicrosoftDocs/azure-docs#80806)."""
 
 
-def rules(people: Sequence[str]) -> list[azure.SecurityRuleArgs]:
-    """Return the rules of the subnet. people: ranges from which sessions are opened."""
-    rows: Iterable[_Row] = (("people", "Inbound", "Tcp", tuple(people), "*", ("443",)), *_ROWS)
+def rules(people: Iterable[IPv4Network]) -> list[azure.SecurityRuleArgs]:
+    """Return the rules of the subnet. people: ranges from which sessions are opened.
+
+    Azure refuses a rule with ranges that overlap (OverlappingSubnetsNotPermittedInSecurityRule).
+    """
+    ranges = tuple(map(str, collapse_addresses(people)))
+    rows: Iterable[_Row] = (("people", "Inbound", "Tcp", ranges, "*", ("443",)), *_ROWS)
     priorities = {direction: count(FIRST_PRIORITY) for direction in ("Inbound", "Outbound")}
     return [_rule(row, next(priorities[row[1]])) for row in rows if row[3]]
 
@@ -78,7 +83,7 @@ class Bastion(pulumi.ComponentResource):
         allowed = azure.NetworkSecurityGroup(
             name,
             network_security_group_name=name,
-            security_rules=rules([str(each) for each in plan.spec.api.allow]),
+            security_rules=rules(plan.spec.api.allow),
             **place.here(self, azure.NetworkSecurityGroup, name),
         )
         self.subnet = azure.Subnet(

@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from itertools import combinations
 from typing import Any
 
 from sandbox.azure.names import MEMBERS, RULES, in_use, points_to, row
@@ -70,15 +71,23 @@ def _given(rule: dict[str, Any], one: str, many: str) -> list[str]:
 def _prefixes(rule: dict[str, Any], side: str) -> None:
     if rule.get(f"{side}ApplicationSecurityGroups"):
         return
+    ranges: list[tuple[str, ipaddress.IPv4Network]] = []
     for prefix in _given(rule, f"{side}AddressPrefix", f"{side}AddressPrefixes"):
         try:
             if prefix != "*" and not _TAG.fullmatch(prefix):
-                ipaddress.ip_network(prefix)
+                ranges.append((prefix, ipaddress.IPv4Network(prefix)))
         except ValueError:
             raise Refusal(
                 "SecurityRuleInvalidAddressPrefix",
                 f"Security rule has invalid Address prefix. Value provided: {prefix}",
             ) from None
+
+    for (one, first), (other, second) in combinations(ranges, 2):
+        if first.overlaps(second):
+            raise Refusal(
+                "OverlappingSubnetsNotPermittedInSecurityRule",
+                f"Security rule {rule['name']} has overlapping address prefixes: {one} and {other}.",
+            )
 
 
 def _ports(rule: dict[str, Any], side: str) -> None:

@@ -77,6 +77,13 @@ def test_the_group_of_the_subnet_has_the_rules_that_azure_requires_and_admits_th
     assert all(rule["access"] == "Allow" for rule in group.inputs["securityRules"])
 
 
+def test_ranges_of_the_allow_list_that_overlap_are_one_in_the_rule() -> None:
+    allow = ["198.18.0.0/24", "198.18.0.7/32", "198.18.1.0/24", "198.19.0.0/24"]
+    group = of(recorded(api={"access": "private", "allow": allow}), RULES)[f"{STACK}-bastion"]
+    [people] = [rule for rule in group.inputs["securityRules"] if rule["name"] == "people"]
+    assert people["sourceAddressPrefixes"] == ["198.18.0.0/23", "198.19.0.0/24"]
+
+
 def test_the_subnet_of_the_host_holds_no_machine() -> None:
     found = recorded()
     subnets = {each.inputs["subnetName"]: each for each in of(found, SUBNET).values()}

@@ -2,6 +2,8 @@
 
 from tests.sandbox.scenes import Row
 
+from .conftest import rule
+
 BASTIONS: dict[str, Row] = {
     "Bastion in another subnet": (
         "bastion",
@@ -21,6 +23,12 @@ BASTIONS: dict[str, Row] = {
         {"networkSecurityGroup": {"id": "$nsg"}},
         "NetworkSecurityGroupNotCompliantForAzureBastionSubnet",
         "nsg does not have necessary rules",
+    ),
+    "rule with ranges that overlap": (
+        "nsg",
+        {"securityRules": [rule(sourceAddressPrefix=None, sourceAddressPrefixes=["10.1.0.0/16", "10.1.7.0/24"])]},
+        "OverlappingSubnetsNotPermittedInSecurityRule",
+        "10.1.0.0/16 and 10.1.7.0/24",
     ),
     "small subnet of Bastion": (
         "bastion",
