@@ -67,6 +67,8 @@ class Balancers(pulumi.ComponentResource):
     ) -> None:
         name, endpoint = context.plan.name, context.plan.endpoint
         super().__init__("mullion:azure:Balancers", name, {"public": endpoint.public}, opts)
+        # after all subnets: Azure refuses concurrent changes of a virtual network
+        self._options = ResourceOptions(parent=self, depends_on=network.routes)
         self.public_host = Output.from_input("")
         fronts: dict[str, Any] = {}
         if endpoint.balanced:
@@ -108,6 +110,6 @@ class Balancers(pulumi.ComponentResource):
             backend_address_pools=[{"name": POOL}],
             probes=[{"name": PART, "protocol": "Https", "port": port, "request_path": "/readyz"}],
             load_balancing_rules=[rule],
-            **place.here(self, azure.LoadBalancer, name),
+            **place.here(self, azure.LoadBalancer, name, self._options),
         )
         return Output.concat(balancer.id, "/backendAddressPools/", POOL)

@@ -76,7 +76,10 @@ class Ingress(pulumi.ComponentResource):
             load_balancing_rules=[
                 _rule(id_, port, node_port, planned.probed_port(node_port)) for port, node_port in planned.ports
             ],
-            **self._place.here(self, azure.LoadBalancer, full),
+            # after all subnets: Azure refuses concurrent changes of a virtual network
+            **self._place.here(
+                self, azure.LoadBalancer, full, ResourceOptions(parent=self, depends_on=self._network.routes)
+            ),
         )
         return address, Output.concat(balancer.id, "/backendAddressPools/", POOL)
 

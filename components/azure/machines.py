@@ -179,7 +179,13 @@ def _interface(inputs: MachineInputs, request: MachineRequest) -> network.Networ
         enable_ip_forwarding=machine.pods is not None,  # else it drops packets with a pod's source address
         network_security_group={"id": inputs.firewall.rules_ids[group.group]},
         ip_configurations=[configuration],
-        **inputs.place.here(request.parent, network.NetworkInterface, name),
+        # after all subnets: Azure refuses concurrent changes of a virtual network
+        **inputs.place.here(
+            request.parent,
+            network.NetworkInterface,
+            name,
+            ResourceOptions(parent=request.parent, depends_on=inputs.network.routes),
+        ),
     )
 
 

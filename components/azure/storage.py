@@ -95,6 +95,7 @@ class Storage(Stores):
         apart = resource_group(f"{name}-snapshots", group, context.tags, self, keep, location=place.location)
         snapshots, kept = self._account("snapshots", apart, keep)
         self._versions(snapshots, apart, keep)
+        self._bundles = bundles
         self._held: dict[str, Any] = {"account_name": bundles.name, "container_name": held.name, **place.within}
         self.containers = {"bundles": held.id, "snapshots": kept.id}
         self.bundle_store, self.snapshot_store = (
@@ -173,7 +174,11 @@ class Storage(Stores):
             opts=ResourceOptions.merge(
                 # a changed `source` replaces the blob (provider's schema); a text's name is fixed: delete it first
                 ResourceOptions(
-                    parent=self, depends_on=[self._before_blobs], delete_before_replace=content.text is not None
+                    parent=self,
+                    depends_on=[self._before_blobs],
+                    delete_before_replace=content.text is not None,
+                    # deleting a blob needs the account's key and an address that its network rules list
+                    deleted_with=self._bundles if content.text is not None else None,
                 ),
                 content.options,
             ),
@@ -236,7 +241,7 @@ class Vault(pulumi.ComponentResource):
                 secret_name=key,
                 vault_name=vault.name,
                 properties={"value": value},
-                tags=context.tags.on(self, keyvault.Secret, f"{name}-{key}"),
+                tags=context.tags.on(self, keyvault.Secret, f"{name}-{key}", few=True),  # Key Vault takes 15
                 # deleting a single secret needs the vault itself, which only answers the cluster's subnets
                 opts=ResourceOptions(parent=self, deleted_with=vault),
                 **place.within,

@@ -14,6 +14,8 @@ VALUE_LIMIT = 25600
 """Largest secret value in bytes (Key Vault, "About Azure Key Vault secrets")."""
 KEPT_DAYS = (7, 90)
 """Least and most days of soft deletion; the most is the default (Key Vault, "Soft-delete overview")."""
+MOST_TAGS = 15
+"""Tags of a secret ("About Azure Key Vault secrets")."""
 _NAME = re.compile(r"(?!.*--)[A-Za-z][A-Za-z0-9-]{1,22}[A-Za-z0-9]")
 _GLOBAL = Unique(
     "vault name",
@@ -102,6 +104,12 @@ def _size(request: Request) -> None:
         raise Refusal("BadRequest", f"The value of a secret has at most {VALUE_LIMIT} bytes.")
 
 
+def _tags(request: Request) -> None:
+    count = len(request.inputs.get("tags") or {})
+    if count > MOST_TAGS:
+        raise Refusal("BadRequest", f"The number of tags of a secret is {count}; the maximum is {MOST_TAGS}.")
+
+
 def _version(request: Request) -> str:
     return request.digits(32, f"version {len(request.cloud_state.secret_values(_key(request)))}")
 
@@ -178,7 +186,7 @@ TYPES: dict[str, ResourceType] = {
         patterns={"secretName": (re.compile(r"[0-9A-Za-z-]{1,127}"), "1 to 127 letters, digits and hyphens")},
         references=(part_of(VAULT),),
         unique=(_IN_VAULT,),
-        rules=(_size,),
+        rules=(_size, _tags),
         created=_store,
         deleted=_removed,
     ),

@@ -230,6 +230,7 @@ STORES: dict[str, Row] = {
     "no purge protection": ("vault", properties(enablePurgeProtection=False), "BadRequest", "enablePurgeProtection"),
     "vault without rights": ("vault", properties(enableRbacAuthorization=False), "BadRequest", "accessPolicies"),
     "secret of no vault": ("secret", {"vaultName": "no-vault"}, "ParentResourceNotFound", "vaults/no-vault"),
+    "secret with 16 tags": ("secret", {"tags": {f"t{number}": "x" for number in range(16)}}, "BadRequest", "is 16"),
     "large secret": ("secret", {"properties": {"value": "x" * 25601}}, "BadRequest", "at most 25600 bytes"),
     "kind of an account": ("store", {"kind": "V2"}, "InvalidRequestPropertyValue", "'V2'"),
     "sku of an account": ("store", {"sku": {"name": "LRS"}}, "InvalidRequestPropertyValue", "'LRS'"),
