@@ -184,9 +184,13 @@ CLOUDS: dict[str, CloudFacts] = {
         zone_words="1, 2 or 3, in quotes",
         zone_label="{region}-{zone}",  # cloud-provider-azure, MakeZone
         image_form=re.compile(
-            r"[\w.-]+(:[\w.-]+){2}:(latest|\d+\.\d+\.\d+)|/subscriptions/[^/]+/resourceGroups/[^/]+/providers/.+"
+            # no managed image (Microsoft.Compute/images): it cannot boot with trusted launch ("Trusted Launch for
+            # Azure virtual machines", unsupported features)
+            r"[\w.-]+(:[\w.-]+){2}:(latest|\d+\.\d+\.\d+)|/subscriptions/[^/]+/resourceGroups/[^/]+/providers"
+            r"/Microsoft\.Compute/galleries/[\w.]{1,80}/images/[\w.-]{1,80}(/versions/\d+\.\d+\.\d+)?"
         ),
-        image_words="PUBLISHER:OFFER:SKU:VERSION, or the id of an image of your own, /subscriptions/...",
+        image_words="PUBLISHER:OFFER:SKU:VERSION, or the id of an image in a gallery of yours, /subscriptions/..."
+        "/galleries/GALLERY/images/IMAGE[/versions/VERSION] (a managed image cannot boot with trusted launch)",
         images_looked_up=False,
         linux_size="Standard_D2s_v5",
         windows_size="Standard_D4s_v5",

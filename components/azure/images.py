@@ -15,7 +15,7 @@ NEWEST = "latest"
 
 
 def reference(group: MachineGroup) -> dict[str, Any]:
-    """Return the image reference of a group, from PUBLISHER:OFFER:SKU:VERSION or the id of a private image."""
+    """Return the image reference of a group, from PUBLISHER:OFFER:SKU:VERSION or the id of an image in a gallery."""
     image = group.image or f"{releases.image('azure', group.os.value)}:{NEWEST}"
     if image.startswith("/"):
         return {"id": image}

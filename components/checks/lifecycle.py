@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from components.checks.check import Finding, Rule, Subject, at, error, warning
 from components.spec import expiry
 from components.spec.expiry import life_seconds, moment
+from components.spec.models import Cloud
 
 TAGS_MOST, TAGS_OURS = 50, 10
 """Tags of a resource: AWS takes 50, Mullion sets at most ten (Name, and mullion: cluster, owner, expires, urn, ...)."""
@@ -110,6 +111,30 @@ def _labels(subject: Subject) -> Iterator[Finding]:
             yield at("tags", key, key=key[:60], value=value[:60])
 
 
+_NOT_IN_AZURE_KEYS = re.compile(r"[<>%&\\?/]")
+_AZURE_KEEPS = ("microsoft", "azure", "windows")
+"""Characters and beginnings that keys of tags on Azure cannot have ("Use tags to organize your Azure resources")."""
+
+
+def _azure_key(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.cloud is not Cloud.AZURE:
+        return
+    for key in subject.spec.tags:
+        if _NOT_IN_AZURE_KEYS.search(key):
+            yield at("tags", key, key=key[:60], why="Azure's keys have none of < > % & \\ ? /")
+        elif key.lower().startswith(_AZURE_KEEPS):
+            yield at("tags", key, key=key[:60], why=f"Azure reserves keys that begin with {', '.join(_AZURE_KEEPS)}")
+
+
+def _same_key(subject: Subject) -> Iterator[Finding]:
+    """Find keys that differ only in case: keys on Azure, and of IAM on AWS, are compared without it."""
+    seen: dict[str, str] = {}
+    for key in subject.spec.tags:
+        if key.lower() in seen:
+            yield at("tags", key, key=key[:60], other=seen[key.lower()][:60])
+        seen.setdefault(key.lower(), key)
+
+
 def _tag_kubernetes(key: str, value: str) -> str:
     return "reserved" if key.startswith(("kubernetes.io/cluster/", "k8s.io/")) else ""
 
@@ -188,6 +213,14 @@ CHECKS = (
         _labels,
         "the tag {key!r}: {value!r} cannot be a label on Google Cloud",
         "write at most 63 lower-case letters, digits, - and _, and begin the key with a letter",
+    ),
+    error("tag-key-on-azure", "tags cloud", _azure_key, "the tag {key!r} is not possible: {why}", "write another key"),
+    error(
+        "tag-key-twice",
+        "tags",
+        _same_key,
+        "the tag keys {key!r} and {other!r} differ only in case, which Azure, and IAM on AWS, do not distinguish",
+        "remove one of them",
     ),
     warning(
         "tag-of-kubernetes",

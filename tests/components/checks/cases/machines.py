@@ -10,6 +10,7 @@ def _eviction(**signals: str) -> dict[str, dict[str, str]]:
     return {"eviction_hard": {name.replace("_", "."): text for name, text in signals.items()}}
 
 
+_GROUP = "/subscriptions/12345678-1234-1234-1234-123456789012/resourceGroups/images/providers/Microsoft.Compute"
 _IMAGE = "projects/example-project/global/images/mine"
 
 CASES = (
@@ -32,6 +33,18 @@ CASES = (
         gcp({"images": {"windows-2022": "windows-cloud/windows-2022-core"}}),
         "images.windows-2022",
         gcp({"images": {"windows-2022": _IMAGE}}),
+    ),
+    Case(
+        "image-form",
+        azure({"images": {"windows-2022": f"{_GROUP}/images/baked"}}),  # a managed image: no trusted launch
+        "images.windows-2022",
+        azure({"images": {"windows-2022": f"{_GROUP}/galleries/team.images/images/windows-2022/versions/1.0.0"}}),
+    ),
+    Case(
+        "image-form",
+        azure({"images": {"windows-2022": f"{_GROUP}/galleries/team/images/windows-2022/versions/1.0"}}),
+        "images.windows-2022",
+        azure({"images": {"windows-2022": f"{_GROUP}/galleries/team/images/windows-2022"}}),
     ),
     Case("size-unknown", web(size="m6i.huge"), "pools.web.size", web(size="m6i.xlarge")),
     Case("size-unknown", plane(size="m6i_large"), "control_plane.size", plane(size="t3.medium")),

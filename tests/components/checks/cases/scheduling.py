@@ -1,6 +1,6 @@
 """Labels and taints; life of the cluster."""
 
-from tests.components.spec.documents import GOOD, Case, linux, pools, web
+from tests.components.spec.documents import GOOD, Case, azure, linux, pools, web
 
 _LINUX, _WEB = GOOD["pools"]["linux"], GOOD["pools"]["web"]
 _TAINT = "os=windows:NoSchedule"
@@ -109,6 +109,10 @@ CASES = (
     Case("tag-reserved", {"tags": {"mullion:owner": "v"}}, "tags.mullion:owner", {"tags": {"mullion": "v"}}),
     # IAM compares the keys of tags without case
     Case("tag-reserved", {"tags": {"name": "v"}}, "tags.name", {"tags": {"names": "v"}}),
+    Case("tag-key-on-azure", azure({"tags": {"a/b": "v"}}), "tags.a/b", {"tags": {"a/b": "v"}}),
+    Case("tag-key-on-azure", azure({"tags": {"Azure-x": "v"}}), "tags.Azure-x", azure({"tags": {"an-azure": "v"}})),
+    Case("tag-key-on-azure", azure({"tags": {"windows": "v"}}), "tags.windows", {"tags": {"windows": "v"}}),
+    Case("tag-key-twice", {"tags": {"Team": "a", "team": "b"}}, "tags.team", {"tags": {"Team": "a", "teams": "b"}}),
     Case(
         "tag-of-kubernetes",
         {"tags": {"kubernetes.io/cluster/x": "owned"}},
