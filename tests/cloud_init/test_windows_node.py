@@ -90,7 +90,11 @@ def test_the_status_record_has_the_outcome_and_a_store_that_refuses_it_fails_no_
     cloud.fail(key, [503, 503])
     assert machine.pwsh(rf"$env:CODE = '0'; {machine.run_node}") == (0, "")
     assert machine.result()["state"] == "done"
-    assert "the status record cannot be written" in machine.path(r"C:\ProgramData\mullion\node.log").read_text()
+    node_log = machine.path(r"C:\ProgramData\mullion\node.log")
+    assert node_log.read_text().count("the status record cannot be written") == 1, "the first one, after its second try"
+    cloud.fail(key, [429])
+    assert machine.pwsh(rf"$env:CODE = '0'; {machine.run_node}") == (0, "")
+    assert node_log.read_text().count("the status record cannot be written") == 1, "the second try wrote it"
     told(machine, cloud, phases=REPORTING)
     cloud.asked.clear()
     assert machine.node()[0] == 0

@@ -62,16 +62,22 @@ function Send-Status {
         message = $message.Substring(0, [Math]::Min($Told, $message.Length)); kubernetes = $Run.Kubernetes
         seconds = [Math]::Round($Run.Whole.Elapsed.TotalSeconds, 3); time = '{0:s}Z' -f [DateTime]::UtcNow
     }
-    try {
-        if (-not $Run.Instance) { $Run.Instance = Get-Instance }
-        $record.instance = $Run.Instance
-        $sent = @{
-            Url = "$url$($Run.Instance).json"; Service = 'store'; Method = 'PUT'
-            Body = ConvertTo-JsonText $record; Headers = @{ 'content-type' = 'application/json' }
+    foreach ($last in $false, $true) {
+        try {
+            if (-not $Run.Instance) { $Run.Instance = Get-Instance }
+            $record.instance = $Run.Instance
+            $sent = @{
+                Url = "$url$($Run.Instance).json"; Service = 'store'; Method = 'PUT'
+                Body = ConvertTo-JsonText $record; Headers = @{ 'content-type' = 'application/json' }
+            }
+            return [void](Invoke-SignedRequest @sent)
         }
-        [void](Invoke-SignedRequest @sent)
+        catch { $why = $_.Exception.GetBaseException().Message }
+        # Google Cloud Storage takes one write of an object a second.
+        if ($last -or $why -notmatch '\b(429|503)\b') { break }
+        Start-Sleep -Seconds 2
     }
-    catch { Write-Said $Run "the status record cannot be written: $($_.Exception.GetBaseException().Message)" }
+    Write-Said $Run "the status record cannot be written: $why"
 }
 
 # .SYNOPSIS
