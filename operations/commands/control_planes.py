@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import Any, cast
 
 from components.node.control_plane import LOG
 from components.plan import ClusterPlan, plan_cluster
@@ -25,6 +25,8 @@ TIME = "%Y%m%dT%H%M%SZ"
 """Time in the key of a snapshot, UTC (cloud-init/linux/snapshot_names.py)."""
 FUTURE = timedelta(minutes=5)
 """How far a snapshot's time may lie in the future: clocks differ."""
+SHOWN = 5
+"""Most keys in a message."""
 READY_SECONDS = 30 * 60
 """Longest wait for new machines: they pull images, join etcd and pass health gates."""
 
@@ -75,6 +77,8 @@ class SnapshotStore:
     cloud: str
     key: str = field(default="", repr=False)
     """Key of the MACs of snapshots and founding records."""
+    unexpected: tuple[str, ...] = ()
+    """Keys below LOG that are not the records 0, 1, ... without a gap."""
 
 
 def restore(name: str, snapshot: str | None, *, sandbox: bool, confirmed: str | None, listed: bool) -> None:
@@ -165,8 +169,9 @@ def _chosen(name: str, stored: SnapshotStore, snapshot: str | None) -> str:
             f"bucket {stored.bucket} has no snapshot of etcd below {SNAPSHOTS} that this cluster's control plane has "
             "signed; nothing was changed",
         )
-    if not stored.records:
+    if not stored.records and not stored.unexpected:
         raise Stop(Exit.FAILED, f"bucket {stored.bucket} has no record below {LOG}/: {name} was never founded")
+    _refuse_damaged(stored)
     if snapshot is None:
         return stored.snapshots[0]
     if snapshot in stored.ignored:
@@ -180,6 +185,42 @@ def _chosen(name: str, stored: SnapshotStore, snapshot: str | None) -> str:
             Exit.USAGE, f"there is no snapshot {snapshot}; `{target.command('restore', name, '--list')}` shows them"
         )
     return snapshot
+
+
+def _refuse_damaged(stored: SnapshotStore) -> None:
+    """Raise Stop if the log has gaps or other objects: the restore would get a number that no machine reads."""
+    if stored.unexpected:
+        shown = ", ".join(map(plain, stored.unexpected[:SHOWN]))
+        more = f" and {len(stored.unexpected) - SHOWN} more" if len(stored.unexpected) > SHOWN else ""
+        raise Stop(
+            Exit.REFUSED,
+            f"below {LOG}/, bucket {stored.bucket} has to have the records 0, 1, ... without a gap and nothing else. It"
+            f" also has {shown}{more}: somebody else may have written these or deleted others. Nothing was changed."
+            " Delete what is no record, restore deleted records from their older versions, and repeat the command",
+        )
+    if not stored.cluster:
+        raise Stop(
+            Exit.REFUSED,
+            f"{LOG}/0 in bucket {stored.bucket} is no founding record: somebody else may have changed it. Nothing was"
+            " changed. Restore its older version, and repeat the command",
+        )
+
+
+def in_order(keys: list[str]) -> tuple[int, tuple[str, ...]]:
+    """Return the number of founding records 0, 1, ... without a gap, and all other keys below LOG."""
+    found = set(keys)
+    count = next(number for number in range(len(found) + 1) if f"{LOG}/{number}" not in found)
+    return count, tuple(sorted(found - {f"{LOG}/{number}" for number in range(count)}))
+
+
+def authority(record: str) -> str:
+    """Return the hash of the certificate authority in a founding record; empty if it is no record."""
+    try:
+        document = json.loads(record)
+    except (ValueError, RecursionError):
+        return ""
+    cluster: Any = cast(dict[str, Any], document).get("cluster") if isinstance(document, dict) else None
+    return cluster if isinstance(cluster, str) else ""
 
 
 def _look(name: str) -> SnapshotStore:
@@ -200,7 +241,7 @@ def _look(name: str) -> SnapshotStore:
 
         provider = cloud_tables.provider(cloud)
         records = provider.keys(bucket, f"{LOG}/")
-        first = records.apply(lambda keys: provider.text(bucket, f"{LOG}/0") if keys else "{}")
+        first = records.apply(lambda keys: provider.text(bucket, f"{LOG}/0") if f"{LOG}/0" in (keys or ()) else "")
         pulumi.export("snapshots", provider.keys(bucket, SNAPSHOTS))
         pulumi.export("records", records)
         pulumi.export("first", first)
@@ -209,9 +250,11 @@ def _look(name: str) -> SnapshotStore:
         outputs = run.up(show_secrets=False, color="never").outputs
     keys: list[str] = outputs["snapshots"].value or []
     records: list[str] = outputs["records"].value or []
-    cluster = json.loads(outputs["first"].value or "{}").get("cluster", "")
     snapshots, ignored = sorted_out(key, keys)
-    return SnapshotStore(bucket, snapshots, ignored, len(records), cluster, cloud, key)
+    count, unexpected = in_order(records)
+    return SnapshotStore(
+        bucket, snapshots, ignored, count, authority(outputs["first"].value or ""), cloud, key, unexpected
+    )
 
 
 def _write_restore_record(name: str, stored: SnapshotStore, snapshot: str) -> None:

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from components.rollout.signed_documents import founding_record
+from operations.commands import control_planes
+from operations.commands.control_planes import SnapshotStore
+from operations.console.exits import Exit, Stop
 from tests.agent.conftest import KEY
 from tests.cloud_init.cloud import FakeCloud
 
@@ -208,6 +211,43 @@ def test_a_planted_end_is_neither_signed_nor_published_by_the_agent(
         importlib.import_module("agent.epochs").reconcile(run, config)
     assert cloud.objects["/bundles/founded.json"] == before
     assert "/bundles/epoch.json" not in cloud.objects
+
+
+def store(*names: str, first: str = '{"cluster": "sha256:a"}') -> SnapshotStore:
+    """Return the snapshot store with these keys below founding/, as `mullion restore` reads it."""
+    count, unexpected = control_planes.in_order([f"founding/{each}" for each in names])
+    return SnapshotStore("b", ["etcd/x.db"], [], count, control_planes.authority(first), "aws", unexpected=unexpected)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (("0", "1", "x"), "founding/x"),
+        (("0", "1", "2/a", "10", "3"), "founding/10, founding/2/a, founding/3"),
+        (("1", "2"), "founding/1, founding/2"),
+        (("0", "01", "-1", "0\x1b[2J"), "founding/-1, founding/0 \\[2J, founding/01"),
+        (("0", *(f"x{number}" for number in range(9))), "founding/x4 and 4 more"),
+    ],
+)
+def test_junk_in_the_log_does_not_move_the_record_of_a_restore(names: tuple[str, ...], says: str) -> None:
+    """Add objects to the log or delete records, so that the record of a restore gets a number that no machine reads.
+
+    Refused by: `mullion restore`, which names the objects.
+    """
+    assert control_planes._chosen("prod", store("0", "1"), None) == "etcd/x.db"
+    with pytest.raises(Stop, match=says) as stop:
+        control_planes._chosen("prod", store(*names), None)
+    assert stop.value.code is Exit.REFUSED
+
+
+@pytest.mark.parametrize("first", ["[]", "{", '{"cluster": 1}', '"x"', 100_000 * "["], ids=lambda each: each[:9])
+def test_a_first_record_of_another_form_ends_a_restore_with_its_name(first: str) -> None:
+    """Replace the first record by JSON of another form, or nested so deep that the reader fails.
+
+    Refused by: `mullion restore`, which names the record.
+    """
+    with pytest.raises(Stop, match="founding/0 in bucket b is no founding record"):
+        control_planes._chosen("prod", store("0", first=first), None)
 
 
 def test_a_log_from_before_records_were_signed_lets_machines_join(
