@@ -48,7 +48,17 @@ _RESOURCES = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, e
 
 
 def ending(error: BaseException) -> tuple[Exit, str]:
-    """Return the exit code and the message for an error that ends a command."""
+    """Return the exit code and the message for an error that ends a command.
+
+    A message may quote what a server or a file says, so it has no terminal escapes.
+    """
+    from components.rollout.plain_text import plain
+
+    code, message = _ending(error)
+    return code, plain(message, keep="\n\t")
+
+
+def _ending(error: BaseException) -> tuple[Exit, str]:
     from components.spec.report import SpecError
 
     if isinstance(error, Stop):

@@ -1,6 +1,7 @@
 """Checks of the API's functions for pods and nodes (SMK-14): summaries, metrics, exec, port-forward, quotas."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from components.rollout.kubernetes_api import Refused, Unreachable
 from operations.verification.cluster import Cluster
@@ -43,12 +44,20 @@ def _judged(where: str, what: str, os: str, ask: Callable[[], str]) -> Row:
 
 def _summary(cluster: Cluster, node: Node) -> str:
     """Check the kubelet's summary, which on Windows does not come from cAdvisor."""
-    summary = cluster.get(f"/api/v1/nodes/{node.name}/proxy/stats/summary")
-    memory = (summary.get("node") or {}).get("memory", {}).get("workingSetBytes")
-    cpu = (summary.get("node") or {}).get("cpu", {}).get("usageCoreNanoSeconds")
-    if not memory or not cpu or "pods" not in summary:
-        raise Wrong(f"memory {memory}, cpu {cpu}, pods {'pods' in summary}")
-    return f"{len(summary['pods'])} pods, {memory >> 20} MiB"
+    summary: Any = cluster.get(f"/api/v1/nodes/{node.name}/proxy/stats/summary")
+    memory = _figure(summary, "node", "memory", "workingSetBytes")
+    cpu = _figure(summary, "node", "cpu", "usageCoreNanoSeconds")
+    pods: Any = summary.get("pods") if isinstance(summary, dict) else None
+    if not memory or not cpu or not isinstance(pods, list):
+        raise Wrong(f"memory {memory}, cpu {cpu}, pods {isinstance(pods, list)}")
+    return f"{len(pods)} pods, {memory >> 20} MiB"
+
+
+def _figure(document: Any, *path: str) -> int:
+    """Return a number of a document that a node wrote; 0 if it is missing, of another form or of no real size."""
+    for name in path:
+        document = document.get(name) if isinstance(document, dict) else None
+    return document if isinstance(document, int) and 0 < document < 1 << 63 else 0
 
 
 def _exec(cluster: Cluster, server: Server) -> str:

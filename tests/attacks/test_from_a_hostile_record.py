@@ -4,7 +4,9 @@ import asyncio
 import base64
 import io
 import json
+import re
 import zipfile
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -15,7 +17,8 @@ from components.rollout.provider_calls import status_record
 from components.spec.choices import Gate
 from operations.commands.logs import _archive
 from operations.commands.wait import ExpectedMachine, judge, table_of
-from operations.console.exits import Stop
+from operations.console.exits import Exit, Stop, ending
+from operations.verification.interface import _judged, _summary
 from operations.verification.run import answers
 from operations.verification.upgrading import machines
 from operations.verification.verdicts import Row, Verdict, as_junit
@@ -191,3 +194,39 @@ def test_an_unreadable_version_of_a_kubelet_is_a_finding(version: str) -> None:
     assert "replace the machine" in found.fix
     assert len(found.says) < 200
     assert HOSTILE not in found.says
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        [],
+        "x",
+        {"node": [], "pods": []},
+        {"node": {"memory": [], "cpu": "x"}, "pods": []},
+        {"node": {"memory": {"workingSetBytes": "1"}, "cpu": {"usageCoreNanoSeconds": [7]}}, "pods": []},
+        {"node": {"memory": {"workingSetBytes": 1.5}, "cpu": {"usageCoreNanoSeconds": 7}}, "pods": []},
+        {"node": {"memory": {"workingSetBytes": 10**5000}, "cpu": {"usageCoreNanoSeconds": 7}}, "pods": []},
+        {"node": {"memory": {"workingSetBytes": 1}, "cpu": {"usageCoreNanoSeconds": 7}}, "pods": 3},
+    ],
+    ids=lambda each: f"{type(each).__name__}",
+)
+def test_a_summary_of_another_form_fails_its_own_check_alone(summary: Any) -> None:
+    """Answer the question for a kubelet's summary with JSON of another form, so that `verify` ends.
+
+    Refused by: the check, which fails, and the run goes on.
+    """
+    cluster: Any = SimpleNamespace(get=lambda path: summary)
+    node: Any = SimpleNamespace(name="web-0", os="linux", ready=True)
+    row = _judged("linux node web-0", "stats/summary", "linux", lambda: _summary(cluster, node))
+    assert row.verdict is Verdict.FAILED
+
+
+def test_a_refusal_of_an_api_server_cannot_control_the_terminal() -> None:
+    """Let the API of a cluster of yours, which somebody checks with `mullion join --check`, answer with escapes.
+
+    Refused by: the command, which prints its last message without them.
+    """
+    code, message = ending(Stop(Exit.FAILED, f"the API at https://x failed: {HOSTILE}"))
+    assert code is Exit.FAILED
+    assert not re.search(r"[^\x20-\x7e\n]", message)
+    assert "web-0: ready" in message
