@@ -103,7 +103,7 @@ LONG_AGO = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 NO_RECORD = "the bundle store has none"
 """Message of a record that does not exist, instead of the provider's, which names requests, hosts and ids."""
-_MISSING = re.compile(r"\b404\b|NoSuchKey|not ?found", re.IGNORECASE)
+_MISSING = re.compile(r"\b404\b|NoSuchKey|not ?found|couldn't find resource", re.IGNORECASE)
 
 
 LARGEST_RECORD = 65536

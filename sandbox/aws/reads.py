@@ -29,8 +29,7 @@ def get_object(cloud_state: CloudState, place: Place, arguments: dict[str, Any])
     if stored is None:
         raise Refusal(
             "NotFound",
-            f"reading S3 Bucket ({bucket}) Object ({key}): operation error S3: HeadObject, https response error"
-            " StatusCode: 404, NotFound: Not Found",
+            f"reading S3 Bucket ({bucket}) Object ({key}): couldn't find resource",
         )
     known = {
         "arn": f"arn:aws:s3:::{bucket}/{key}",

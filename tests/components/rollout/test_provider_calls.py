@@ -10,8 +10,9 @@ from components.rollout.provider_calls import NO_RECORD, ProviderError, status_r
 GOOD = {"state": "ready", "instance": "i-1", "kubernetes": "1.36.4"}
 
 MISSING = {
-    "aws": "reading S3 Bucket (small-bundles-1) Object (status/AROA:i-1.json): operation error S3: HeadObject, https"
-    " response error StatusCode: 404, RequestID: T0AB12, HostID: 8yZ/aa0=, NotFound: Not Found",
+    "aws": "reading S3 Bucket (small-bundles-1) Object (status/AROA:i-1.json): couldn't find resource",
+    "older aws": "reading S3 Bucket (small-bundles-1) Object (status/AROA:i-1.json): operation error S3: HeadObject,"
+    " https response error StatusCode: 404, RequestID: T0AB12, HostID: 8yZ/aa0=, NotFound: Not Found",
     "azure": "https://smallbundles.blob.core.windows.net/bundles/status/1:2.json: BlobNotFound",
     "gcp": "Error retrieving object: googleapi: Error 404: No such object: small-bundles/status/1:2.json, notFound",
 }
