@@ -29,7 +29,7 @@ class UsableNetwork(pulumi.ComponentResource):
     table_ids: Mapping[str, Output[str]]
     """Ids of the route tables, by planned name; empty for the user's VPC."""
     routes: list[pulumi.Resource]
-    """Routes and their associations: machines have no connection before these exist."""
+    """Routes, their associations and the endpoint of S3: machines have no connection before these exist."""
     private_zone: Output[str] | None = None
     """Id of the user's private zone, if there is one."""
 
@@ -70,14 +70,16 @@ class Network(UsableNetwork):
         gateways = {nat.name: self._nat_gateway(nat.name, nat.subnet, internet) for nat in plan.gateways}
         tables = {table.name: self._route_table(table.name) for table in plan.tables}
         self.table_ids = {name: table.id for name, table in tables.items()}
-        self.routes = self._routes(internet, gateways)
-        self._s3_endpoint()
+        self.routes = [*self._routes(internet, gateways), self._s3_endpoint()]
         self.register_outputs({"vpc_id": self.vpc_id, "subnet_ids": dict(self.subnet_ids)})
 
-    def _s3_endpoint(self) -> None:
-        """Route traffic to S3 by a gateway endpoint, which is free; a NAT gateway charges for each gigabyte."""
+    def _s3_endpoint(self) -> aws.ec2.VpcEndpoint:
+        """Route traffic to S3 by a gateway endpoint, which is free; a NAT gateway charges for each gigabyte.
+
+        Machines wait for it: AWS closes their open connections to S3 when it changes the route tables.
+        """
         full, region = f"{self._cluster}-s3", aws.get_region_output(opts=InvokeOptions(parent=self)).region
-        aws.ec2.VpcEndpoint(
+        return aws.ec2.VpcEndpoint(
             full,
             vpc_id=self.vpc_id,
             vpc_endpoint_type="Gateway",

@@ -15,7 +15,7 @@ from operations.commands import spec_changes
 from operations.recorder import cloud_answers
 from operations.recorder.recorder import record
 from tests.components.aws.samples import INSTANCE, STACKS, changed, instances
-from tests.components.recorded_wiring import config, plan, recording
+from tests.components.recorded_wiring import config, of, plan, recording
 
 UNTAGGABLE = {
     "aws:ec2/route:Route",
@@ -169,6 +169,12 @@ def test_workers_wait_for_the_machine_max_unavailable_before_them(unavailable: i
         assert worker.delete_before_replace
         assert set(worker.ignore_changes) == {"userData", "userDataBase64", "associatePublicIpAddress"}
     assert len({each.replacement_trigger for each in workers}) == 1
+
+
+def test_machines_wait_for_the_gateway_endpoint_of_s3() -> None:
+    [endpoint] = of(recording("aws-dev"), "aws:ec2/vpcEndpoint:VpcEndpoint").values()
+    found = instances(recording("aws-dev"))
+    assert endpoint.urn in found["aws-dev-control-plane-0"].dependencies
 
 
 def test_workers_after_a_canary_wait_for_it_and_waves_are_shown_so() -> None:
