@@ -73,6 +73,8 @@ class CloudFacts:
     """Default instance type of Linux machines: 2 vCPU, 8 GiB."""
     windows_size: str
     """Default instance type of Windows pools: 4 vCPU, 16 GiB."""
+    windows_image_gib: int = 30
+    """GiB of Windows images; a root disk cannot be smaller."""
 
     user_data_limit: int
     """Maximum bytes of user-data, before base64."""
@@ -239,6 +241,7 @@ CLOUDS: dict[str, CloudFacts] = {
         without_cloud_init=frozenset({"debian-12"}),  # Google's Debian has the guest agent instead
         linux_size="n2-standard-2",
         windows_size="n2-standard-4",
+        windows_image_gib=50,  # Compute Engine, "Operating system details": Windows Server
         # Compute Engine, "About VM metadata": 256 KB for one value
         user_data_limit=262144,
         # a project has 100 service accounts (IAM, "Quotas and limits"), a bucket's policy 100 conditional role bindings

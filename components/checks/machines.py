@@ -14,8 +14,8 @@ CONTROL_PLANE_VCPU, CONTROL_PLANE_MEMORY = 2, 1700 * 2**20
 WINDOWS_VCPU, WINDOWS_MEMORY = 2, 4 * GIB
 """vCPU, and bytes: Server Core takes about 2 GiB at rest, so with less than 4 GiB nothing is left for pods."""
 
-WINDOWS_DISK_SMALLEST, WINDOWS_DISK_SAFE = 30, 64
-"""GiB: AWS Windows images are 30 GiB, and a root disk cannot be smaller; image layers take tens of GiB more."""
+WINDOWS_DISK_SAFE = 64
+"""GiB: image layers take tens of GiB beside the image (CloudFacts.windows_image_gib)."""
 
 NODES_MOST = 5000
 """Nodes of a cluster that Kubernetes supports (setup/best-practices/cluster-large)."""
@@ -75,11 +75,15 @@ def _burstable(subject: Subject) -> Iterator[Finding]:
         yield at(*plane.path, "size", value=plane.options.size, example=_example(subject))
 
 
-def _windows_disk(low: int, high: int) -> Rule:
+def _windows_disk(*, boots: bool) -> Rule:
+    """Return a rule that finds disks smaller than the image; with boots, those that hold the image and little more."""
+
     def rule(subject: Subject) -> Iterator[Finding]:
+        image = subject.spec.cloud.facts.windows_image_gib
         for group in subject.workers:
-            if group.os.is_windows and low <= group.options.disk_gb < high:
-                yield at(*group.path, "disk_gb", value=group.options.disk_gb, least=high)
+            size, least = group.options.disk_gb, WINDOWS_DISK_SAFE if boots else image
+            if group.os.is_windows and size < least and (size >= image) == boots:
+                yield at(*group.path, "disk_gb", value=size, least=least, image=image)
 
     return rule
 
@@ -192,15 +196,15 @@ CHECKS = (
     error(
         "windows-disk-below-image",
         "<machines>.disk_gb <machines>.os",
-        _windows_disk(0, WINDOWS_DISK_SMALLEST),
-        "{value} GiB is smaller than the Windows image",
+        _windows_disk(boots=False),
+        "{value} GiB is smaller than the Windows image, which takes {image}",
         "write at least {least}; the default is 128",
     ),
     warning(
         "windows-disk-small",
         "<machines>.disk_gb <machines>.os",
-        _windows_disk(WINDOWS_DISK_SMALLEST, WINDOWS_DISK_SAFE),
-        "{value} GiB may be too little: the image takes 30 GiB, and each container base image several more",
+        _windows_disk(boots=True),
+        "{value} GiB may be too little: the image takes {image} GiB, and each container base image several more",
         "write at least {least}; the default is 128",
     ),
     error(

@@ -91,6 +91,7 @@ CASES = (
         plane(size="t3.large"),
     ),
     Case("windows-disk-below-image", web(disk_gb=29), "pools.web.disk_gb", web(disk_gb=30)),
+    Case("windows-disk-below-image", gcp(web(disk_gb=49)), "pools.web.disk_gb", gcp(web(disk_gb=50))),
     Case("windows-disk-small", web(disk_gb=63), "pools.web.disk_gb", web(disk_gb=64)),
     Case("windows-disk-small", web(disk_gb=30), "pools.web.disk_gb", linux(disk_gb=30)),
     Case(
