@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from components import releases
-from components.checks.check import Finding, Path, Subject, at, error
+from components.checks.check import Finding, Path, Subject, at, error, warning
 from components.checks.versions import supported
+from components.spec.models import ApiAccess, Cloud
 from components.spec.wording import known_words
 
 PROGRAMS = {
@@ -74,6 +75,15 @@ def _approver(subject: Subject) -> Iterator[Finding]:
             yield at(*path, controller=_APPROVERS[0])
 
 
+def _no_tls_12(subject: Subject) -> Iterator[Finding]:
+    spec = subject.spec
+    written = spec.kubeadm.config.get("ClusterConfiguration", {}).get("apiServer")
+    for path, name, value in flags(written, ("kubeadm", "config", "ClusterConfiguration", "apiServer")):
+        checked = spec.cloud is Cloud.AWS and (spec.control_plane.count > 1 or spec.api.access is ApiAccess.PUBLIC)
+        if checked and name == "tls-min-version" and value == "VersionTLS13":
+            yield at(*path)
+
+
 def flags(component: Any, path: Path) -> Iterator[tuple[Path, str, Any]]:
     """Yield path, name and value of every flag; values of another form are left to another check."""
     written = cast(Mapping[str, Any], component).get("extraArgs") if isinstance(component, Mapping) else None
@@ -122,6 +132,15 @@ CHECKS = (
         _fixed,
         "{reason}, so --{name} of {program} cannot be set",
         "remove it",
+        "SRV-13",
+    ),
+    warning(
+        "api-without-tls-12",
+        "kubeadm.config control_plane.count api.access cloud",
+        _no_tls_12,
+        "health checks of AWS's network load balancers do not support targets that speak TLS 1.3 alone, so the load"
+        " balancer of the API may find no control plane",
+        "write VersionTLS12, or remove it",
         "SRV-13",
     ),
     error(

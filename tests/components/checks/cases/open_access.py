@@ -35,6 +35,12 @@ CASES = (
         _of("apiServer", ("oidc-signing-algs", "ES256")),
     ),
     Case(
+        "api-without-tls-12",
+        {**_of("apiServer", ("tls-min-version", "VersionTLS13")), **plane(count=3)},
+        "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.0",
+        {**_of("apiServer", ("tls-min-version", "VersionTLS13")), **plane(count=1)},
+    ),
+    Case(
         "argument-opens-cluster",
         _of("controllerManager", ("cluster-signing-duration", "24h0m1s")),
         "kubeadm.config.ClusterConfiguration.controllerManager.extraArgs.0",
