@@ -5,6 +5,7 @@ import os
 import time
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 from run import STATE, Run
 from writing import write_whole
@@ -15,6 +16,9 @@ PRIORITIES = {"failed": "<3>"}
 """Prefix of a line that sets its priority in the journal (sd-daemon(3)); 3 is an error."""
 SECONDS = 10
 """Timeout of a status record; its errors never fail a run."""
+
+BUSY, PAUSE = (429, 503), 2
+"""Statuses of a store that takes no more writes at the moment, and seconds until the second try."""
 
 ENDED = "run/mullion.ended"
 """Exists if a run has ended since this boot and no other has begun; a boot empties /run."""
@@ -53,6 +57,17 @@ def write_result(root: Path, result: Result) -> None:
         say(f"result.json cannot be written: {error}", "failed")
 
 
+def _write(run: Run, url: str, body: bytes) -> None:
+    """Write a record; once more if the store was busy: Cloud Storage takes one write of an object in a second."""
+    try:
+        run.ask("store", url, "PUT", body, content_type="application/json")
+    except HTTPError as error:
+        if error.code not in BUSY:
+            raise
+        time.sleep(PAUSE)
+        run.ask("store", url, "PUT", body, content_type="application/json")
+
+
 def record(run: Run, result: Result, **more: Any) -> None:
     """Write the machine's status record if the facts have a URL for it; more: additional members."""
     url = run.told["facts"].get("status_url")
@@ -73,6 +88,6 @@ def record(run: Run, result: Result, **more: Any) -> None:
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time())),
             **more,
         }
-        run.ask("store", f"{url}{me}.json", "PUT", json.dumps(body).encode(), content_type="application/json")
+        _write(run, f"{url}{me}.json", json.dumps(body).encode())
     except Exception as error:
         say(f"the status record cannot be written: {type(error).__name__}: {error}", "failed")

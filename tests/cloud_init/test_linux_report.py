@@ -94,6 +94,17 @@ def test_a_record_that_cannot_be_written_is_reported_and_fails_no_run(
     assert capsys.readouterr().out.count("the status record cannot be written: HTTPError: HTTP Error 403") == 2
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_record_is_written_once_more_if_the_store_is_busy(
+    execute: Execute, cloud: FakeCloud, written: list[Any], monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(importlib.import_module("report").time, "sleep", slept.append)
+    cloud.fail("/status/*", [status])
+    execute({"kind": "directory", "path": "/a"}, facts=told(cloud))
+    assert [each["state"] for each in written] == ["running", "ready"] and slept == [2]
+
+
 def test_a_result_shows_whether_its_run_was_since_this_boot(
     execute: Execute, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
