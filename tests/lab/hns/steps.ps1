@@ -22,7 +22,8 @@ function New-MachineRun {
 
 if ($Rows) {
     $run = New-MachineRun
-    return Get-FlannelRow $run (Get-PlannedStep $run 'pod-range') | ForEach-Object { $_ -join '|' }
+    $found = Get-FlannelRow $run (Get-PlannedStep $run 'pod-range')
+    return $found | ForEach-Object { $_ -join '|' }
 }
 if ($Look) { Invoke-NetworkWatch (New-MachineRun); return }
 foreach ($step in (Read-Json $Steps)['steps']) {
