@@ -39,27 +39,36 @@ def _plan(subnet: str, *more: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 HERE, THERE = "10.244.3.0/24", "10.244.7.0/24"
-VIP, POD = 2, 3
+VIP, POD, NEW_VIP = "10.244.3.2", "10.244.3.3", "10.244.7.2"
 """host-local assigns the addresses of a range in order after the gateway's."""
+MOVED = {"plan": _plan(THERE), "outcomes": {"stale": "set", "vip": "set"}}
 
 
-def _kept(subnet: str, *places: int) -> dict[str, list[str]]:
-    files = [subnet.replace("0/24", str(place)) for place in places]
+def _kept(*files: str) -> dict[str, list[str]]:
+    """Return the expected files of host-local's folder with these addresses."""
     return {f"$root/cni/{NETWORK}": [*files, "last_reserved_ip.0", "lock"]}
 
 
 LIVES: dict[str, tuple[list[dict[str, Any]], dict[str, list[str]]]] = {
     "a second run keeps both": (
         [{"all": "set"}, {"plan": _plan(HERE), "outcomes": {"stale": "held", "vip": "held"}}],
-        _kept(HERE, VIP, POD),
+        _kept(VIP, POD),
     ),
     "a boot frees the pod's, not kube-proxy's": (
         [{"all": "set"}, {"rebooted": True, "plan": _plan(HERE), "outcomes": {"stale": "set", "vip": "held"}}],
-        _kept(HERE, VIP),
+        _kept(VIP),
     ),
-    "another range frees both, and kube-proxy gets an address of it": (
-        [{"all": "set"}, {"plan": _plan(THERE), "outcomes": {"stale": "set", "vip": "set"}}],
-        _kept(THERE, VIP),
+    "another range frees kube-proxy's, which gets an address of it; the network watch finds the pod by its own": (
+        [{"all": "set"}, MOVED],
+        _kept(POD, NEW_VIP),
+    ),
+    "the next boot frees the pod's of the old range": (
+        [
+            {"all": "set"},
+            MOVED,
+            {"rebooted": True, "plan": _plan(THERE), "outcomes": {"stale": "set", "vip": "held"}},
+        ],
+        _kept(NEW_VIP),
     ),
 }
 """Runs after kube-proxy and a pod have addresses, and the reservations afterwards."""
