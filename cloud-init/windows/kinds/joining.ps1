@@ -175,7 +175,8 @@ function Get-ImageVersion {
 }
 
 # .SYNOPSIS
-# Return whether the runtime has the image, or need not have it any more; throw image-refused if it is for another build.
+# Return whether the runtime has the image, or need not have it any more; throw image-refused if it is for another
+# build.
 function Test-ContainerImageStep {
     [CmdletBinding()]
     param($Run, $Step)

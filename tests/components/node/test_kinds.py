@@ -118,6 +118,7 @@ def test_every_other_field_replaces_machines() -> None:
         ("artifact", "url"),
         ("artifact", "fallbacks"),
         ("artifact", "size"),
+        ("container-image", "until"),
         ("service", "restart_seconds"),
         ("service", "restarts_on"),
     }

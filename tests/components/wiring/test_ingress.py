@@ -56,7 +56,7 @@ def test_a_network_load_balancer_of_aws_forwards_to_instances_and_keeps_the_clie
     checks = {name: each.inputs["healthCheck"] for name, each in groups.items()}
     assert checks["front-30443"]["protocol"] == "HTTP" and checks["front-30443"]["port"] == "30080"
     assert (checks["inside-30443"]["protocol"], checks["inside-30443"]["port"]) == ("TCP", "30443")
-    assert "path" not in checks["inside-30443"]
+    assert (checks["inside-30443"]["path"], checks["inside-30443"]["matcher"]) == ("", "")
     for each in groups.values():
         assert (each.inputs["targetType"], each.inputs["preserveClientIp"]) == ("instance", "true")
         assert len(each.inputs["name"]) <= 32
