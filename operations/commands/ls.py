@@ -16,7 +16,7 @@ from operations.console.exits import Stop
 from operations.console.table import table
 from operations.cost import so_far
 from operations.engine import clusters, failures, locate, workspace
-from operations.engine.clusters import BACKEND, SANDBOX, ClusterFacts, age, span, utc
+from operations.engine.clusters import BACKEND, SANDBOX, ClusterFacts, age, distance, utc
 from operations.recovery import stateless
 from operations.recovery.stateless import Stateless
 from operations.stacks import target
@@ -29,6 +29,11 @@ class Inventory:
     clusters: list[ClusterFacts]
     stateless: list[Stateless]
     unread: list[str]
+
+    @property
+    def names(self) -> set[str]:
+        """Names of the clusters with a state: of their stacks, and of their components, which are in the tags."""
+        return {name for each in self.clusters for name in (each.name, *each.components)}
 
 
 def ls(*, sandbox: bool, as_json: bool) -> None:
@@ -96,7 +101,7 @@ def ends(facts: ClusterFacts, now: datetime) -> str:
     elif facts.expires is None:
         text = "never"
     else:
-        text = f"in {span(facts.expires - now)}" if facts.expires > now else f"{span(now - facts.expires)} ago"
+        text = distance(facts.expires, now)
     return f"{text}, protected" if facts.protected else text
 
 

@@ -12,7 +12,7 @@ from operations.commands.ls import Inventory
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
 from operations.engine import workspace
-from operations.engine.clusters import span, utc
+from operations.engine.clusters import distance, span, utc
 from operations.reaping import accounts
 from operations.reaping.things import Remains
 
@@ -30,7 +30,7 @@ def run(cloud: str, regions: Sequence[str], *, sandbox: bool, as_json: bool) -> 
     """Print the clusters of the account. Raises Stop if its resources cannot be listed, or a state cannot be read."""
     accounts.check(cloud)
     stated = _stated(sandbox=sandbox)
-    names = {name for each in stated.clusters for name in (each.name, *each.components)} if stated else set[str]()
+    names = stated.names if stated else set[str]()
     with accounts.opened(cloud, regions, sandbox=sandbox) as opened:
         found = [
             Found(account.name, each, each.has_state(names) or (False if stated and not stated.unread else None))
@@ -61,7 +61,7 @@ def shown(found: Sequence[Found], now: datetime) -> str:
     rows = [
         (
             *(each.remains.cluster, each.account, ", ".join(filter(None, each.remains.regions)), each.remains.owner),
-            *(_age(each.remains, now), _ends(each.remains, now), len(each.remains.things)),
+            *(_age(each.remains, now), _expires(each.remains, now), len(each.remains.things)),
             {True: "yes", False: "no", None: "unknown"}[each.state],
         )
         for each in found
@@ -73,11 +73,9 @@ def _age(remains: Remains, now: datetime) -> str:
     return span(now - remains.created) if remains.created else ""
 
 
-def _ends(remains: Remains, now: datetime) -> str:
-    """Return when a cluster expires: in 1h 20m, 5m ago; or why the time is unknown."""
-    if remains.expires is None:
-        return remains.why
-    return f"in {span(remains.expires - now)}" if remains.expires > now else f"{span(now - remains.expires)} ago"
+def _expires(remains: Remains, now: datetime) -> str:
+    """Return when a cluster expires, or why it does not or why the time is unknown."""
+    return distance(remains.expires, now) if remains.expires else remains.why
 
 
 def _document(found: Found, now: datetime) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -62,9 +62,8 @@ def run(asked: Asked) -> None:
         )
     with reap.alone() if asked.yes else nullcontext():
         listed, now = ls.of_sandboxes() if asked.sandbox else ls.of_backend(), expiry.now()
-        stated = {name for each in listed.clusters for name in (each.name, *each.components)}
         with accounts.opened(asked.cloud, asked.regions, sandbox=asked.sandbox) as found:
-            verdicts = [one for account in found for one in _judged(account, asked, stated, listed.unread, now)]
+            verdicts = [one for account in found for one in _judged(account, asked, listed, now)]
             verdicts = _limited(verdicts, asked, {each.name: each for each in found}, now)
     print(report(verdicts, asked, now))
     for line in listed.unread:
@@ -76,9 +75,10 @@ def run(asked: Asked) -> None:
         raise Stop(Exit(code), "; ".join(parts))
 
 
-def _judged(account: Account, asked: Asked, stated: set[str], unread: Sequence[str], now: datetime) -> list[Verdict]:
+def _judged(account: Account, asked: Asked, listed: ls.Inventory, now: datetime) -> list[Verdict]:
     """Return a verdict for each cluster of an account: KEPT or EXPIRED. Raises Stop if the account cannot be listed."""
-    unknown = "a state cannot be read, and it may be this cluster's" if unread else ""
+    unknown = "a state cannot be read, and it may be this cluster's" if listed.unread else ""
+    stated = listed.names
     verdicts = list[Verdict]()
     for each in accounts.clusters_of(account):
         why = BY_STATE if each.has_state(stated) else each.kept(now, snapshots=asked.snapshots) or unknown

@@ -111,6 +111,11 @@ def age(facts: ClusterFacts, now: datetime) -> str:
     return "" if facts.created is None else span(now - facts.created)
 
 
+def distance(time: datetime, now: datetime) -> str:
+    """Return a time relative to now: in 1h 20m, 5m ago."""
+    return f"in {span(time - now)}" if time > now else f"{span(now - time)} ago"
+
+
 def span(time: Any) -> str:
     """Return the absolute value of a timedelta as text: 40s, 12m, 2h 05m, 3d 04h."""
     seconds = abs(int(time.total_seconds()))

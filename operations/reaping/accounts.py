@@ -112,18 +112,18 @@ def _aws(url: str, cloud_state: "CloudState", regions: Sequence[str]) -> Account
 def _azure(url: str, cloud_state: "CloudState", regions: Sequence[str]) -> Account:
     from operations.reaping import azure, bearer
     from sandbox.azure.cloud import AZURE
-    from sandbox.services.azure import owner
+    from sandbox.services.credentials import owner_token
 
-    return azure.Azure(bearer.Requests(owner.owner_token(cloud_state), url), AZURE.account, regions)
+    return azure.Azure(bearer.Requests(owner_token(cloud_state), url), AZURE.account, regions)
 
 
 def _gcp(url: str, cloud_state: "CloudState", regions: Sequence[str]) -> Account:
     from operations.reaping import bearer, gcp
-    from sandbox.services.gcp import owner
+    from sandbox.services.credentials import owner_token
 
     ids = (each.id.split("/") for each in cloud_state.resources())
     project = next((parts[1] for parts in ids if parts[0] == "projects"), "")
-    return gcp.Gcp(bearer.Requests(owner.owner_token(cloud_state), url), project, regions)
+    return gcp.Gcp(bearer.Requests(owner_token(cloud_state), url), project, regions)
 
 
 def _is_of(cloud_state: "CloudState", cloud: str) -> bool:

@@ -112,6 +112,11 @@ def signing_key(cloud_state: CloudState) -> bytes:
     return bytes.fromhex(kept["key"])
 
 
+def owner_token(cloud_state: CloudState) -> str:
+    """Return the access token of the owner of a subscription or project."""
+    return signing_key(cloud_state).hex()
+
+
 def iso(seconds: float) -> str:
     """Format a time as AWS does."""
     return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -19,18 +19,13 @@ from sandbox.records import Record, bucket_name, secret_version
 from sandbox.services.azure import responses
 from sandbox.services.azure.resources import CHALLENGE, CODES
 from sandbox.services.calls import Answer, Call, Refused, Target
-from sandbox.services.credentials import signing_key
+from sandbox.services.credentials import owner_token
 
 _GROUP = r"/subscriptions/[^/]+/resource[gG]roups/[^/]+"
 _AUTHORIZATION = "/providers/Microsoft.Authorization/role"
 _IDENTITY = "azure-native:managedidentity:UserAssignedIdentity"
 NOT_FOUND = {"ResourceGroupNotFound": (404, "ResourceGroupNotFound")}
 CONFLICT = {"RoleDefinitionHasAssignments": (400, "RoleDefinitionHasAssignments")}
-
-
-def owner_token(cloud_state: CloudState) -> str:
-    """Return the access token of the subscription's owner."""
-    return signing_key(cloud_state).hex()
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from sandbox.gcp.firewalls import ACCOUNT
 from sandbox.provider import Provider
 from sandbox.records import Record
 from sandbox.services.calls import Answer, Call, Refused, Target
-from sandbox.services.credentials import signing_key
+from sandbox.services.credentials import owner_token
 from sandbox.services.gcp.responses import answer
 
 KINDS: Mapping[str, str] = {
@@ -38,11 +38,6 @@ KINDS: Mapping[str, str] = {
 """Types by collection of Compute Engine."""
 STATUS = {"notFound": 404, "conflict": 409, "conditionNotMet": 412, "UNAUTHENTICATED": 401}
 _DNS = r"/dns/v1/(projects/[^/]+/managedZones"
-
-
-def owner_token(cloud_state: CloudState) -> str:
-    """Return the access token of the project's owner."""
-    return signing_key(cloud_state).hex()
 
 
 @dataclass(frozen=True)
