@@ -124,6 +124,7 @@ AWS = Account(
 GCP_PROJECT, GCP_ZONE, GCP_NAME = "shop-4711", "europe-west1-b", "shop-web-0"
 GCP_EMAIL = f"web@{GCP_PROJECT}.iam.gserviceaccount.com"
 GCP_INSTANCE = "4318277345128394012"
+GCP_NETWORK = f"https://www.googleapis.com/compute/v1/projects/{GCP_PROJECT}/global/networks/shop"
 GCP_ROLES = (
     "storage.objectUser",
     "secretmanager.secretAccessor",
@@ -135,7 +136,7 @@ GCP_ROLES = (
 def _fill_gcp(cloud_state: CloudState) -> None:
     account = {"email": GCP_EMAIL, "scopes": ["cloud-platform"]}
     given: dict[str, Any] = {"name": GCP_NAME, "zone": GCP_ZONE, "project": GCP_PROJECT, "serviceAccount": account}
-    interfaces = [{"networkIp": ADDRESS}]
+    interfaces = [{"networkIp": ADDRESS, "network": GCP_NETWORK}]
     put(cloud_state, gcp.INSTANCE, _gcp_id(), given, instanceId=GCP_INSTANCE, networkInterfaces=interfaces)
     for name in BUCKETS:
         put(cloud_state, storage.BUCKET, name, {"name": name})

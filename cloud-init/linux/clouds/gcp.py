@@ -110,15 +110,29 @@ def gone(run: Run, machine: str) -> bool:
 
 
 def machines(run: Run, addresses: dict[str, str]) -> dict[str, str]:
-    """Return ids of the instances with the planned names and addresses; names begin with the cluster's name."""
+    """Return ids of the instances with the planned names and addresses in this machine's network.
+
+    Names are unique in a zone and addresses in a network: whoever may create instances in the project can give one the
+    name of a machine in another zone, and its address in a network of their own.
+    """
     found: dict[str, str] = {}
-    prefix = f"{run.value('facts.cluster')}-"
-    for _, instance in _listed(run):
-        name = instance["name"].removeprefix(prefix)
-        has = [interface.get("networkIP") for interface in instance.get("networkInterfaces") or ()]
-        if instance["name"].startswith(prefix) and addresses.get(name) in has:
-            found[name] = instance["id"]
+    prefix, own = f"{run.value('facts.cluster')}-", instance()
+    listed = [each for _, each in _listed(run)]
+    network = next((face.get("network") for each in listed if each["id"] == own for face in _interfaces(each)), None)
+    if network is None:
+        raise LookupError(f"the list of instances lacks {own}, this machine, or its network")
+    for each in listed:
+        name = each["name"].removeprefix(prefix)
+        has = [face.get("networkIP") for face in _interfaces(each) if face.get("network") == network]
+        if each["name"].startswith(prefix) and addresses.get(name) in has:
+            if name in found:  # no network allows it; so no one's certificates are revoked for it
+                raise ValueError(f"{each['name']} with {addresses[name]} is two instances: {found[name]}, {each['id']}")
+            found[name] = each["id"]
     return found
+
+
+def _interfaces(listed: dict[str, Any]) -> list[dict[str, Any]]:
+    return listed.get("networkInterfaces") or []
 
 
 def names(run: Run, machine: str) -> frozenset[str]:

@@ -71,10 +71,14 @@ def _instance(project: str, one: Record) -> dict[str, Any]:
         "creationTimestamp": one.created,
         "name": one.outputs["name"],
         "status": "RUNNING",
-        "networkInterfaces": [{"networkIP": each["networkIp"]} for each in one.outputs["networkInterfaces"]],
+        "networkInterfaces": [_interface(each) for each in one.outputs["networkInterfaces"]],
         "zone": zone,
         "selfLink": f"{zone}/instances/{one.outputs['name']}",
     }
+
+
+def _interface(face: Mapping[str, Any]) -> dict[str, Any]:
+    return {"networkIP": face["networkIp"], **{each: face[each] for each in ("network", "subnetwork") if each in face}}
 
 
 def _passes(one: Record, text: str) -> bool:
