@@ -24,6 +24,7 @@ from components.spec.models import (
     Cloud,
     CloudController,
     Egress,
+    Licence,
     MachineAccess,
     NatGateways,
     NetworkMode,
@@ -134,6 +135,8 @@ class PoolArgs(TypedDict):
     """Number of the pool's block of node addresses. Default: from its name; set it if pools overlap."""
     pre_pull: NotRequired[list[str]]
     """Images that Windows machines pull before they join, without credentials; baked images contain them."""
+    licence: NotRequired[Licence]
+    """Licence of Windows: included in the price, or own (Azure Hybrid Benefit, for licences that you have)."""
     spot: NotRequired[bool]
     """Use spot capacity, which the cloud may take back."""
 

@@ -28,6 +28,9 @@ from components.wiring.machine_groups import CloudMachines, MachineRequest
 FIXED = ["osProfile", "storageProfile.imageReference"]
 """Inputs that Azure cannot change on an existing machine, but the provider tries (pulumi-azure-native#577, #1117)."""
 
+OWN_LICENCE = "Windows_Server"
+"""Azure Hybrid Benefit for Windows Server (REST reference, VirtualMachine.licenseType)."""
+
 LOADER = r"C:\AzureData\loader.ps1"
 COMMAND = (
     "powershell.exe -NoProfile -NonInteractive -ExecutionPolicy Bypass -Command "
@@ -143,6 +146,7 @@ def _machine(
         storage_profile=storage,
         network_profile={"network_interfaces": [{"id": _interface(inputs, request).id, "primary": True}]},
         os_profile=_profile(inputs, request),
+        license_type=OWN_LICENCE if group.own_licence else None,
         identity=identity,
         security_profile={
             "security_type": "TrustedLaunch",

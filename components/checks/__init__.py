@@ -3,6 +3,7 @@
 from components.checks import (
     addresses,
     api,
+    capacity,
     config_types,
     control_plane,
     downloads,
@@ -46,7 +47,7 @@ TABLES: dict[str, tuple[Check, ...]] = {
     "Proxy and authorities": egress.CHECKS,
     "Control plane": control_plane.CHECKS,
     "Names": names.CHECKS,
-    "Machines": machines.CHECKS,
+    "Machines": machines.CHECKS + capacity.CHECKS,
     "Reserves and eviction": reserves.CHECKS + eviction.CHECKS,
     "Scheduling": labels.CHECKS + taints.CHECKS,
     "Versions and runtimes": versions.CHECKS + runtimes.CHECKS,

@@ -115,7 +115,7 @@ def _group(planned: ClusterPlan, group: MachineGroup, region: str) -> Iterator[I
     if not count:
         return
     yield Item(group.name, group.size, group.size, count, prices.price(cloud, region, group.size))
-    if group.os.is_windows:
+    if group.os.is_windows and not group.own_licence:
         key, units, premium = prices.windows(cloud, region, group.size)
         yield Item(group.name, f"Windows on {group.size}", key, count * units, premium)
     key, units = prices.disk_key(cloud, group.size, group.disk_gb)

@@ -81,6 +81,8 @@ class MachineGroup:
     node_plan: NodePlan
     bundle: Bundle
     machines: tuple[Machine, ...]
+    own_licence: bool = False
+    """Whether the licence of Windows is the user's, so that the cloud does not bill one."""
 
     @property
     def is_control_plane(self) -> bool:
@@ -94,8 +96,12 @@ class MachineGroup:
 
     @cached_property
     def replace_digest(self) -> str:
-        """sha256 of everything whose change replaces workers: replacing steps of the node plan, image, size, disk."""
+        """sha256 of everything whose change replaces workers.
+
+        Replacing steps of the node plan, image, size, disk; options that a machine has for life, where they are used.
+        """
         parts = [self.node_plan.replace_digest, self.image, self.size, self.disk_gb]
+        parts += ["own licence"] if self.own_licence else []
         return hashlib.sha256(canonical(parts)).hexdigest()
 
     def machine_document(self, machine: Machine) -> dict[str, str]:

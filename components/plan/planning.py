@@ -8,7 +8,7 @@ from components.node import plan_node
 from components.node.plan import NodePlan
 from components.plan.model import ClusterPlan, Endpoint, Machine, MachineGroup
 from components.plan.problems import address_problems, path_problems, size_problems
-from components.spec.models import ApiAccess, ClusterSpec, ControlPlane, MachineOptions, NetworkMode, Pool
+from components.spec.models import ApiAccess, ClusterSpec, ControlPlane, Licence, MachineOptions, NetworkMode, Pool
 from components.spec.report import SpecError
 from components.topology.addressing import (
     NetworkPlan,
@@ -101,4 +101,5 @@ def _group(
         node_plan=node_plan,
         bundle=bundle(node_plan, files),
         machines=machines,
+        own_licence=isinstance(options, Pool) and options.licence is Licence.OWN,
     )

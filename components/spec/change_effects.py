@@ -74,6 +74,7 @@ EFFECTS: dict[str, Effect] = {
     "pools.*.rollout": Effect.IN_PLACE,
     "pools.*.rollout.gate": Effect.NEXT_MACHINE,
     "pools.*.slot": Effect.REPLACED,
+    "pools.*.licence": Effect.REPLACED,
     "pools.*.spot": Effect.NOT_AVAILABLE,
     "kubeadm.ignore_preflight": Effect.REPLACED,
     "kubeadm.config": Effect.IN_PLACE,

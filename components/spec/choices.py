@@ -111,6 +111,13 @@ class Gate(str, Enum):
     READY = "ready"
 
 
+class Licence(str, Enum):
+    """Who provides the licence of Windows."""
+
+    INCLUDED = "included"
+    OWN = "own"
+
+
 class WorkloadRules(str, Enum):
     """What the API server does with workloads that Windows nodes cannot run."""
 

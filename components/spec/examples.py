@@ -106,6 +106,7 @@ EXAMPLES: dict[str, str] = {
     "Pool.count": "3",
     "Pool.disk_gb": "200",
     "Pool.labels": "{team: web}",
+    "Pool.licence": "included",
     "Pool.max_pods": "60",
     "Pool.os": "windows-2022",
     "Pool.pre_pull": "[mcr.microsoft.com/windows/servercore:ltsc2022]",

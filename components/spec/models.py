@@ -17,6 +17,7 @@ from components.spec.choices import (
     CloudController,
     Egress,
     Gate,
+    Licence,
     MachineAccess,
     NatGateways,
     NetworkMode,
@@ -68,6 +69,7 @@ __all__ = [
     "KubeProxy",
     "Kubeadm",
     "Kubelet",
+    "Licence",
     "MachineAccess",
     "MachineOptions",
     "Model",
@@ -204,6 +206,8 @@ class Pool(MachineOptions):
     """Number of the pool's block of node addresses. Default: from its name; set it if pools overlap."""
     pre_pull: list[ImageName] = []
     """Images that Windows machines pull before they join, without credentials; baked images contain them."""
+    licence: Licence = Licence.INCLUDED
+    """Licence of Windows: included in the price, or own (Azure Hybrid Benefit, for licences that you have)."""
     spot: bool = False
     """Use spot capacity, which the cloud may take back."""
 

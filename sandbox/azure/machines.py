@@ -168,6 +168,14 @@ def _image(request: Request) -> None:
         raise Refusal("BadRequest", f"The architecture of the image {wanted} does not match that of the VM size.")
 
 
+def _licence(request: Request) -> None:
+    """Refuse a licence that is not of the machine's system (REST reference, VirtualMachine.licenseType)."""
+    given = request.inputs.get("licenseType")
+    fit = ("Windows_Client", "Windows_Server") if is_windows(request.inputs) else ("RHEL_BYOS", "SLES_BYOS")
+    if given not in (None, "None", *fit):
+        raise _parameter(f"The value '{given}' of parameter 'licenseType' does not fit the operating system of the VM.")
+
+
 def _interfaces(request: Request) -> None:
     if not points_to(INTERFACE, "networkProfile.networkInterfaces[].id").ids(request):
         raise _parameter("Required parameter 'networkProfile' is missing (null).")
@@ -233,7 +241,7 @@ TYPES: dict[str, ResourceType] = {
         created=boot_obstacles.start,
         deleted=lambda request: request.cloud_state.remove_secret(request.id),
         rules=(
-            *(_names, _password, _custom_data, _size, _image, _interfaces, cores),
+            *(_names, _password, _custom_data, _size, _image, _licence, _interfaces, cores),
             changed("osProfile.customData", "osProfile.computerName", "osProfile.adminUsername"),
             changed("storageProfile.imageReference", "networkProfile.networkInterfaces"),
             changed("storageProfile.osDisk.managedDisk.diskEncryptionSet"),

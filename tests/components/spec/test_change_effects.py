@@ -118,6 +118,7 @@ VALUES: dict[str, Any] = {
     "pools.*.rollout.require_drain": False,
     "pools.*.rollout.gate": "registered",
     "pools.*.slot": 77,
+    "pools.*.licence": "own",
     "pools.*.spot": True,
     "kubeadm.ignore_preflight": ["Swap"],
     "kubeadm.config": {"ClusterConfiguration": {"featureGates": {}}},
@@ -159,6 +160,7 @@ CONTEXT: dict[str, dict[str, Any]] = {
         "api": {"access": "public", "allow": ["203.0.113.0/24"]},
     },
     "network.mode": ROUTED,
+    "pools.*.licence": {"cloud": "azure"},
     "api.allow": {"api": {"access": "public", "allow": ["198.51.100.0/24"]}},
     **{
         f"api.oidc.{option}": OIDC

@@ -127,6 +127,15 @@ def test_the_windows_price_of_a_burstable_size_is_unknown_because_its_premium_fo
     assert found.unknown == ("Windows on t3.xlarge",)
 
 
+def test_a_pool_with_its_own_licence_does_not_pay_for_windows() -> None:
+    web = {"os": "windows-2022", "count": 2}
+    known, own = (
+        bill_of("westeurope", cloud="azure", pools={"web": web | {"licence": each}}) for each in ("included", "own")
+    )
+    premium = next(item for item in known.items if item.what.startswith("Windows on"))
+    assert premium.month and known.month - own.month == pytest.approx(premium.month)
+
+
 def test_a_pool_without_machines_costs_nothing() -> None:
     assert bill_of(pools={"one": {"os": "ubuntu-24.04", "count": 0}}).month == pytest.approx(bill_of(pools={}).month)
 

@@ -221,6 +221,7 @@ MACHINES: dict[str, Row] = {
         "FailedIdentityOperation",
         "rg/no",
     ),
+    "licence of Windows on Linux": ("vm", {"licenseType": "Windows_Server"}, "InvalidParameter", "'licenseType'"),
     "extension of no machine": ("extension", {"vmName": "no"}, "ParentResourceNotFound", "virtualMachines/no"),
 }
 STORES: dict[str, Row] = {

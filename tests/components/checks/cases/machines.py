@@ -26,6 +26,9 @@ CASES = (
         "control_plane.size",
         gcp({**plane(size="e2-standard-2"), "protect": True, "owner": "x"}),
     ),
+    Case("licence-of-the-cloud", web(licence="own"), "pools.web.licence", azure(web(licence="own"))),
+    Case("licence-of-the-cloud", gcp(web(licence="own")), "pools.web.licence", gcp(web(licence="included"))),
+    Case("licence-without-windows", azure(linux(licence="own")), "pools.linux.licence", azure(web(licence="own"))),
     Case("tag-no-label", gcp({"tags": {"Team": "web"}}), "tags.Team", gcp({"tags": {"team": "web"}})),
     Case("os-without-cloud-init", gcp(linux(os="debian-12")), "pools.linux.os", linux(os="debian-12")),
     Case(
