@@ -185,7 +185,7 @@ class KubeadmArgs(TypedDict):
     ignore_preflight: NotRequired[list[str]]
     """Names of preflight checks that are warnings instead of errors (--ignore-preflight-errors)."""
     config: NotRequired[dict[str, dict[str, Any]]]
-    """Fields of ClusterConfiguration, InitConfiguration and JoinConfiguration; they override those of Mullion."""
+    """Fields of ClusterConfiguration, InitConfiguration and JoinConfiguration, over Mullion's; null keeps those."""
 
 
 class PodSecurityArgs(TypedDict):

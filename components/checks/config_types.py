@@ -38,7 +38,17 @@ FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "bool-map": (lambda value: _each(value, Mapping, bool), "keys and truth values: {key: true}"),
     "any": (lambda value: True, "a value"),
 }
-"""By kind: whether a value fits, and what to write. An empty value (null) always fits: Kubernetes leaves it out."""
+"""By kind: whether a value fits, and what to write. null always fits: it leaves the default, or Mullion's value."""
+
+ITEMS: dict[str, tuple[str, ...]] = {
+    "extraArgs": ("name", "value"),
+    "extraEnvs": ("name",),
+    "extraVolumes": ("name", "hostPath", "mountPath"),
+}
+"""Last part of a field that is a list of mappings -> fields that each item must have as text (kubeadm's v1beta4).
+
+The user's items are merged with Mullion's by their names, so an item without one would replace all of them.
+"""
 
 
 def _typed(document: str | None, documents: Callable[[Subject], Iterator[Document]]) -> Rule:
@@ -62,8 +72,21 @@ def _wrong(fields: Mapping[str, Any], path: Path, above: str, kinds: Mapping[str
         fits, expected = FITS[kind]
         if value is not None and not fits(value):
             yield at(*path, key, wrong=f"{name} cannot be {shown(value)}", fix=f"write {expected}")
+        elif kind == "list" and value is not None:
+            yield from _items(cast(list[Any], value), (*path, key), ITEMS.get(key, ()))
         elif kind == "object" and value is not None:
             yield from _wrong(value, (*path, key), f"{name}.", kinds)
+
+
+def _items(items: list[Any], path: Path, needed: tuple[str, ...]) -> Iterator[Finding]:
+    for index, item in enumerate(items) if needed else ():
+        given = cast(Mapping[str, Any], item if isinstance(item, Mapping) else {})
+        wrong = [
+            name for name in needed if not isinstance(given.get(name), str) or (name == "name" and not given[name])
+        ]
+        if wrong:
+            what = f"an item of {path[-1]} has no text in {', '.join(wrong)}"
+            yield at(*path, index, wrong=what, fix=f"write {', '.join(needed)} of the item, in quotes")
 
 
 CHECKS = tuple(

@@ -147,7 +147,7 @@ class Kubeadm(Model):
     ignore_preflight: list[str] = []
     """Names of preflight checks that are warnings instead of errors (--ignore-preflight-errors)."""
     config: dict[str, dict[str, Any]] = {}
-    """Fields of ClusterConfiguration, InitConfiguration and JoinConfiguration; they override those of Mullion."""
+    """Fields of ClusterConfiguration, InitConfiguration and JoinConfiguration, over Mullion's; null keeps those."""
 
 
 class Addons(Model):

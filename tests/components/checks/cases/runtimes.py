@@ -226,4 +226,16 @@ CASES = (
         "kubeadm.config.ClusterConfiguration.apiServer.extraArgs",
         _at("1.31.14", {"kubeadm": {"config": {"ClusterConfiguration": {"apiServer": {"extraArgs": []}}}}}),
     ),
+    Case(
+        "kubeadm-config-type",
+        _at("1.31.14", _api_arguments([{"value": "Node,RBAC"}])),
+        "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.0",
+        _at("1.31.14", _api_arguments([{"name": "event-ttl", "value": "2h"}])),
+    ),
+    Case(
+        "kubeadm-config-type",
+        _at("1.31.14", _api_arguments([{"name": "event-ttl", "value": "2h"}, "profiling"])),
+        "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.1",
+        _at("1.31.14", _api_arguments(None)),
+    ),
 )
