@@ -8,10 +8,11 @@ from components.aws.api import Api
 from components.aws.existing import ExistingVpc
 from components.aws.firewall import Firewall
 from components.aws.identity import Identity
-from components.aws.images import LOOKUP
+from components.aws.images import lookup
 from components.aws.ingress import Ingress
 from components.aws.machines import MachineInputs, cloud_machines
 from components.aws.network import Network
+from components.aws.offerings import checked, offers
 from components.aws.pod_routes import PodRoutes
 from components.aws.records import Records
 from components.aws.storage import Storage
@@ -28,9 +29,12 @@ from components.wiring.result import CloudOutputs
 def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     """Register every resource of the cluster under `parent`."""
     plan, child = context.plan, ResourceOptions(parent=parent)
-    images = Images(context, LOOKUP, opts=child)
-    existing = plan.network.existing
-    network = ExistingVpc(context, opts=child) if existing else Network(context, images.zone_names, opts=child)
+    offered = offers(plan, InvokeOptions(parent=parent))
+    images = Images(context, lookup(plan, offered), opts=child)
+    if plan.network.existing:
+        network = ExistingVpc(context, offered, opts=child)
+    else:
+        network = Network(context, checked(plan, images.zone_names, offered), opts=child)
     firewall = Firewall(context, network, opts=child)
     storage = Storage(context, network.zone_names, opts=child)
     identity = Identity(context, storage, opts=child)

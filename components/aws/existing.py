@@ -8,6 +8,7 @@ from pulumi import Output, ResourceOptions
 from pulumi_aws import _utilities
 
 from components.aws.network import UsableNetwork
+from components.aws.offerings import Offers, checked
 from components.naming import zone_name
 from components.spec.models import ApiAccess, Egress
 from components.wiring.context import ClusterContext
@@ -25,13 +26,14 @@ _TARGETS = (
 class ExistingVpc(UsableNetwork):
     """The user's VPC and subnets."""
 
-    def __init__(self, context: ClusterContext, opts: ResourceOptions | None = None) -> None:
-        """Raises RunError if the VPC does not fit, or the layout changed."""
+    def __init__(self, context: ClusterContext, offered: Output[Offers], opts: ResourceOptions | None = None) -> None:
+        """Raises RunError if the VPC does not fit, its zones lack a planned size, or the layout changed."""
         name, plan = context.plan.name, context.plan.network
         super().__init__("mullion:aws:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         lookups = Lookups(self, _utilities.get_version(), context.plan.spec)
         existing = lookups.existing
-        self.zone_names, _ = fixed_layout(context.plan, looked_up(lookups, lambda: look(lookups, name)), self)
+        zones = checked(context.plan, looked_up(lookups, lambda: look(lookups, name)), offered)
+        self.zone_names, _ = fixed_layout(context.plan, zones, self)
         self.vpc_id = self.zone_names.apply(lambda _: existing.network)
         self.machine_subnets = [self.zone_names.apply(lambda _, id_=subnet.id: id_) for subnet in existing.subnets]
         self.edge_subnets = [self.zone_names.apply(lambda _, id_=id_: id_) for id_ in existing.public_subnets]

@@ -54,6 +54,9 @@ INVOKES: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
         "names": [f"{region}{letter}" for letter in "abc"],
         "id": region,
     },
+    "aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": lambda region, asked: _all_offered(
+        [f"{region}{letter}" for letter in "abcdefgh"], asked["filters"][0]["values"]
+    ),
     "gcp:organizations/getClientConfig:getClientConfig": lambda region, _: {"project": GCP_PROJECT, "region": region},
     "gcp:compute/getZones:getZones": lambda region, _: {"names": [f"{region}-{letter}" for letter in "bcd"]},
     "gcp:compute/getImage:getImage": lambda _, asked: {"name": f"{asked['family']}-v20261110"},
@@ -68,6 +71,12 @@ INVOKES: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
     },
 }
 """Answers to invokes: functions of region and arguments."""
+
+
+def _all_offered(zones: list[str], sizes: list[str]) -> dict[str, Any]:
+    """Return the answer of a region whose zones offer all sizes."""
+    rows = [(zone, size) for zone in zones for size in sizes]
+    return {"id": "offerings", "locations": [zone for zone, _ in rows], "instanceTypes": [size for _, size in rows]}
 
 
 GCP_PROJECT = "example-project"

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from sandbox.aws import offerings
 from sandbox.aws.regions import ACCOUNT, PARAMETERS, REGIONS, image, zones
 from sandbox.cloud import Place, Refusal
 
@@ -39,6 +40,24 @@ def availability_zones(place: Place, arguments: dict[str, Any]) -> dict[str, Any
         "names": list(found),
         "zoneIds": list(found.values()),
         "state": arguments.get("state"),
+    }
+
+
+def instance_type_offerings(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """getInstanceTypeOfferings: zones that offer the types of a filter; types that do not exist are left out."""
+    filters = {each["name"]: each["values"] for each in arguments.get("filters") or []}
+    if arguments.get("locationType") != "availability-zone" or list(filters) != ["instance-type"]:
+        raise Refusal("InvalidParameterValue", "the sandbox lists offerings of zones, and of types that a filter names")
+    names = [name for name in filters["instance-type"] if offerings.exists(name)]
+    found = [(name, zone) for name in names for zone in offerings.offering(place.region, name)]
+    return {
+        "id": place.region,
+        "region": place.region,
+        "filters": arguments["filters"],
+        "locationType": "availability-zone",
+        "instanceTypes": [name for name, _ in found],
+        "locations": [zone for _, zone in found],
+        "locationTypes": ["availability-zone"] * len(found),
     }
 
 
@@ -83,6 +102,7 @@ def partition(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
 FUNCTIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
     "aws:ssm/getParameter:getParameter": parameter,
     "aws:index/getAvailabilityZones:getAvailabilityZones": availability_zones,
+    "aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": instance_type_offerings,
     "aws:index/getCallerIdentity:getCallerIdentity": caller_identity,
     "aws:index/getRegion:getRegion": region,
     "aws:index/getService:getService": service,

@@ -30,6 +30,7 @@ _ABSENT = """
 us-east-1      | e | m5 m5a m5n m6i m6a m6g m7i m7i-flex m7a m7g m8g c5 c6i c6a c7i c7a r5 r6i r7i t3 t3a t4g
 us-east-1      | f | m7i-flex m7a m8g c7a r7a
 us-west-1      | c | m8g m7i-flex
+us-west-2      | a | m8g r8g
 us-west-2      | d | m5a c5a r5a m6a m7a c7a t3a t4g
 ca-central-1   | d | m5a c5a r5a t3a m7a
 sa-east-1      | b | m6a m7a c7a r7a m8g
@@ -38,7 +39,8 @@ ap-northeast-1 | d | m8g m7a
 ap-southeast-1 | c | m7a m8g
 """
 """Examples of zones without newer or AMD families, from `describe-instance-type-offerings`. Offerings differ by account
-and time: these rows show what happens, and are no list to plan by.
+and time, and so do the letters of zones: these rows show what happens, and are no list to plan by. us-west-2a is the
+first zone of an account whose letter a is a zone that others see as d.
 """
 
 

@@ -278,8 +278,11 @@ def test_the_internal_load_balancer_has_planned_addresses_that_no_machine_has() 
 
 def test_the_error_names_the_zones_of_a_region_with_too_few() -> None:
     network = {**config("aws-dev")[CLUSTER].get("network", {}), "zones": 3}
-    few = {"aws:index/getAvailabilityZones:getAvailabilityZones": lambda *_: {"names": ["a", "b"], "id": "x"}}
+    few = {
+        "aws:index/getAvailabilityZones:getAvailabilityZones": lambda region, _: {"names": [f"{region}a", f"{region}b"]}
+    }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("operations.recorder.cloud_answers.INVOKES", {**cloud_answers.INVOKES, **few})
         refused = record("aws-dev", changed("aws-dev", network=network))
-    assert any("the region has 2 zones (a, b) and network.zones is 3" in each for each in refused.errors)
+    told = "the region has 2 zones (eu-west-1a, eu-west-1b) and network.zones is 3"
+    assert any(told in each for each in refused.errors)

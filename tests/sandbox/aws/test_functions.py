@@ -56,6 +56,24 @@ def test_zones_can_be_excluded(invoke) -> None:
     assert zones["names"] == ["eu-west-1c"]
 
 
+def test_offerings_name_the_zones_of_each_type(invoke) -> None:
+    types = {"name": "instance-type", "values": ["m6i.large", "m8g.large", "m8g.imaginary"]}
+    asked = {"region": "us-west-2", "locationType": "availability-zone", "filters": [types]}
+    found = invoke("getInstanceTypeOfferings", **asked)
+    offered = set(zip(found["locations"], found["instanceTypes"], strict=True))
+    assert {zone for zone, name in offered if name == "m6i.large"} == {f"us-west-2{letter}" for letter in "abcd"}
+    assert {zone for zone, name in offered if name == "m8g.large"} == {f"us-west-2{letter}" for letter in "bcd"}
+    assert {name for _, name in offered} == {"m6i.large", "m8g.large"}
+
+
+@pytest.mark.parametrize("fewer", ["locationType", "filters"])
+def test_offerings_of_regions_or_of_all_types_are_not_supported(invoke, fewer) -> None:
+    types = {"name": "instance-type", "values": ["m6i.large"]}
+    asked = {"locationType": "availability-zone", "filters": [types]}
+    with pytest.raises(Refusal, match="offerings of zones"):
+        invoke("getInstanceTypeOfferings", **{key: value for key, value in asked.items() if key != fewer})
+
+
 def test_the_caller_is_a_user_of_an_account_that_does_not_exist(invoke) -> None:
     assert invoke("getCallerIdentity")["accountId"] == "000000000000"
     assert invoke("getRegion")["region"] == "eu-west-1"
