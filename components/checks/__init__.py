@@ -14,6 +14,7 @@ from components.checks import (
     extra_arguments,
     gates,
     harmful_config,
+    image_sources,
     ingress,
     ingress_limits,
     labels,
@@ -57,7 +58,8 @@ TABLES: dict[str, tuple[Check, ...]] = {
     + gates.CHECKS
     + extra_arguments.CHECKS
     + harmful_config.CHECKS
-    + open_access.CHECKS,
+    + open_access.CHECKS
+    + image_sources.CHECKS,
     "Life of the cluster": lifecycle.CHECKS,
     "Not built yet": not_built.CHECKS,
 }
@@ -70,8 +72,8 @@ UNREADY = frozenset({downloads.WITHOUT_DIGEST, lifecycle.PAST})
 
 TO_ACKNOWLEDGE = frozenset(
     {
-        *(api.ANYWHERE_ID, downloads.REPLACED, open_access.FOREIGN_IMAGES, open_access.UNENCRYPTED),
-        region.UNKNOWN,
+        *(api.ANYWHERE_ID, downloads.REPLACED, region.UNKNOWN),
+        *(image_sources.ELSEWHERE, image_sources.UNENCRYPTED, image_sources.INTERCEPTED),
     }
 )
 """Ids of warnings that stop `up` unless the stack acknowledges them."""

@@ -1,14 +1,13 @@
-"""Values in users' configuration that switch off authentication, authorization or TLS."""
+"""Values in users' configuration that switch off authentication, authorization or TLS, or hand the cluster over."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from ipaddress import ip_address
 from typing import Any, cast
-from urllib.parse import urlsplit
 
-from components.checks.check import Finding, Path, Subject, at, error, warning
+from components.checks.check import Finding, Path, Subject, at, error
 from components.checks.extra_arguments import flags
 from components.checks.user_config import walk
+from components.checks.web_addresses import in_clear
 from components.spec.wording import shown
 
 Judge = Callable[[str], bool]
@@ -25,20 +24,6 @@ def _is(wrong: str) -> Judge:
 
 def _any(value: str) -> bool:
     return True
-
-
-def in_clear(urls: str) -> bool:
-    """Return whether one of the URLs is http and not of the loopback interface."""
-    parts = [urlsplit(each.strip()) for each in urls.split(",")]
-    return any(part.scheme == "http" and not is_loopback(part.hostname or "") for part in parts)
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine itself: localhost, or an address of 127.0.0.0/8 or ::1."""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:  # another name, such as 127.example.com
-        return False
 
 
 _ADMITTING = {
@@ -177,17 +162,6 @@ def _external_etcd(subject: Subject) -> Iterator[Finding]:
         yield at("kubeadm", "config", "ClusterConfiguration", "etcd", "external")
 
 
-def _images(subject: Subject) -> Iterator[Finding]:
-    """Yield places from which every machine would pull images of another publisher."""
-    cluster = subject.spec.kubeadm.config.get("ClusterConfiguration", {})
-    for below, value in walk(cluster):
-        if below[-1:] == ("imageRepository",) and isinstance(value, str):
-            yield at("kubeadm", "config", "ClusterConfiguration", *below, value=value)
-    for group in subject.groups:
-        for index, url in enumerate(group.options.containerd.mirrors.get("*", ())):
-            yield at(*group.path, "containerd", "mirrors", "*", index, value=url)
-
-
 def _kubelet(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
         for below, value in walk(group.options.kubelet.config):
@@ -196,25 +170,6 @@ def _kubelet(subject: Subject) -> Iterator[Finding]:
                     name = ".".join(below)
                     yield at(*group.path, "kubelet", "config", *below, name=name, value=shown(value), why=why)
 
-
-def _mirrors(subject: Subject) -> Iterator[Finding]:
-    for group in subject.groups:
-        for registry, urls in group.options.containerd.mirrors.items():
-            for index, url in enumerate(urls):
-                if in_clear(url):
-                    yield at(*group.path, "containerd", "mirrors", registry, index, value=url)
-        for below, value in walk(group.options.containerd.config):
-            if below[-1:] == ("insecure_skip_verify",) and value is True:
-                yield at(*group.path, "containerd", "config", *below, value="a server without a valid certificate")
-            elif below[-2:-1] == ("endpoint",) and isinstance(value, str) and in_clear(value):
-                yield at(*group.path, "containerd", "config", *below, value=value)
-
-
-FOREIGN_IMAGES = "images-from-elsewhere"
-"""Id of the warning about images of another publisher; it stops `up` unless it is acknowledged."""
-
-UNENCRYPTED = "mirror-unencrypted"
-"""Id of the warning about registries without TLS; it stops `up` unless it is acknowledged."""
 
 CHECKS = (
     error(
@@ -237,21 +192,5 @@ CHECKS = (
         _external_etcd,
         "an external etcd would hold all objects; Mullion's control planes run etcd themselves and take its snapshots",
         "remove external",
-    ),
-    warning(
-        FOREIGN_IMAGES,
-        "kubeadm.config <machines>.containerd.mirrors",
-        _images,
-        "every image comes from {value} by its tag, also those of the control plane: whoever can push there controls"
-        " the cluster; `up` stops unless this is acknowledged",
-        "remove it, or acknowledge it with the name of the team that runs the registry",
-    ),
-    warning(
-        UNENCRYPTED,
-        "<machines>.containerd.mirrors <machines>.containerd.config",
-        _mirrors,
-        "images come from {value}, so an attacker on the network path can replace them; `up` stops unless this is"
-        " acknowledged",
-        "give the mirror a certificate, write https, and add its certificate authority to trusted_cas",
     ),
 )

@@ -13,7 +13,11 @@ from components.stack_files.stack_file import stack_file_config
 from operations.downloads.publishers import url_of
 from operations.stacks.paths import REPOSITORY
 from tests.attacks.stack_files import api_server, refusal
-from tests.components.spec.documents import kubelet, web
+from tests.certificates import AUTHORITY
+from tests.components.spec.documents import kubelet, plane, web
+
+IMAGES = "io.containerd.cri.v1.images"
+"""Table of containerd's image service in config.toml."""
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -82,16 +86,44 @@ def test_all_objects_stay_in_the_clusters_etcd(etcd: dict[str, Any]) -> None:
     assert "etcd" in refusal({"kubernetes": "1.31.14", "kubeadm": {"config": config}})
 
 
-def test_images_of_another_registry_need_a_reason() -> None:
-    """Let every machine pull all images from your registry, by tag.
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kubeadm": {"config": {"ClusterConfiguration": {"imageRepository": "evil.example/k8s"}}}},
+        web(containerd={"mirrors": {"*": ["https://evil.example"]}}),
+        plane(containerd={"mirrors": {"registry.k8s.io": ["https://evil.example"]}}),
+        web(containerd={"mirrors": {"own.example:5000": ["https://evil.example"]}}),
+        *(web(containerd={"config": each}) for each in (
+            {"plugins": {IMAGES: {"registry": {"mirrors": {"docker.io": {"endpoint": ["https://evil.example"]}}}}}},
+            {"plugins": {IMAGES: {"registry": {"configs": {"docker.io": {"tls": {"ca_file": "/evil.crt"}}}}}}},
+            {"plugins": {IMAGES: {"registry": {"config_path": "/var/lib/evil"}}}},
+            {"plugins": {"io.containerd.transfer.v1.local": {"config_path": "/var/lib/evil"}}},
+            {"plugins": {IMAGES: {"pinned_images": {"sandbox": "evil.example/pause:3.10.1"}}}},
+            {"plugins": {IMAGES: {"pinned_images": {"sandbox": "registry.k8s.io.evil.example/pause:3.10.1"}}}},
+            {"imports": ["/var/lib/evil.toml"]},
+        )),
+    ],
+    ids=[
+        *("image-repository", "every-registry", "kubernetes-registry", "own-registry", "endpoint", "authority"),
+        *("hosts", "transfer", "pause", "pause-of-a-like-name", "imports"),
+    ],
+)  # fmt: skip
+def test_images_of_another_registry_need_a_reason(change: Any) -> None:
+    """Let machines pull images from your registry, by an image repository, a mirror, containerd's own settings or
+    another pause image.
 
     Refused by: check images-from-elsewhere, which stops `up` until it is acknowledged.
     """
-    for change in (
-        {"kubeadm": {"config": {"ClusterConfiguration": {"imageRepository": "evil.example/k8s"}}}},
-        web(containerd={"mirrors": {"*": ["https://evil.example"]}}),
-    ):
-        assert "images-from-elsewhere" in refusal(change)
+    assert "images-from-elsewhere" in refusal(change)
+
+
+def test_a_proxy_with_its_own_authority_needs_a_reason() -> None:
+    """Send all requests of machines through your proxy, and let them trust your authority, to answer for registries.
+
+    Refused by: check proxy-with-authorities, which stops `up` until it is acknowledged.
+    """
+    proxy = {"http": "http://evil.example:3128", "https": "http://evil.example:3128"}
+    assert "proxy-with-authorities" in refusal({"proxy": proxy, "trusted_cas": [AUTHORITY]})
 
 
 def test_another_program_under_a_known_name_needs_a_reason() -> None:

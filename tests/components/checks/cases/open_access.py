@@ -1,5 +1,6 @@
 """Cases: values that switch off authentication, authorization or TLS."""
 
+from tests.certificates import AUTHORITY
 from tests.components.spec.documents import Case, kubelet, plane, web
 
 
@@ -7,6 +8,13 @@ def _of(program: str, *flags: tuple[str, str]) -> dict[str, object]:
     written = {"extraArgs": [{"name": name, "value": value} for name, value in flags]}
     fields = {"etcd": {"local": written}} if program == "etcd" else {program: written}
     return {"kubernetes": "1.31.14", "kubeadm": {"config": {"ClusterConfiguration": fields}}}
+
+
+_IMAGES = "io.containerd.cri.v1.images"
+
+
+def _images(**settings: object) -> dict[str, object]:
+    return {"plugins": {_IMAGES: settings}}
 
 
 CASES = (
@@ -69,6 +77,30 @@ CASES = (
         {"kubeadm": {"config": {"ClusterConfiguration": {"dns": {"imageRepository": "a.example"}}}}},
         "kubeadm.config.ClusterConfiguration.dns.imageRepository",
         {"kubeadm": {"config": {"ClusterConfiguration": {"clusterName": "a.example"}}}},
+    ),
+    Case(
+        "images-from-elsewhere",
+        web(containerd={"mirrors": {"docker.io": ["https://mirror.example"]}}),
+        "pools.web.containerd.mirrors.docker.io.0",
+        web(containerd={"mirrors": {"docker.io": []}}),
+    ),
+    Case(
+        "images-from-elsewhere",
+        plane(containerd={"config": _images(registry={"mirrors": {"docker.io": {"endpoint": ["https://a.example"]}}})}),
+        f"control_plane.containerd.config.plugins.{_IMAGES}.registry.mirrors.docker.io.endpoint.0",
+        plane(containerd={"config": _images(max_concurrent_downloads=5)}),
+    ),
+    Case(
+        "images-from-elsewhere",
+        plane(containerd={"config": _images(pinned_images={"sandbox": "a.example/pause:3.10.1"})}),
+        f"control_plane.containerd.config.plugins.{_IMAGES}.pinned_images.sandbox",
+        plane(containerd={"config": _images(pinned_images={"sandbox": "registry.k8s.io/pause:3.10"})}),
+    ),
+    Case(
+        "proxy-with-authorities",
+        {"proxy": {"https": "http://proxy.example:3128"}, "trusted_cas": [AUTHORITY]},
+        "proxy",
+        {"proxy": {"https": "http://proxy.example:3128"}},
     ),
     Case(
         "kubelet-config-open",

@@ -1,0 +1,18 @@
+"""Addresses of servers in users' configuration."""
+
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+
+def in_clear(urls: str) -> bool:
+    """Return whether one of the URLs, separated by commas, is http and not of the loopback interface."""
+    parts = [urlsplit(each.strip()) for each in urls.split(",")]
+    return any(part.scheme == "http" and not is_loopback(part.hostname or "") for part in parts)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine itself: localhost, or an address of 127.0.0.0/8 or ::1."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:  # another name, such as 127.example.com
+        return False
