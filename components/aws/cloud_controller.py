@@ -42,6 +42,14 @@ CHANGES = (
 )
 """Actions on the controller's own load balancers and target groups."""
 
+TAGGED = (
+    *(f"elasticloadbalancing:{action}" for action in (*CREATES, "CreateListener", "AddTags")),
+    *("ec2:CreateSecurityGroup", "ec2:CreateTags"),
+)
+"""Actions that set tags."""
+
+_OURS = {"ForAnyValue:StringLike": {"aws:TagKeys": ["mullion:*"]}}
+
 SOURCE = "kubernetes/cloud-provider-aws, calls in pkg/providers/v1 of v1.24.19 to v1.37.1"
 """Source of the actions: what the service and node controllers call. Volumes (in-tree EBS, up to 1.30), routes and the
 tagging controller are not used. Condition keys: Service Authorization Reference, "Amazon EC2", "Elastic Load
@@ -70,7 +78,8 @@ def subnet_tags(plan: ClusterPlan, subnet: str) -> dict[str, str]:
 def statements(cluster: str, partition: str) -> list[dict[str, Any]]:
     """Return the policy statements of the control plane for the controller.
 
-    It changes only what has the cluster's tag; it tags while it creates, and cannot tag what exists already.
+    It changes only what has the cluster's tag; it tags while it creates, and cannot tag what exists already. A
+    Service's owner may give a balancer any tags but those by which `mullion reap --by-tags` knows a cluster.
     """
     tag = f"{CLUSTER_TAG}{cluster}"
     groups = [f"arn:{partition}:ec2:*:*:security-group/*"]
@@ -94,6 +103,7 @@ def statements(cluster: str, partition: str) -> list[dict[str, Any]]:
         _allow(("ec2:DeleteSecurityGroup",), groups, own),
         # ELB needs its role before the account's first load balancer
         _allow(("iam:CreateServiceLinkedRole",), [role], {"iam:AWSServiceName": _SERVICE}),
+        {"Effect": "Deny", "Action": list(TAGGED), "Resource": ["*"], "Condition": _OURS},
     ]
 
 

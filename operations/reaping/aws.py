@@ -27,7 +27,10 @@ _KEYS = (*(f"{MARK}{each}" for each in ("cluster", "owner", "expires", "protect"
 _ROLE = re.compile(r".+-(?:control-plane|workers)-[0-9a-f]{7}")
 """Names of roles and instance profiles: components/aws/identity.py. IAM's lists have no tags, so the tags of
 roles and profiles with such names are read one by one."""
-_MADE_BY_CONTROLLER = frozenset({"security-group", "load-balancer", "classic-load-balancer", "target-group", "volume"})
+_TAGGED_BY_OWNERS = frozenset({"load-balancer", "classic-load-balancer", "target-group", "volume"})
+"""Kinds that a controller makes with further tags of a Service's owner
+(annotation aws-load-balancer-additional-resource-tags) or of a storage class."""
+_MADE_BY_CONTROLLER = _TAGGED_BY_OWNERS | {"security-group"}
 _GONE = frozenset({"terminated", "deleted"})
 """States of deleted resources, which EC2 lists for up to an hour more."""
 _SNAPSHOTS = "-snapshots"
@@ -217,15 +220,19 @@ class Aws:
 def _thing(
     kind: str, name: str, region: str, tags: Tags, *, network: str = "", created: datetime | None = None
 ) -> Thing:
-    """Return a resource with these tags: the cluster's own, or one that Kubernetes made."""
+    """Return a resource with these tags: the cluster's own, or one that Kubernetes made.
+
+    A controller sets its own tag last, on all that it makes, and the owner of a Service may add any other: so that tag
+    is asked first, and tags of ours beside it count for nothing.
+    """
     cluster = tags.get(CLUSTER, "")
     rank = RANKS.get(kind, 0)
     held = "" if kind in RANKS else f"reap does not delete the kind {kind}"
-    if cluster:
-        fields: dict[str, Any] = tagged_fields(tags, MARK)
-        return Thing(kind, name, region, cluster, rank, created=created, network=network, held=held, **fields)
     marks = (key for key, value in tags.items() if key.startswith(KUBERNETES) and value == OWNED)
     owned = next(marks, "").removeprefix(KUBERNETES)
+    if cluster and not (owned and kind in _MADE_BY_CONTROLLER):
+        fields: dict[str, Any] = tagged_fields(tags, MARK)
+        return Thing(kind, name, region, cluster, rank, created=created, network=network, held=held, **fields)
     # a controller's group is deleted before the cluster's own groups, which tell the network of the cluster
     rank = min(rank, aws_deletion.FIRST_GROUP)
     return Thing(kind, name, region, owned, rank, created=created, network=network, by_controller=True, held=held)
@@ -235,12 +242,13 @@ def _of_clusters(things: list[Thing]) -> Iterator[Thing]:
     """Yield the clusters' own resources, and those that Kubernetes made in a network of the cluster that they name.
 
     Another cluster of the same name in another network, such as one of EKS, has the same tag. Volumes have no network:
-    they are held if anything with that tag is in a network that is not the cluster's.
+    they are held if anything with that tag is in a network that is not the cluster's. Kinds whose tags a cluster's
+    users may add to do not say which network is the cluster's.
     """
     own = [each for each in things if not each.by_controller]
     networks: dict[tuple[str, str], set[str]] = {}
     for each in own:
-        if each.network:
+        if each.network and each.kind not in _TAGGED_BY_OWNERS:
             networks.setdefault((each.region, each.cluster), set()).add(each.network)
     made = [each for each in things if each.by_controller and each.cluster and each.kind in _MADE_BY_CONTROLLER]
     elsewhere = {

@@ -35,6 +35,9 @@ OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
     "ArnEquals": _matches,
     "ArnLike": _matches,
 }
+ANY = "ForAnyValue:"
+"""Prefix of an operator that compares each value of a key that has several; false without a value."""
+_TAGS, _TAG_KEYS = "aws:RequestTag/", "aws:TagKeys"
 MACHINE = {"aws:SecureTransport": "true"}
 """Context of every machine call: TLS."""
 
@@ -91,14 +94,24 @@ def _is_for(statement: Mapping[str, Any], principal: str) -> bool:
 
 def _holds(statement: Mapping[str, Any], context: Mapping[str, str], *, unknown: bool) -> bool:
     for operator, keys in (statement.get("Condition") or {}).items():
-        compare = OPERATORS.get(operator)
+        compare = OPERATORS.get(operator.removeprefix(ANY))
         for key, wanted in keys.items():
-            if compare is None or key not in context:
+            if compare and operator.startswith(ANY):
+                if not any(compare(value, str(each)) for value in _values(context, key) for each in _list(wanted)):
+                    return False
+            elif compare is None or key not in context:
                 if not unknown:
                     return False
             elif not any(compare(context[key], str(each)) for each in _list(wanted)):
                 return False
     return True
+
+
+def _values(context: Mapping[str, str], key: str) -> list[str]:
+    """Return the values of a key; those of aws:TagKeys are the keys of the request's tags."""
+    if key == _TAG_KEYS:
+        return [each.removeprefix(_TAGS) for each in context if each.startswith(_TAGS)]
+    return [context[key]] if key in context else []
 
 
 def _list(value: Any) -> list[Any]:

@@ -51,6 +51,22 @@ def test_the_controller_tags_only_what_it_creates() -> None:
     assert not may("ec2:CreateTags", GROUP, **made)
 
 
+@pytest.mark.parametrize(
+    ("action", "resource", "creates"),
+    [
+        ("elasticloadbalancing:CreateLoadBalancer", BALANCER, ""),
+        ("elasticloadbalancing:AddTags", BALANCER, "CreateLoadBalancer"),
+        ("elasticloadbalancing:AddTags", LISTENER, "CreateListener"),
+        ("ec2:CreateSecurityGroup", GROUP, ""),
+    ],
+)
+def test_a_service_can_add_tags_but_none_of_mullions(action: str, resource: str, creates: str) -> None:
+    context = {f"aws:RequestTag/{TAG}": "owned", "aws:RequestTag/team": "billing"}
+    context |= {"elasticloadbalancing:CreateAction": creates} if creates else {}
+    assert may(action, resource, **context)
+    assert not may(action, resource, **context, **{"aws:RequestTag/mullion:cluster": "other"})
+
+
 @pytest.mark.parametrize("action", LISTENERS)
 def test_the_controller_changes_listeners_of_its_cluster_only(action: str) -> None:
     called = f"elasticloadbalancing:{action}"
