@@ -108,6 +108,9 @@ GCP_FAMILIES: tuple[tuple[str, str, str], ...] = (
 GCP_ARM = frozenset({"t2a", "c4a"})
 GCP_SHARED = {"e2-micro": 1, "e2-small": 2, "e2-medium": 4}
 """GCP: GiB of types with shared cores; each has two vCPU for a part of the time."""
+GCP_NOT_MOVED = frozenset(("a2", "a3", "a4", "g2", "g4", "h3"))
+"""GCP: series whose machines Google stops for maintenance of their host, because it cannot move them live ("Live
+migration process during maintenance events": limitations). Instances must say so, or are refused."""
 GCP_PERSISTENT_DISK = frozenset(
     (
         *("e2", "f1", "g1", "n1", "n2", "n2d", "c2", "c2d", "c3", "c3d", "t2d", "t2a"),
@@ -193,3 +196,8 @@ def is_burstable(name: str) -> bool:
 def gcp_disk(name: str) -> str:
     """Return the type of boot disk for an instance type of GCP."""
     return "pd-balanced" if name.split("-", maxsplit=1)[0] in GCP_PERSISTENT_DISK else "hyperdisk-balanced"
+
+
+def gcp_is_moved(name: str) -> bool:
+    """Return whether Google moves machines of an instance type live when it maintains their host."""
+    return name.split("-", maxsplit=1)[0] not in GCP_NOT_MOVED

@@ -28,6 +28,9 @@ METADATA = {
 }
 """Instance metadata by OS family: block SSH keys, users and addresses from the project's metadata."""
 
+STOPPED: gcp.compute.InstanceSchedulingArgsDict = {"on_host_maintenance": "TERMINATE"}
+"""Scheduling of machines that cannot be moved live: they stop for maintenance of their host, and start again."""
+
 USER_DATA = {"linux": "user-data", "windows": "windows-startup-script-ps1"}
 """Metadata key of the user-data: cloud-init reads it on Linux, Google's agent at every boot on Windows."""
 
@@ -87,6 +90,7 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Inst
         ],
         # the scope allows all APIs; the account's roles limit the rights
         service_account={"email": inputs.accounts[own], "scopes": ["cloud-platform"]},
+        scheduling=None if instance_sizes.gcp_is_moved(group.size) else STOPPED,
         tags=[network_tag(inputs.context.plan.name, group.group)],
         metadata={**METADATA[group.family], USER_DATA[group.family]: request.user_data},
         shielded_instance_config={

@@ -73,6 +73,15 @@ def _kind(request: Request) -> None:
     _disk(disk, family)
 
 
+def _maintenance(request: Request) -> None:
+    """Refuse machines that cannot be moved live and are not planned to stop for maintenance."""
+    series = request.inputs["machineType"].rpartition("/")[2].partition("-")[0]
+    stops = (request.inputs.get("scheduling") or {}).get("onHostMaintenance") == "TERMINATE"
+    if series in regions.NOT_MOVED and not stops:
+        message = f"Instances {regions.NOT_MOVED[series]} do not support live migration."
+        raise Refusal("badRequest", f"googleapi: Error 400: {message}")
+
+
 def _disk(disk: dict[str, Any], family: str) -> None:
     least, size = regions.IMAGES[family][1] if family else 10, disk.get("size")
     if size is not None and size < least:
@@ -210,7 +219,7 @@ TYPES: dict[str, ResourceType] = {
         unique=(zonal_name(INSTANCE),),
         claims=_used,
         created=boot_obstacles.start,
-        rules=(_metadata, _kind, _network, _shape, cpus, external, ssd, keys.disk),
+        rules=(_metadata, _kind, _maintenance, _network, _shape, cpus, external, ssd, keys.disk),
         delete_rules=(_protected,),
     ),
 }

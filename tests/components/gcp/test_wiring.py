@@ -189,3 +189,16 @@ def test_a_bundle_is_created_before_its_predecessor_is_deleted(stack: str) -> No
     """Else a run that fails half-way would leave the cluster without the bundle that the pointer names."""
     for name, each in of(recording(stack), "gcp:storage/bucketObject:BucketObject").items():
         assert each.delete_before_replace is not name.startswith(f"{stack}-bundle-"), name
+
+
+@pytest.mark.parametrize(
+    ("size", "stops"), [("g2-standard-4", True), ("h3-standard-88", True), ("n2-standard-4", False)]
+)
+def test_machines_that_cannot_be_moved_live_stop_for_maintenance(size: str, stops: bool) -> None:
+    cluster = config("gcp-dev")[CLUSTER]
+    pools = {**cluster["pools"], "web": {**cluster["pools"]["web"], "size": size}}
+    found = record("gcp-dev", {**config("gcp-dev"), CLUSTER: {**cluster, "pools": pools}})
+    assert found.errors == []
+    told = {name: each.inputs.get("scheduling") for name, each in of(found, INSTANCE).items()}
+    assert told["gcp-dev-web-0"] == ({"onHostMaintenance": "TERMINATE"} if stops else None)
+    assert told["gcp-dev-linux-0"] is None
