@@ -64,6 +64,11 @@ ROWS = (
         "write {key}: and the id of your project in config:, beside mullion:cluster",
     ),
     Form(
+        "project-number",
+        "{value} is the number of a project: machines prove what they are with its id, so no worker could join",
+        "write {key}: and the id, which `gcloud projects describe {value} --format 'value(projectId)'` prints",
+    ),
+    Form(
         EXAMPLE_PROJECT,
         "{value} is the project id of the example stacks, not yours",
         "write {key}: and the id of your project",

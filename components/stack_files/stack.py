@@ -104,6 +104,8 @@ def _region(cloud: str, config: Mapping[str, Any]) -> tuple[str, list[Problem]]:
         problems.append(FORMS["project-missing"].problem(PROJECT, key=PROJECT))
     if cloud == "gcp" and config.get(PROJECT) == EXAMPLE:
         problems.append(FORMS[EXAMPLE_PROJECT].problem(PROJECT, key=PROJECT, value=EXAMPLE))
+    if cloud == "gcp" and str(config.get(PROJECT)).isdecimal():
+        problems.append(FORMS["project-number"].problem(PROJECT, key=PROJECT, value=config[PROJECT]))
     if region is None or region == "":
         return "", [*problems, FORMS["region-missing"].problem(key, key=key, example=example)]
     if not isinstance(region, str) or not facts.region_form.fullmatch(region):

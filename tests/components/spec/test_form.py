@@ -119,6 +119,7 @@ def test_every_rule_of_form_about_the_spec_has_a_case() -> None:
         "region-form",
         "region-of-another-cloud",
         "project-missing",
+        "project-number",
         "project-example",
         "cluster-name",
         "cluster-name-on-gcp",

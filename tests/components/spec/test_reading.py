@@ -157,6 +157,14 @@ def test_the_project_of_the_examples_gives_a_warning() -> None:
     assert (problem.id, problem.path, problem.severity) == ("project-example", "gcp:project", Severity.WARNING)
 
 
+@pytest.mark.parametrize("number", [123456789012, "123456789012"])
+def test_the_number_of_a_project_is_refused(number: int | str) -> None:
+    """Identity tokens of instances name the project's id, with which control planes compare facts of the stack."""
+    [problem] = problems(changed(gcp()), config={**REGION, "gcp:project": number})
+    assert (problem.id, problem.path, problem.severity) == ("project-number", "gcp:project", Severity.ERROR)
+    assert "gcloud projects describe 123456789012" in problem.fix
+
+
 @pytest.mark.parametrize("name", ["googly", "my-google-app"])
 def test_a_name_that_google_refuses_for_buckets_is_an_error_on_gcp_only(name: str) -> None:
     [problem] = problems(changed(gcp()), name)

@@ -135,18 +135,6 @@ NETWORKS: dict[str, Row] = {
 }
 MACHINES: dict[str, Row] = {
     "no such zone": ("machine", {"zone": "europe-west1-a"}, "notFound", "zones/europe-west1-a' was not found"),
-    "accelerators without a stop for maintenance": (
-        "machine",
-        {"machineType": "g2-standard-4"},
-        "badRequest",
-        "with guest accelerators do not support live migration",
-    ),
-    "a series that is not moved live": (
-        "machine",
-        {"machineType": "h3-standard-88", "scheduling": {"onHostMaintenance": "MIGRATE"}},
-        "badRequest",
-        "H3 machine types do not support live migration",
-    ),
     "no such type": ("machine", {"machineType": "n2-standard-3"}, "invalid", "does not exist in zone 'europe-west1-b'"),
     "type that the zone lacks": (
         "machine",

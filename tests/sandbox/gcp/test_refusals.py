@@ -24,6 +24,19 @@ def test_a_call_that_gcp_refuses_is_refused_with_its_reason(account: Account, sc
     assert words in said
 
 
+@pytest.mark.parametrize(("size", "what"), [("g2-standard-4", "guest accelerators"), ("h3-standard-88", "H3 machine")])
+def test_a_machine_that_cannot_be_moved_live_has_to_stop_for_maintenance(
+    account: Account, scene: Scene, size: str, what: str
+) -> None:
+    account.cloud_state.set_setting(f"quota/{CPUS}", "100")
+    stays = ("machine", {"machineType": size, "scheduling": {"onHostMaintenance": "MIGRATE"}}, "", "")
+    for row in (stays, ("machine", {"machineType": size}, "", "")):
+        assert what in refusal_of(account, scene, SCENES, row)
+    kind, given = SCENES["machine"]
+    scheduling = {"scheduling": {"onHostMaintenance": "TERMINATE"}}
+    account.create(kind, "stops", **filled({**given, "machineType": size, **scheduling}, scene))
+
+
 def test_at_least_fifty_kinds_of_refusals_are_listed() -> None:
     assert len({(code, words) for _, _, code, words in ROWS.values()}) >= 50
 
