@@ -119,9 +119,11 @@ def _azure(url: str, cloud_state: "CloudState", regions: Sequence[str]) -> Accou
 
 def _gcp(url: str, cloud_state: "CloudState", regions: Sequence[str]) -> Account:
     from operations.reaping import bearer, gcp
+    from sandbox.existing_network import is_yours
     from sandbox.services.credentials import owner_token
 
-    ids = (each.id.split("/") for each in cloud_state.resources())
+    # a network of the user may be of another project
+    ids = (each.id.split("/") for each in cloud_state.resources() if not is_yours(each.urn))
     project = next((parts[1] for parts in ids if parts[0] == "projects"), "")
     return gcp.Gcp(bearer.Requests(owner_token(cloud_state), url), project, regions)
 

@@ -19,6 +19,8 @@ from operations.reaping.gcp_deletion import COMPUTE, DNS, IAM, PROJECTS, RANKS, 
 from operations.reaping.things import Thing, tagged_fields
 
 MARK, CLUSTER = "mullion_", "mullion_cluster"
+GLOBAL = "global"
+"""Region of resources that have none."""
 Row = dict[str, Any]
 
 
@@ -36,7 +38,7 @@ class _Known:
 
 
 class Gcp:
-    """A project. regions: regions to look in; empty: all."""
+    """A project. regions: those whose clusters are listed; empty: all."""
 
     cloud = "gcp"
 
@@ -45,7 +47,10 @@ class Gcp:
         self.close = requests.close
 
     def inventory(self) -> list[Thing]:
-        """Return the resources of all clusters: labelled ones first, then those that belong to them."""
+        """Return the resources of all clusters: labelled ones first, then those that belong to them.
+
+        A cluster with a resource in a region that is not asked for is left out, with what it has without a region.
+        """
         labelled = [*self._labelled_compute(), *self._secrets(), *self._buckets(), *self._zones()]
         known = {each.cluster: _Known(each.cluster) for each in labelled}
         for each in labelled:
@@ -56,7 +61,10 @@ class Gcp:
                 known[each.cluster].networks.add(each.network)
         if not known:
             return []
-        return [*labelled, *self._networks(known), *self._balancing(known), *self._identities(known)]
+        found = [*labelled, *self._networks(known), *self._balancing(known), *self._identities(known)]
+        asked = {GLOBAL, *self._regions}
+        elsewhere = {each.cluster for each in found if self._regions and each.region not in asked}
+        return [each for each in found if each.cluster not in elsewhere]
 
     def delete(self, thing: Thing) -> None:
         """Ask for the deletion of a resource. Raises ApiError."""
@@ -71,16 +79,14 @@ class Gcp:
         return code in gcp_deletion.WAITS
 
     def _compute(self, kind: str) -> Iterator[Row]:
-        """Yield the resources of a kind in all regions and zones that are asked for."""
+        """Yield the resources of a kind in all regions and zones."""
         path = f"/compute/v1/projects/{self.name}/aggregated/{kind}"
         for page in self._requests.pages(COMPUTE, path, {}):
-            for scope, rows in (page.get("items") or {}).items():
-                place = scope.rpartition("/")[2]
-                if not self._regions or place in self._regions or place.rpartition("-")[0] in self._regions:
-                    yield from rows.get(kind) or []
+            for rows in (page.get("items") or {}).values():
+                yield from rows.get(kind) or []
 
-    def _global(self, kind: str) -> Iterator[Row]:
-        path = f"/compute/v1/projects/{self.name}/global/{kind}"
+    def _global(self, kind: str, project: str = "") -> Iterator[Row]:
+        path = f"/compute/v1/projects/{project or self.name}/global/{kind}"
         for page in self._requests.pages(COMPUTE, path, {}):
             yield from page.get("items") or []
 
@@ -133,6 +139,29 @@ class Gcp:
             for row in self._compute(kind):
                 if cluster := own.get(_path(row.get("network") or "")) or _in_another(row, kind, known):
                     yield _belonging(kind, _path(row["selfLink"]), cluster)
+
+        yield from self._in_hosts(known)
+
+    def _in_hosts(self, known: Mapping[str, _Known]) -> Iterator[Thing]:
+        """Yield clusters' rules and routes in the projects whose networks they share (Shared VPC).
+
+        If such a project does not let them be listed, a held resource stops the removal before the instances, by which
+        the network is known.
+        """
+        networks = {each: _project(each) for one in known.values() for each in one.networks}
+        for project in sorted({*networks.values()} - {self.name, ""}):
+            for kind in ("firewalls", "routes"):
+                try:
+                    for row in self._global(kind, project):
+                        if cluster := _in_another(row, kind, known):
+                            yield _belonging(kind, _path(row["selfLink"]), cluster)
+                except ApiError as error:
+                    if error.status not in (403, 404):
+                        raise
+                    for one in known.values():
+                        if any(networks[each] == project for each in one.networks):
+                            thing = _belonging(kind, f"projects/{project}/global/{kind}", one.name)
+                            yield replace(thing, held=f"{kind} of project {project} cannot be listed: {error}")
 
     def _balancing(self, known: Mapping[str, _Known]) -> Iterator[Thing]:
         """Yield backend services and health checks, by their description."""
@@ -195,9 +224,14 @@ def _path(link: str) -> str:
     return link[link.index("projects/") :] if "projects/" in link else link
 
 
+def _project(path: str) -> str:
+    """Return the project of projects/PROJECT/..."""
+    return path.split("/")[1] if path.startswith("projects/") else ""
+
+
 def _region(path: str) -> str:
     parts = path.split("/")
-    place = parts[3] if len(parts) > 3 and parts[2] in ("regions", "zones") else "global"
+    place = parts[3] if len(parts) > 3 and parts[2] in ("regions", "zones") else GLOBAL
     return place.rpartition("-")[0] if place.count("-") == 2 else place
 
 

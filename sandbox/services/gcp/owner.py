@@ -79,9 +79,10 @@ class GcpOwner:
             scopes.setdefault(scope, {kind: []})[kind].append(_row(one))
         return {"items": scopes}
 
-    def everywhere(self, call: Call, kind: str) -> dict[str, Any]:
-        """List a collection without regions."""
-        return {"items": [_row(one) for one in self.cloud_state.resources(KINDS[kind])]}
+    def everywhere(self, call: Call, project: str, kind: str) -> dict[str, Any]:
+        """List a project's collection without regions."""
+        found = self.cloud_state.resources(KINDS[kind])
+        return {"items": [_row(one) for one in found if one.id.startswith(f"projects/{project}/")]}
 
     def delete_compute(self, call: Call, path: str) -> dict[str, Any]:
         """Delete a resource of Compute Engine."""
@@ -223,7 +224,7 @@ def _zone(one: Record) -> dict[str, Any]:
 
 ROUTES: tuple[tuple[str, str, Callable[..., dict[str, Any]]], ...] = (
     ("GET", r"/compute/v1/projects/[^/]+/aggregated/(\w+)", GcpOwner.aggregated),
-    ("GET", r"/compute/v1/projects/[^/]+/global/(\w+)", GcpOwner.everywhere),
+    ("GET", r"/compute/v1/projects/([^/]+)/global/(\w+)", GcpOwner.everywhere),
     ("DELETE", r"/compute/v1/(projects/.+)", GcpOwner.delete_compute),
     ("GET", r"/storage/v1/b", GcpOwner.buckets),
     ("GET", r"/storage/v1/b/([^/]+)/o", GcpOwner.objects),

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from operations.reaping import sweep
 from operations.reaping.api import ApiError
 from operations.reaping.gcp import Gcp
 from operations.reaping.things import Thing
+from tests.operations.reaping.clocks import passing
 
 LABELS = {"mullion_cluster": "ci", "mullion_owner": "qa", "mullion_expires": "2026-01-01t00_00_00z"}
 LINK = "https://www.googleapis.com/compute/v1/projects/p/"
@@ -42,6 +44,11 @@ class Answers:
 
 
 def found(regions: tuple[str, ...] = (), **lists: Any) -> set[tuple[str, str]]:
+    known = {("secret", "ci-pki-bcdfgh"), ("instances", "ci-web-0")}
+    return {(each.kind, each.id.rpartition("/")[2]) for each in inventory(regions, **lists)} - known
+
+
+def inventory(regions: tuple[str, ...] = (), **lists: Any) -> list[Thing]:
     secret = {"name": "projects/1/secrets/ci-pki-bcdfgh", "labels": LABELS, "createTime": "2026-01-01T00:00:00.5Z"}
     machine = {
         "selfLink": f"{LINK}zones/europe-west1-b/instances/ci-web-0",
@@ -49,10 +56,8 @@ def found(regions: tuple[str, ...] = (), **lists: Any) -> set[tuple[str, str]]:
         "networkInterfaces": [{"network": THEIRS}],
         "creationTimestamp": "2026-01-01T00:00:00.000-08:00",
     }
-    answers: Any = Answers({"secrets": [secret], "instances": [machine], **lists})
-    things: list[Thing] = Gcp(answers, "p", regions).inventory()
-    known = {("secret", "ci-pki-bcdfgh"), ("instances", "ci-web-0")}
-    return {(each.kind, each.id.rpartition("/")[2]) for each in things} - known
+    answers: Any = lists.pop("answers", Answers)({"secrets": [secret], "instances": [machine], **lists})
+    return Gcp(answers, "p", regions).inventory()
 
 
 def row(kind: str, name: str, **more: Any) -> dict[str, Any]:
@@ -138,6 +143,74 @@ def test_parts_of_balancers_and_identities_are_known_by_description_and_letters(
 def test_only_regions_that_are_asked_for_are_looked_at(regions: tuple[str, ...], seen: bool) -> None:
     address = {"selfLink": f"{LINK}regions/europe-west1/addresses/ci-api", "labels": LABELS}
     assert (("addresses", "ci-api") in found(regions, addresses=[address])) == seen
+
+
+@pytest.mark.parametrize("regions", [("us-east1",), ("us-east1", "asia-east1")])
+def test_of_a_cluster_in_another_region_nothing_is_listed(regions: tuple[str, ...]) -> None:
+    """Its secrets, rules and network have no region: without them its machines would stay behind as wrecks."""
+    networks = [row("networks", "ci", description="Nodes of ci: 10.0.0.0/16")]
+    rules = [row("firewalls", "ci-workers-kubelet", network=OURS, targetTags=["ci-workers"])]
+    assert inventory(regions, networks=networks, firewalls=rules) == []
+    assert {each.kind for each in inventory((*regions, "europe-west1"), networks=networks, firewalls=rules)} == {
+        *("secret", "instances", "networks", "firewalls")
+    }
+
+
+SHARED = "https://www.googleapis.com/compute/v1/projects/host/global/networks/shared"
+MACHINE = {
+    "selfLink": f"{LINK}zones/europe-west1-b/instances/ci-web-0",
+    "labels": LABELS,
+    "networkInterfaces": [{"network": SHARED}],
+}
+
+
+class Host(Answers):
+    """The APIs with a host project, which has its own rules and routes."""
+
+    def pages(self, host: str, path: str, query: Mapping[str, str]) -> list[Any]:
+        if not path.startswith("/compute/v1/projects/host/"):
+            return super().pages(host, path, query)
+        assert path.startswith("/compute/v1/projects/host/global/"), path
+        kind = path.rpartition("/")[2]
+        names = {"firewalls": ("ci-workers-kubelet", "office"), "routes": ("ci-pods-web-0", "office")}[kind]
+        tags = {"ci-workers-kubelet": {"targetTags": ["ci-workers"]}}
+        link = path.replace("/compute/", "https://www.googleapis.com/compute/")
+        return [
+            {
+                "items": [
+                    {"name": name, "selfLink": f"{link}/{name}", "network": SHARED, **tags.get(name, {})}
+                    for name in names
+                ]
+            }
+        ]
+
+
+def test_rules_and_routes_in_the_host_project_of_a_shared_vpc_go() -> None:
+    things = inventory(instances=[MACHINE], answers=Host)
+    assert {each.id for each in things if each.kind in ("firewalls", "routes")} == {
+        "projects/host/global/firewalls/ci-workers-kubelet",
+        "projects/host/global/routes/ci-pods-web-0",
+    }
+
+
+def test_a_host_project_that_may_not_be_read_stops_the_removal_before_the_machines() -> None:
+    class Closed(Host):
+        def pages(self, host: str, path: str, query: Mapping[str, str]) -> list[Any]:
+            if path.startswith("/compute/v1/projects/host/"):
+                raise ApiError(403, "forbidden", "Required 'compute.firewalls.list' permission")
+            return super().pages(host, path, query)
+
+    class Project(Gcp):
+        def delete(self, thing: Thing) -> None:
+            raise AssertionError(thing)
+
+    lists: dict[str, Any] = {"instances": [MACHINE]}
+    requests: Any = Closed(lists)
+    outcome = sweep.removed(Project(requests, "p", ()), "ci", lambda _: "", clock=passing())
+    assert {each.why for each in outcome.left if each.thing.kind == "firewalls"} == {
+        "firewalls of project host cannot be listed: forbidden: Required 'compute.firewalls.list' permission"
+    }
+    assert "it waits for the other resources" in {each.why for each in outcome.left if each.thing.kind == "instances"}
 
 
 def test_a_resource_that_no_longer_exists_counts_as_deleted() -> None:
