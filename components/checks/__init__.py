@@ -6,6 +6,7 @@ from components.checks import (
     capacity,
     config_types,
     control_plane,
+    control_plane_reach,
     downloads,
     egress,
     encryption_key,
@@ -59,6 +60,7 @@ TABLES: dict[str, tuple[Check, ...]] = {
     + extra_arguments.CHECKS
     + harmful_config.CHECKS
     + open_access.CHECKS
+    + control_plane_reach.CHECKS
     + image_sources.CHECKS,
     "Life of the cluster": lifecycle.CHECKS,
     "Not built yet": not_built.CHECKS,
@@ -73,6 +75,7 @@ UNREADY = frozenset({downloads.WITHOUT_DIGEST, lifecycle.PAST})
 TO_ACKNOWLEDGE = frozenset(
     {
         *(api.ANYWHERE_ID, downloads.REPLACED, region.UNKNOWN),
+        *(control_plane_reach.ARGUMENT, control_plane_reach.ENVIRONMENT, control_plane_reach.VOLUME),
         *(image_sources.ELSEWHERE, image_sources.UNENCRYPTED, image_sources.INTERCEPTED),
     }
 )

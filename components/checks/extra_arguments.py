@@ -18,6 +18,7 @@ PROGRAMS = {
 
 PLANNED = {
     ("apiServer", "encryption-provider-config"): "rotation.encryption",
+    ("apiServer", "experimental-encryption-provider-config"): "rotation.encryption",
     **{
         ("apiServer", f"oidc-{flag}"): "api.oidc"
         for flag in ("client-id", "groups-claim", "groups-prefix", "issuer-url", "required-claim")
@@ -82,6 +83,17 @@ def _no_tls_12(subject: Subject) -> Iterator[Finding]:
         checked = spec.cloud is Cloud.AWS and (spec.control_plane.count > 1 or spec.api.access is ApiAccess.PUBLIC)
         if checked and name == "tls-min-version" and value == "VersionTLS13":
             yield at(*path)
+
+
+def programs(subject: Subject) -> Iterator[tuple[str, Path, Any]]:
+    """Yield the name of each control-plane program, its path in the spec, and what the user writes there."""
+    cluster: Mapping[str, Any] = subject.spec.kubeadm.config.get("ClusterConfiguration", {})
+    top: Path = ("kubeadm", "config", "ClusterConfiguration")
+    for field, program in PROGRAMS.items():
+        yield program, (*top, field), cluster.get(field)
+    etcd = cluster.get("etcd")
+    if isinstance(etcd, Mapping):
+        yield "etcd", (*top, "etcd", "local"), cast(Mapping[str, Any], etcd).get("local")
 
 
 def flags(component: Any, path: Path) -> Iterator[tuple[Path, str, Any]]:

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
+from urllib.parse import urlsplit
 
 from components.checks.check import Finding, Path, Subject, at, error
-from components.checks.extra_arguments import flags
-from components.checks.user_config import walk
-from components.checks.web_addresses import in_clear
+from components.checks.extra_arguments import flags, programs
+from components.checks.user_config import everywhere, kube_proxies, walk
+from components.checks.web_addresses import in_clear, is_loopback
 from components.spec.wording import shown
 
 Judge = Callable[[str], bool]
@@ -19,7 +20,8 @@ def _listed(value: str) -> set[str]:
 
 
 def _is(wrong: str) -> Judge:
-    return lambda value: value.lower() == wrong
+    """Return the judge of a truth value in each form that Go's strconv.ParseBool reads."""
+    return lambda value: value.lower() in (wrong, wrong[0], {"true": "1", "false": "0"}[wrong])
 
 
 def _any(value: str) -> bool:
@@ -94,6 +96,24 @@ API_SERVER: dict[str, tuple[Judge, str]] = {
     ),
     "service-account-key-file": (_any, "whoever has another key could sign tokens of every service account"),
     "audit-webhook-config-file": (_any, "another server would learn who reads and changes what"),
+    **dict.fromkeys(
+        ("etcd-servers", "etcd-servers-overrides", "etcd-cafile", "etcd-certfile", "etcd-keyfile"),
+        (_any, "another etcd would hold all objects, Secrets included, or the cluster's would get no answer"),
+    ),
+    **dict.fromkeys(
+        ("audit-policy-file", "audit-log-path"),
+        (_any, "the audit log would lack what an attacker does, or not reach the snapshot store"),
+    ),
+    **{
+        f"requestheader-{flag}": (_any, "more clients could name any user in a request")
+        for flag in ("allowed-names", "username-headers", "uid-headers", "group-headers", "extra-headers-prefix")
+    },
+    "admission-control": (_any, "it replaces the list of admission plugins"),
+    "port": (lambda value: value != "0", "the API server would answer everybody, without TLS"),
+    "address": (_any, "the API server would answer everybody, without TLS"),
+    "kubelet-https": (_is("false"), "requests to kubelets would be readable, and anybody could answer them"),
+    "service-account-signing-key-file": (_any, "whoever has another key could sign tokens of every service account"),
+    "service-account-signing-endpoint": (_any, "another program would sign tokens of every service account"),
 }
 """Flags of the API server: which values open it, and why (CIS Kubernetes Benchmark, 1.2)."""
 
@@ -102,6 +122,14 @@ OTHERS: dict[str, tuple[Judge, str]] = {
         lambda value: any("*" in path for path in _listed(value)),
         "everybody who can connect could ask for more than health",
     ),
+    **dict.fromkeys(
+        ("master", "kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"),
+        (_any, "another server would be its API, get its credentials and decide what runs in the cluster"),
+    ),
+    **dict.fromkeys(
+        ("client-ca-file", "requestheader-client-ca-file"), (_any, "another authority could name any user in a request")
+    ),
+    "port": (lambda value: value != "0", "it would answer everybody, without TLS"),
 }
 """Flags of kube-controller-manager and kube-scheduler: which values open them, and why."""
 
@@ -109,7 +137,18 @@ SIGNING: tuple[Judge, str] = (
     _longer_than_a_day,
     "certificates cannot be revoked, so a stolen one must end within a day; write at most 24h",
 )
-MANAGER = OTHERS | {"cluster-signing-duration": SIGNING, "experimental-cluster-signing-duration": SIGNING}
+_SIGNERS = ("", "kube-apiserver-client-", "kubelet-client-", "kubelet-serving-", "legacy-unknown-")
+MANAGER: dict[str, tuple[Judge, str]] = OTHERS | {
+    **dict.fromkeys(("cluster-signing-duration", "experimental-cluster-signing-duration"), SIGNING),
+    **{
+        f"cluster-signing-{signer}{part}-file": (_any, "another authority would sign the cluster's certificates")
+        for signer in _SIGNERS
+        for part in ("cert", "key")
+    },
+    "root-ca-file": (_any, "pods would trust another authority as the API server's"),
+    "service-account-private-key-file": (_any, "whoever has another key could sign tokens of every service account"),
+    "use-service-account-credentials": (_is("false"), "every controller would have the rights of all"),
+}
 """Flags of kube-controller-manager alone, and those of OTHERS."""
 
 ETCD: dict[str, tuple[Judge, str]] = {
@@ -121,6 +160,17 @@ ETCD: dict[str, tuple[Judge, str]] = {
     "peer-auto-tls": (_is("true"), "etcd would use self-signed certificates"),
     "listen-client-urls": (in_clear, "etcd would use http without TLS"),
     "listen-peer-urls": (in_clear, "etcd would use http without TLS"),
+    **dict.fromkeys(
+        ("listen-client-http-urls", "advertise-client-urls", "initial-advertise-peer-urls"),
+        (in_clear, "etcd would use http without TLS"),
+    ),
+    **dict.fromkeys(
+        ("initial-cluster", "discovery", "discovery-endpoints", "discovery-srv", "discovery-proxy"),
+        (_any, "others would decide which members hold all objects, Secrets included"),
+    ),
+    "config-file": (_any, "etcd ignores all flags beside it, those about certificates too"),
+    "force-new-cluster": (_is("true"), "etcd would drop its other members"),
+    "peer-skip-client-san-verification": (_is("true"), "any certificate of the authority could join as a member"),
 }
 """Flags of etcd: which values open it, and why (CIS Kubernetes Benchmark, 2)."""
 
@@ -135,25 +185,35 @@ KUBELET: tuple[tuple[Path, Callable[[Any], bool], str], ...] = (
         bool,
         "clients of another authority could run programs in all pods",
     ),
+    (
+        ("staticPodPath",),
+        lambda value: value not in ("", "/etc/kubernetes/manifests"),
+        "whoever can write there could run pods as root on the node",
+    ),
+    *(
+        (
+            (name,),
+            lambda value: f"{value}".startswith("tcp:") and not is_loopback(urlsplit(f"{value}").hostname or ""),
+            "another server would decide what runs on the node",
+        )
+        for name in ("containerRuntimeEndpoint", "imageServiceEndpoint")
+    ),
 )
 """Fields of the kubelet: which values open it, and why (CIS Kubernetes Benchmark, 4.2)."""
 
 
 def _arguments(subject: Subject) -> Iterator[Finding]:
-    cluster = subject.spec.kubeadm.config.get("ClusterConfiguration", {})
-    etcd = cast(Mapping[str, Any], cluster.get("etcd") if isinstance(cluster.get("etcd"), Mapping) else {})
-    top: Path = ("kubeadm", "config", "ClusterConfiguration")
-    programs = (
-        ("kube-apiserver", (*top, "apiServer"), cluster.get("apiServer"), API_SERVER),
-        ("kube-controller-manager", (*top, "controllerManager"), cluster.get("controllerManager"), MANAGER),
-        ("kube-scheduler", (*top, "scheduler"), cluster.get("scheduler"), OTHERS),
-        ("etcd", (*top, "etcd", "local"), etcd.get("local"), ETCD),
-    )
-    for program, place, written, table in programs:
+    tables = {"apiServer": API_SERVER, "controllerManager": MANAGER, "scheduler": OTHERS, "etcd": ETCD}
+    for program, place, written in programs(subject):
         for path, name, value in flags(written, place):
-            judge, why = table.get(name, (None, ""))
+            judge, why = tables[place[3]].get(name, (None, ""))
             if judge and judge(f"{value}"):
                 yield at(*path, program=program, name=name, value=shown(value), why=why)
+
+
+def judged(field: str, name: str) -> bool:
+    """Return whether a table here judges a flag. field: of ClusterConfiguration."""
+    return name in {"apiServer": API_SERVER, "controllerManager": MANAGER, "scheduler": OTHERS, "etcd": ETCD}[field]
 
 
 def _external_etcd(subject: Subject) -> Iterator[Finding]:
@@ -171,6 +231,10 @@ def _kubelet(subject: Subject) -> Iterator[Finding]:
                     yield at(*group.path, "kubelet", "config", *below, name=name, value=shown(value), why=why)
 
 
+def _kube_proxy(below: Path, value: Any) -> bool:
+    return below == ("clientConnection", "kubeconfig") and bool(value)
+
+
 CHECKS = (
     error(
         "argument-opens-cluster",
@@ -185,6 +249,13 @@ CHECKS = (
         _kubelet,
         "{name}: {value} is not safe: {why}",
         "remove it",
+    ),
+    error(
+        "kube-proxy-config-open",
+        "<machines>.kube_proxy.config",
+        everywhere(_kube_proxy, kube_proxies),
+        "another server, by {value}, would decide where the traffic of Services goes",
+        "remove kubeconfig",
     ),
     error(
         "etcd-external",

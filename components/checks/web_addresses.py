@@ -6,8 +6,13 @@ from urllib.parse import urlsplit
 
 def in_clear(urls: str) -> bool:
     """Return whether one of the URLs, separated by commas, is http and not of the loopback interface."""
-    parts = [urlsplit(each.strip()) for each in urls.split(",")]
-    return any(part.scheme == "http" and not is_loopback(part.hostname or "") for part in parts)
+    parts = [each.strip() for each in urls.split(",")]
+    return any(urlsplit(part).scheme == "http" and not is_loopback_url(part) for part in parts)
+
+
+def is_loopback_url(url: str) -> bool:
+    """Return whether a URL names this machine itself."""
+    return is_loopback(urlsplit(url).hostname or "")
 
 
 def is_loopback(host: str) -> bool:

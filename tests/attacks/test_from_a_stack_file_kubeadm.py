@@ -8,7 +8,7 @@ from components.node.kubeadm import cluster_configuration
 from components.node.role import role
 from components.spec.models import ClusterSpec
 from tests.attacks.stack_files import refusal
-from tests.components.spec.documents import changed
+from tests.components.spec.documents import changed, plane, web
 
 KEPT = (
     *("kubelet-certificate-authority", "encryption-provider-config", "admission-control-config-file"),
@@ -51,3 +51,83 @@ def test_an_item_without_a_name_removes_no_protection(item: Any) -> None:
     """
     said = refusal(_cluster(apiServer={"extraArgs": [{"name": "event-ttl", "value": "2h"}, item]}))
     assert "kubeadm-config-type" in said and "apiServer.extraArgs.1" in said
+
+
+def _flag(program: str, name: str, value: str) -> dict[str, Any]:
+    written = {"extraArgs": [{"name": name, "value": value}]}
+    return _cluster(**({"etcd": {"local": written}} if program == "etcd" else {program: written}))
+
+
+@pytest.mark.parametrize(
+    ("program", "flag", "value"),
+    [
+        *(
+            (program, flag, "https://evil.example")
+            for program in ("controllerManager", "scheduler")
+            for flag in ("master", "kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")
+        ),
+        *(("controllerManager", f"cluster-signing-{each}-file", "/evil") for each in ("cert", "kubelet-serving-key")),
+        ("apiServer", "etcd-servers", "https://evil.example:2379"),
+        ("apiServer", "etcd-servers-overrides", "/secrets#https://evil.example:2379"),
+        ("apiServer", "audit-policy-file", "/dev/null"),
+        ("apiServer", "audit-log-path", "/dev/null"),
+        ("apiServer", "service-account-lookup", "0"),
+        ("etcd", "listen-client-http-urls", "http://0.0.0.0:2379"),
+        ("etcd", "config-file", "/evil"),
+        ("etcd", "client-cert-auth", "f"),
+    ],
+)
+def test_no_flag_hands_the_cluster_over(program: str, flag: str, value: str) -> None:
+    """Let the control plane work for an API server, an etcd or an authority of yours, without certificates, or without
+    an audit log.
+
+    Refused by: check argument-opens-cluster.
+    """
+    assert "argument-opens-cluster" in refusal(_flag(program, flag, value))
+
+
+def test_files_and_servers_that_no_check_reads_need_a_reason() -> None:
+    """Name a file or a server by any other flag of the control plane, give its programs a variable such as HTTPS_PROXY,
+    or the root of the host.
+
+    Refused by: checks argument-names-a-place, extra-environment and extra-volume, which stop `up` until they are
+    acknowledged.
+    """
+    assert "argument-names-a-place" in refusal(_flag("apiServer", "egress-selector-config-file", "/evil"))
+    proxy = {"extraEnvs": [{"name": "HTTPS_PROXY", "value": "http://evil.example"}]}
+    assert "extra-environment" in refusal(_cluster(controllerManager=proxy))
+    root = {"extraVolumes": [{"name": "root", "hostPath": "/", "mountPath": "/host"}]}
+    assert "extra-volume" in refusal(_cluster(scheduler=root))
+
+
+def test_variables_set_no_flags_of_etcd() -> None:
+    """Set flags of etcd by variables, which checks of flags do not see.
+
+    Refused by: check etcd-environment.
+    """
+    opened = {"extraEnvs": [{"name": "ETCD_LISTEN_CLIENT_HTTP_URLS", "value": "http://0.0.0.0:2379"}]}
+    assert "etcd-environment" in refusal(_cluster(etcd={"local": opened}))
+
+
+def test_nobody_joins_by_a_token_of_the_stack_file() -> None:
+    """Write a bootstrap token that you know, to join machines of yours.
+
+    Refused by: check kubeadm-join-secret.
+    """
+    token = {"token": "abcdef.0123456789abcdef", "ttl": "0s"}
+    assert "kubeadm-join-secret" in refusal(
+        {"kubeadm": {"config": {"InitConfiguration": {"bootstrapTokens": [token]}}}}
+    )
+
+
+@pytest.mark.parametrize("group", [plane, web], ids=["control-plane", "windows-pool"])
+def test_nodes_take_orders_from_the_cluster_alone(group: Any) -> None:
+    """Let kube-proxy send traffic by an API server of yours, or the kubelet run containers by a runtime of yours.
+
+    Refused by: checks kube-proxy-config-open and kubelet-config-open.
+    """
+    proxy = group(kube_proxy={"config": {"clientConnection": {"kubeconfig": "/evil"}}})
+    assert "kube-proxy-config-open" in refusal(proxy)
+    for name in ("containerRuntimeEndpoint", "imageServiceEndpoint"):
+        assert "kubelet-config-open" in refusal(group(kubelet={"config": {name: "tcp://198.51.100.7:1"}}))
+    assert "kubelet-config-open" in refusal(group(kubelet={"config": {"staticPodPath": "/tmp/evil"}}))

@@ -10,6 +10,10 @@ def _of(program: str, *flags: tuple[str, str]) -> dict[str, object]:
     return {"kubernetes": "1.31.14", "kubeadm": {"config": {"ClusterConfiguration": fields}}}
 
 
+def _with(**fields: object) -> dict[str, object]:
+    return {"kubernetes": "1.31.14", "kubeadm": {"config": {"ClusterConfiguration": fields}}}
+
+
 _IMAGES = "io.containerd.cri.v1.images"
 
 
@@ -143,5 +147,59 @@ CASES = (
         web(containerd={"mirrors": {"*": ["http://127.example.com:5000"]}}),
         "pools.web.containerd.mirrors.*.0",
         web(containerd={"mirrors": {"*": ["http://127.1.2.3:5000"]}}),
+    ),
+    Case(
+        "argument-opens-cluster",
+        _of("etcd", ("client-cert-auth", "0")),
+        "kubeadm.config.ClusterConfiguration.etcd.local.extraArgs.0",
+        _of("etcd", ("client-cert-auth", "1")),
+    ),
+    Case(
+        "argument-names-a-place",
+        _of("scheduler", ("config", "/etc/kubernetes/scheduler.yaml")),
+        "kubeadm.config.ClusterConfiguration.scheduler.extraArgs.0",
+        _of("scheduler", ("kube-api-qps", "100")),
+    ),
+    Case(
+        "argument-names-a-place",
+        _of("etcd", ("listen-metrics-urls", "http://0.0.0.0:2381")),
+        "kubeadm.config.ClusterConfiguration.etcd.local.extraArgs.0",
+        _of("etcd", ("listen-metrics-urls", "http://127.0.0.1:2381")),
+    ),
+    Case(
+        "extra-environment",
+        _with(apiServer={"extraEnvs": [{"name": "HTTPS_PROXY", "value": "http://proxy.example:3128"}]}),
+        "kubeadm.config.ClusterConfiguration.apiServer.extraEnvs.0",
+        _with(apiServer={"extraEnvs": []}),
+    ),
+    Case(
+        "etcd-environment",
+        _with(etcd={"local": {"extraEnvs": [{"name": "ETCD_CONFIG_FILE", "value": "/etc/evil"}]}}),
+        "kubeadm.config.ClusterConfiguration.etcd.local.extraEnvs.0",
+        _with(etcd={"local": {"extraEnvs": [{"name": "GODEBUG", "value": "x"}]}}),
+    ),
+    Case(
+        "extra-volume",
+        _with(scheduler={"extraVolumes": [{"name": "own", "hostPath": "/", "mountPath": "/host"}]}),
+        "kubeadm.config.ClusterConfiguration.scheduler.extraVolumes.0",
+        _with(scheduler={"extraVolumes": []}),
+    ),
+    Case(
+        "extra-volume-replaced",
+        _with(apiServer={"extraVolumes": [{"name": "audit-policy", "hostPath": "/a", "mountPath": "/b"}]}),
+        "kubeadm.config.ClusterConfiguration.apiServer.extraVolumes.0",
+        _with(apiServer={"extraVolumes": [{"name": "own", "hostPath": "/a", "mountPath": "/b"}]}),
+    ),
+    Case(
+        "kubeadm-join-secret",
+        {"kubeadm": {"config": {"InitConfiguration": {"bootstrapTokens": [{"token": "abcdef.0123456789abcdef"}]}}}},
+        "kubeadm.config.InitConfiguration.bootstrapTokens",
+        {"kubeadm": {"config": {"InitConfiguration": {"bootstrapTokens": []}}}},
+    ),
+    Case(
+        "kube-proxy-config-open",
+        plane(kube_proxy={"config": {"clientConnection": {"kubeconfig": "/etc/own.conf"}}}),
+        "control_plane.kube_proxy.config.clientConnection.kubeconfig",
+        plane(kube_proxy={"config": {"clientConnection": {"qps": 50}}}),
     ),
 )
