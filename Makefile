@@ -5,6 +5,9 @@ STACK ?= aws-dev
 JOBS ?= 3
 # Processes of `make lab` and `make soak`: a booted cluster needs a core.
 LAB_JOBS ?= 2
+# Seconds after which a test of `make test` or `make lab` counts as hung, and fails with each thread's stack. They include
+# its set-up, in which a cluster boots.
+HUNG ?= 900
 # Kubernetes version that `make demo` boots, instead of the version in STACK's file.
 DEMO_KUBERNETES ?= 1.37.1
 # Kubernetes versions whose real programs `make lab` and `make soak` run.
@@ -49,7 +52,7 @@ portal: engine ## Start the self-service portal with a demo team; its clusters a
 	@.venv/bin/mullion portal $(ARGS)
 
 test: engine ## Run the tests
-	.venv/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not lab and not soak and not live" $(ARGS)
+	.venv/bin/python -m pytest -n $(JOBS) --timeout $(HUNG) --dist loadfile --no-loadscope-reorder -m "not lab and not soak and not live" $(ARGS)
 
 languages: engine ## Run the example programs in other languages in the sandbox; needs npm, go and mvn
 	.venv/bin/python -m tools.go_programs
@@ -64,7 +67,7 @@ machines: venv ## Set up machines for tests: Linux (root on Debian), Windows if 
 
 lab: engine ## Test with real Kubernetes programs (LAB_VERSIONS), which are built once
 	@for what in build join cluster; do .venv/bin/python -m lab $$what $(LAB_VERSIONS) || exit 1; done
-	MULLION_LAB_VERSIONS="$(LAB_VERSIONS)" .venv/bin/python -m pytest -n $(LAB_JOBS) --dist loadfile -m "lab and not soak" $(ARGS)
+	MULLION_LAB_VERSIONS="$(LAB_VERSIONS)" .venv/bin/python -m pytest -n $(LAB_JOBS) --timeout $(HUNG) --dist loadfile -m "lab and not soak" $(ARGS)
 
 soak: engine ## Test every cut, chaos and the programs of all SOAK_VERSIONS; takes hours
 	-@for what in build join cluster before controllers; do .venv/bin/python -m lab $$what $(SOAK_VERSIONS); done
