@@ -67,7 +67,7 @@ class Identity(pulumi.ComponentResource):
         self.register_outputs({"accounts": self.accounts})
 
     def _account(self, own: str, suffix: Output[str]) -> gcp.serviceaccount.Account:
-        """Return an identity's service account. GCP keeps ids of deleted accounts for 30 days, hence the suffix."""
+        """Return an identity's service account. Its id ends in the cluster's letters, which `reap` reads."""
         name = f"{self._cluster}-{own}"
         room = LONGEST_ACCOUNT - len("-") - 6
         return gcp.serviceaccount.Account(

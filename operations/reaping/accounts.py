@@ -62,6 +62,12 @@ def real(cloud: str, regions: Sequence[str]) -> Account:
 
     if not regions:
         raise Stop(Exit.USAGE, "name the regions to look in: --regions eu-west-1,eu-central-1")
+    if other := [each for each in regions if each.startswith(aws_requests.OTHER_PARTITIONS)]:
+        raise Stop(
+            Exit.USAGE,
+            "reap and ls --by-tags know no hosts of China, GovCloud, the European Sovereign Cloud or isolated regions:"
+            f" leave out {', '.join(other)}",
+        )
     return aws.Aws(aws_requests.Requests(aws_requests.keys()), regions)
 
 

@@ -157,6 +157,11 @@ def test_the_project_of_the_examples_gives_a_warning() -> None:
     assert (problem.id, problem.path, problem.severity) == ("project-example", "gcp:project", Severity.WARNING)
 
 
+@pytest.mark.parametrize("region", ["eusc-de-east-1", "us-gov-west-1", "cn-north-1"])
+def test_regions_of_other_partitions_have_the_form_of_a_region(region: str) -> None:
+    assert "region-form" not in [each.id for each in problems(GOOD, config={"aws:region": region})]
+
+
 @pytest.mark.parametrize("number", [123456789012, "123456789012"])
 def test_the_number_of_a_project_is_refused(number: int | str) -> None:
     """Identity tokens of instances name the project's id, with which control planes compare facts of the stack."""
