@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 VCPUS, ADDRESSES, SSD = "vCPU", "public addresses", "SSD GiB"
 """What is limited: vCPU of running machines, public addresses, GiB of SSD disks, each in one region."""
+NETWORKS, FIREWALLS = "networks", "firewall rules"
+"""Networks in a region of AWS, or in a project of GCP; firewall rules in a project of GCP."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """One limit of a region. new: its value in a new account. title: its name in the cloud's console."""
+    """One limit of a region or project. new: its value in a new account. title: its name in the cloud's console."""
 
     new: int
     title: str
@@ -21,6 +23,8 @@ NEW_ACCOUNT: Mapping[str, Mapping[str, Limit]] = {
         VCPUS: Limit(5, "Running On-Demand Standard instances"),
         # EC2 service quota L-0263D0A3
         ADDRESSES: Limit(5, "EC2-VPC Elastic IPs"),
+        # VPC service quota L-F678F1CE
+        NETWORKS: Limit(5, "VPCs per Region"),
     },
     "azure": {
         # "Azure subscription and service limits": 20 per region, and as many of each family; a free trial has 4
@@ -32,6 +36,9 @@ NEW_ACCOUNT: Mapping[str, Mapping[str, Limit]] = {
         VCPUS: Limit(24, "CPUs"),
         ADDRESSES: Limit(8, "In-use IP addresses"),
         SSD: Limit(500, "Persistent Disk SSD (GB)"),
+        # VPC, "Quotas and limits", "Per project": defaults differ by project; these are those of new ones
+        NETWORKS: Limit(5, "Networks"),
+        FIREWALLS: Limit(100, "Firewall rules"),
     },
 }
 """Limits by cloud. Sources: the cloud's page of quotas, read 2026-11."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from components.catalogue import instance_sizes
-from components.catalogue.account_limits import ADDRESSES, NEW_ACCOUNT, SSD, VCPUS
+from components.catalogue.account_limits import ADDRESSES, FIREWALLS, NETWORKS, NEW_ACCOUNT, SSD, VCPUS
 from components.plan import ClusterPlan
 
 
@@ -27,10 +27,27 @@ def _addresses(plan: ClusterPlan) -> int:
 
 
 def _ssd(plan: ClusterPlan) -> int:
-    return sum(group.disk_gb * len(group.machines) for group in plan.machine_groups)
+    """Return the GiB of Persistent Disks: Hyperdisks have a quota of their own ("Hyperdisk Balanced Capacity")."""
+    counted = [each for each in plan.machine_groups if instance_sizes.gcp_disk(each.size).startswith("pd-")]
+    return sum(group.disk_gb * len(group.machines) for group in counted)
 
 
-NEEDED: Mapping[str, Callable[[ClusterPlan], int]] = {VCPUS: _vcpus, ADDRESSES: _addresses, SSD: _ssd}
+def _networks(plan: ClusterPlan) -> int:
+    return 0 if plan.network.existing else 1
+
+
+def _firewalls(plan: ClusterPlan) -> int:
+    """Return the firewall rules of GCP, a resource each; in a Shared VPC the host project's quota counts them."""
+    return len(plan.rules)
+
+
+NEEDED: Mapping[str, Callable[[ClusterPlan], int]] = {
+    VCPUS: _vcpus,
+    ADDRESSES: _addresses,
+    SSD: _ssd,
+    NETWORKS: _networks,
+    FIREWALLS: _firewalls,
+}
 """By limit, a function that returns how much of it a cluster needs."""
 
 

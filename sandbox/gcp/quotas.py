@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from components.catalogue.account_limits import ADDRESSES, NEW_ACCOUNT, SSD, VCPUS
+from components.catalogue.account_limits import ADDRESSES, FIREWALLS, NETWORKS, NEW_ACCOUNT, SSD, VCPUS
 from sandbox.cloud import Request
 from sandbox.gcp.names import ADDRESS, INSTANCE
 from sandbox.gcp.regions import vcpus
@@ -24,9 +24,9 @@ _ROWS: Mapping[str, Quota] = {
     "in-use external addresses per region": _quota(_NEW[ADDRESSES].new, "IN_USE_ADDRESSES", granted=64),
     DISKS: _quota(_NEW[SSD].new, "SSD_TOTAL_GB", granted=100_000),
     "static addresses per region": _quota(8, "STATIC_ADDRESSES", granted=64),
-    "networks per project": _quota(5, "NETWORKS", regional=False),
+    "networks per project": _quota(_NEW[NETWORKS].new, "NETWORKS", regional=False),
     "subnetworks per project": _quota(100, "SUBNETWORKS", regional=False),
-    "firewall rules per project": _quota(100, "FIREWALLS", granted=1000, regional=False),
+    "firewall rules per project": _quota(_NEW[FIREWALLS].new, "FIREWALLS", granted=1000, regional=False),
     "routes per project": _quota(200, "ROUTES", granted=500, regional=False),
     "routers per project": _quota(10, "ROUTERS", regional=False),
     "forwarding rules per region": _quota(15, "FORWARDING_RULES", granted=150),

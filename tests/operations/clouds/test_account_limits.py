@@ -1,17 +1,20 @@
 """Account limits: what the plan counts is what the recorded resources take, by the sandbox's own tables of sizes."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from components.catalogue.account_limits import ADDRESSES, SSD, VCPUS
+from components.catalogue.account_limits import ADDRESSES, FIREWALLS, NETWORKS, SSD, VCPUS
+from components.plan import plan_cluster
+from components.stack_files.stack import CLUSTER, read_stack
 from operations.clouds.account_limits import account_limits
 from operations.recorder.recorder import Recording
 from sandbox.aws import offerings
 from sandbox.azure import regions as azure
 from sandbox.gcp import regions as gcp
-from tests.components.recorded_wiring import of, plan, recording
+from tests.components.recorded_wiring import config, of, plan, recording
 
 STACKS = ("aws-dev", "aws-ci", "aws-prod", "azure-dev", "azure-ci", "azure-prod", "gcp-dev", "gcp-ci", "gcp-prod")
 
@@ -29,7 +32,8 @@ def _sizes(found: Recording) -> int:
 
 def _disks(found: Recording) -> int:
     machines = of(found, "gcp:compute/instance:Instance").values()
-    return sum(machine.inputs["bootDisk"]["initializeParams"]["size"] for machine in machines)
+    disks = [machine.inputs["bootDisk"]["initializeParams"] for machine in machines]
+    return sum(disk["size"] for disk in disks if disk["type"].startswith("pd-"))
 
 
 def _addresses(found: Recording) -> int:
@@ -49,6 +53,28 @@ def _addresses(found: Recording) -> int:
 def test_a_plan_counts_what_the_resources_take(stack: str) -> None:
     found = recording(stack)
     counted = {VCPUS: _sizes(found), ADDRESSES: _addresses(found), SSD: _disks(found)}
+    counted[NETWORKS] = sum(len(of(found, type_)) for type_ in ("aws:ec2/vpc:Vpc", "gcp:compute/network:Network"))
+    counted[FIREWALLS] = len(of(found, "gcp:compute/firewall:Firewall"))
     rows = account_limits(plan(stack))
     assert {row["what"]: row["needed"] for row in rows} == {row["what"]: counted[row["what"]] for row in rows}
     assert counted[VCPUS] > 0
+
+
+@pytest.mark.parametrize("cloud", ["aws", "gcp"])
+def test_an_existing_network_takes_none_of_the_limit(cloud: str) -> None:
+    planned = plan(f"{cloud}-dev")
+    planned = replace(planned, network=replace(planned.network, existing=True))
+    rows = {row["what"]: row["needed"] for row in account_limits(planned)}
+    assert rows[NETWORKS] == 0 and rows[VCPUS] > 0
+
+
+def test_hyperdisks_do_not_count_as_persistent_disks() -> None:
+    cluster = config("gcp-dev")[CLUSTER]
+    pools = {**cluster["pools"], "web": {**cluster["pools"]["web"], "size": "n4-standard-4"}}
+    settings = {**config("gcp-dev"), CLUSTER: {**cluster, "pools": pools}}
+    changed, before = (
+        {row["what"]: row["needed"] for row in account_limits(each)}
+        for each in (plan_cluster("gcp-dev", read_stack("gcp-dev", settings).spec), plan("gcp-dev"))
+    )
+    web = next(group for group in plan("gcp-dev").pools if group.name == "web")
+    assert before[SSD] - changed[SSD] == web.disk_gb * len(web.machines) > 0
