@@ -216,6 +216,7 @@ def _loader(
     """Register the extension that starts the loader; it is replaced and deleted with its machine.
 
     `depends_on` instead of an input: the machine's before-delete hook then runs while the extension still exists.
+    Its tags stay as they were created: Azure refuses new ones while the machine is stopped (azure-docs#124186).
     """
     hooks = request.options.hooks
     options = ResourceOptions(
@@ -224,6 +225,7 @@ def _loader(
         deleted_with=vm,
         delete_before_replace=True,
         replacement_trigger=vm.vm_id,
+        ignore_changes=["tags"],
         hooks=ResourceHookBinding(after_create=hooks.after_create) if hooks else None,
     )
     return compute.VirtualMachineExtension(

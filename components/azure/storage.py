@@ -4,7 +4,7 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping
 from functools import partial
-from ipaddress import IPv4Network
+from ipaddress import IPv4Network, collapse_addresses
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -56,7 +56,7 @@ def vault_name(cluster: str, suffix: str) -> str:
 
 def addresses(allow: Iterable[IPv4Network]) -> list[str]:
     """Return the public ranges for a store's network rules, which take single addresses instead of a /31 or /32."""
-    public = [network for network in allow if not any(network.subnet_of(private) for private in PRIVATE)]
+    public = collapse_addresses(network for network in allow if not any(network.subnet_of(each) for each in PRIVATE))
     return [text for network in public for text in (map(str, network) if network.prefixlen > 30 else [str(network)])]
 
 

@@ -35,6 +35,19 @@ NAMES: dict[str, frozenset[str]] = {
 "Regions and zones"). Clouds open regions at any time, so a name that is missing here can be acknowledged."""
 
 
+AZURE_WITHOUT_ZONES = frozenset(
+    name
+    for line in """
+    australiacentral australiacentral2 australiasoutheast brazilsoutheast canadaeast francesouth germanynorth koreasouth
+    northcentralus norwaywest southafricawest southindia swedensouth switzerlandwest uaecentral ukwest westcentralus
+    westindia westus
+    """.splitlines()
+    for name in line.split()
+)
+"""Azure's regions without availability zones in 2026-11 ("List of Azure regions"). Azure adds zones to regions at any
+time. Every region of AWS and Google Cloud has zones."""
+
+
 def cloud_of(region: str) -> str | None:
     """Return the cloud that has a region of this name; None when no table has it."""
     return next((cloud for cloud, names in NAMES.items() if region in names), None)

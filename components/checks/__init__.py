@@ -74,7 +74,7 @@ UNREADY = frozenset({downloads.WITHOUT_DIGEST, lifecycle.PAST})
 
 TO_ACKNOWLEDGE = frozenset(
     {
-        *(api.ANYWHERE_ID, downloads.REPLACED, region.UNKNOWN),
+        *(api.ANYWHERE_ID, downloads.REPLACED, region.UNKNOWN, region.WITHOUT_ZONES),
         *(control_plane_reach.ARGUMENT, control_plane_reach.ENVIRONMENT, control_plane_reach.VOLUME),
         *(image_sources.ELSEWHERE, image_sources.UNENCRYPTED, image_sources.INTERCEPTED),
     }

@@ -85,7 +85,8 @@ class Azure:
                 continue
             cluster, since = tags[CLUSTER], row.get("createdTime")
             kept = tags.get("Name") == f"{cluster}-snapshots"
-            fields: dict[str, Any] = tagged_fields(tags, MARK)
+            state = str((row.get("properties") or {}).get("provisioningState") or "")
+            fields: dict[str, Any] = {**tagged_fields(tags, MARK), "deleting": state.lower() == "deleting"}
             created = datetime.fromisoformat(since.replace("Z", "+00:00")[:19] + "+00:00") if since else None
             rank = 2 * TIER if kept else TIER
             held = self._foreign(row["id"], cluster)

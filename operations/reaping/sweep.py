@@ -13,6 +13,8 @@ being deleted."""
 PATIENCE = 600.0
 """Seconds without any progress after which the rest is given up: network load balancers and NAT gateways take the
 longest, a few minutes."""
+DELETING = 2700.0
+"""The same while the cloud says that it is deleting a resource, such as an Azure resource group with its machines."""
 SHORT = 60.0
 """The same after a final refusal: resources that depend on the refused one cannot be deleted either."""
 
@@ -76,7 +78,8 @@ def removed(
             tell(f"{cluster}: {len(things)} resource{'s' if len(things) > 1 else ''} left")
         outcome.left, final = _pass(account, things)
         before = keys
-        if clock.now() - moved > (SHORT if final else PATIENCE):
+        patience = DELETING if any(each.deleting for each in things) else PATIENCE
+        if clock.now() - moved > (SHORT if final else patience):
             return outcome
         clock.pause(PAUSE)
 

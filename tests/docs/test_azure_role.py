@@ -13,10 +13,12 @@ READS = (
     "Microsoft.Compute/galleries/images/versions/read",
     "Microsoft.KeyVault/deletedVaults/read",
     "Microsoft.KeyVault/locations/deletedVaults/read",
+    "Microsoft.Resources/subscriptions/operationresults/read",
     "Microsoft.Resources/subscriptions/providers/read",
     "Microsoft.Resources/subscriptions/resources/read",
 )
-"""Images of a gallery; `az keyvault list-deleted` (Azure has both names); registered providers; `az resource list`."""
+"""Images of a gallery; `az keyvault list-deleted` (Azure has both names); the state of a deletion; registered
+providers; `az resource list`."""
 
 
 def test_the_role_allows_to_write_every_type_and_to_read_what_the_page_names() -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import re
+from ipaddress import ip_network
 from itertools import pairwise
 from typing import Any
 
@@ -124,6 +125,7 @@ def test_an_extension_starts_the_loader_of_each_windows_machine(stack: str) -> N
         )
         assert machines[name].urn in extension.dependencies
         assert extension.request.deletedWith == machines[name].urn
+        assert extension.ignore_changes == ["tags"], "Azure refuses new tags while the machine is stopped"
 
 
 def test_the_extension_copies_the_loader_from_custom_data_and_returns_its_exit_code() -> None:
@@ -264,6 +266,11 @@ def test_a_stores_network_rules_have_public_ranges_and_single_addresses() -> Non
         update={"allow": [type(plan("azure-dev").network.cidr)(each) for each in ("198.51.100.4/31", "10.0.0.0/8")]}
     )
     assert addresses(allow.allow) == ["198.51.100.4", "198.51.100.5"]
+
+
+def test_an_address_of_two_ranges_is_in_a_stores_rules_once() -> None:
+    allow = [ip_network(each) for each in ("198.51.100.4/31", "198.51.100.5/32", "203.0.113.0/25", "203.0.113.0/24")]
+    assert addresses(allow) == ["198.51.100.4", "198.51.100.5", "203.0.113.0/24"]
 
 
 def test_the_administrators_password_and_key_meet_azures_rules() -> None:

@@ -15,6 +15,7 @@ from tests.components.spec.documents import (
     GOOD,
     REGION,
     Only,
+    azure,
     both,
     changed,
     gcp,
@@ -150,6 +151,14 @@ def test_an_unknown_region_stops_up_until_it_is_acknowledged() -> None:
         refuse_unready(read_stack("a", {**config, CLUSTER: changed(gcp())}))
     opened = {"acknowledge": {"region-unknown": "Google opened it in December"}}
     refuse_unready(read_stack("a", {**config, CLUSTER: changed({**gcp(), **opened})}))
+
+
+def test_an_azure_region_without_zones_stops_up_until_it_is_acknowledged() -> None:
+    config = {**REGION, "azure-native:location": "westus"}
+    with pytest.raises(SpecError, match="'westus' has no availability zones"):
+        refuse_unready(read_stack("a", {**config, CLUSTER: changed(azure())}))
+    opened = {"acknowledge": {"region-without-zones": "Azure opened its zones in December"}}
+    refuse_unready(read_stack("a", {**config, CLUSTER: changed({**azure(), **opened})}))
 
 
 def test_the_project_of_the_examples_gives_a_warning() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,6 +58,21 @@ def test_a_group_with_a_resource_of_somebody_else_stays(world: Account, account:
     [found] = sweep.removed(account, "ci", lambda _: "", clock=passing()).left
     assert found.why.endswith("virtualNetworks/mine, which is not Mullion's")
     assert left(world) == before
+
+
+@pytest.mark.parametrize(("state", "deleting"), [("Deleting", True), ("Succeeded", False)])
+def test_a_group_says_that_azure_is_deleting_it(
+    account: Azure, monkeypatch: pytest.MonkeyPatch, state: str, deleting: bool
+) -> None:
+    values = type(account._requests).values
+
+    def with_state(requests: Any, host: str, path: str, query: dict[str, str]) -> Iterator[dict[str, Any]]:
+        for row in values(requests, host, path, query):
+            yield {**row, "properties": {"provisioningState": state}} if path.endswith("/resourcegroups") else row
+
+    monkeypatch.setattr(type(account._requests), "values", with_state)
+    [group] = [each for each in account.inventory() if each.kind == "resource-group"]
+    assert group.deleting == deleting
 
 
 def test_roles_of_a_clusters_identity_go_wherever_they_are(world: Account, account: Azure) -> None:

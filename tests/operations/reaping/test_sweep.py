@@ -126,3 +126,12 @@ def test_a_cluster_stays_unless_all_its_resources_have_expired(tags: list[dict[s
 
 def test_resources_with_only_kubernetes_tags_form_no_cluster() -> None:
     assert clusters([thing("volume", by_controller=True, owner="", expires="")]) == []
+
+
+@pytest.mark.parametrize(("deleting", "seconds"), [(False, sweep.PATIENCE), (True, sweep.DELETING)])
+def test_a_resource_that_the_cloud_is_deleting_gets_more_time(deleting: bool, seconds: float) -> None:
+    """Azure deletes a group with machines, a load balancer and a Bastion host in 10 to 20 minutes."""
+    group = thing("group", deleting=deleting)
+    account = Account([group], held={"group": "DependencyViolation"})
+    assert [each.thing for each in remove(account).left] == [group]
+    assert len(account.asked) == seconds / 30 + 1  # remove()'s clock: 30 s for each pass

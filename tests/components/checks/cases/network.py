@@ -13,6 +13,13 @@ def _api(**fields: object) -> dict[str, object]:
 
 CASES = (
     Case("region-unknown", {}, "aws:region", {}, {"aws:region": "eu-west-9"}),
+    Case(
+        "region-without-zones",
+        azure(),
+        "azure-native:location",
+        azure(),
+        {"azure-native:location": "westus"},
+    ),
     Case("mode-nat", net(mode="nat"), "network.mode", net(mode="overlay")),
     Case("mode-transparent", net(mode="transparent"), "network.mode", net(mode="overlay")),
     Case("mode-l2tunnel", net(mode="l2tunnel"), "network.mode", net(mode="overlay")),
