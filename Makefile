@@ -67,7 +67,7 @@ machines: venv ## Set up machines for tests: Linux (root on Debian), Windows if 
 
 lab: engine ## Test with real Kubernetes programs (LAB_VERSIONS), which are built once
 	@for what in build join cluster; do .venv/bin/python -m lab $$what $(LAB_VERSIONS) || exit 1; done
-	MULLION_LAB_VERSIONS="$(LAB_VERSIONS)" .venv/bin/python -m pytest -n $(LAB_JOBS) --timeout $(HUNG) --dist loadfile -m "lab and not soak" $(ARGS)
+	MULLION_LAB_VERSIONS="$(LAB_VERSIONS)" .venv/bin/python -m pytest -n $(LAB_JOBS) --timeout $(HUNG) --dist loadfile --no-loadscope-reorder -m "lab and not soak" $(ARGS)
 
 soak: engine ## Test every cut, chaos and the programs of all SOAK_VERSIONS; takes hours
 	-@for what in build join cluster before controllers; do .venv/bin/python -m lab $$what $(SOAK_VERSIONS); done

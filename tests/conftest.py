@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 from components.sdk.garbage import collect_rarely
 from operations.engine import locate as engines
@@ -34,6 +35,9 @@ ALONE = ("grpc.use_local_subchannel_pool", 1)
 
 IMITATING = ("tests/windows_plans/", "tests/lab/joining/", "tests/lab/cluster/")
 """Folders with tests of whole machines, some of whose programs are stand-ins."""
+
+CLUSTERS = "tests/lab/cluster/"
+"""Tests of booted clusters. A host boots one at a time (sandbox/boot/host_lock.py)."""
 
 _guarded: str | None = None
 """The running unit test. An audit hook cannot be removed, so the hook reads this variable."""
@@ -86,14 +90,26 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             terminalreporter.write_line(f"imitated: {what}: {how}")
 
 
+class OneProcessForClusters(LoadFileScheduling):
+    """Gives a process whole files of tests, and one process all booted clusters: a second one would only wait."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return CLUSTERS if nodeid.startswith(CLUSTERS) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneProcessForClusters | None:
+    """Take this scheduler for --dist loadfile."""
+    return OneProcessForClusters(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run files with tests that start programs first, so no worker is left with a long one at the end.
+    """Run booted clusters first, then files with tests that start programs, so no worker is left with a long one.
 
     A test on a Windows machine gets a second try, because Wine itself crashes at times. The closing line counts these;
     a fault of Mullion fails twice.
     """
     long = {item.path for item in items if any(item.get_closest_marker(name) for name in FREE)}
-    items.sort(key=lambda item: item.path not in long)
+    items.sort(key=lambda item: (not item.nodeid.startswith(CLUSTERS), item.path not in long))
     for item in items:
         if "winpwsh" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=1))
