@@ -2,14 +2,13 @@
 
 import base64
 import re
-from ipaddress import ip_network
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from components.azure.machines import COMMAND, FIXED, password, public_key
-from components.azure.storage import account_name, addresses, vault_name
+from components.azure.storage import account_name, vault_name
 from components.plan import plan_cluster
 from components.stack_files.stack import CLUSTER, read_stack
 from components.topology.firewall import SecurityGroup
@@ -259,18 +258,6 @@ def test_global_names_have_the_clusters_suffix_and_a_valid_length(cluster: str) 
     assert (
         account_name(cluster, "bundles", "bcdfgh").endswith("bcdfgh") and vault_name(cluster, "bcdfgh")[-6:] == "bcdfgh"
     )
-
-
-def test_a_stores_network_rules_have_public_ranges_and_single_addresses() -> None:
-    allow = plan("azure-dev").spec.api.model_copy(
-        update={"allow": [type(plan("azure-dev").network.cidr)(each) for each in ("198.51.100.4/31", "10.0.0.0/8")]}
-    )
-    assert addresses(allow.allow) == ["198.51.100.4", "198.51.100.5"]
-
-
-def test_an_address_of_two_ranges_is_in_a_stores_rules_once() -> None:
-    allow = [ip_network(each) for each in ("198.51.100.4/31", "198.51.100.5/32", "203.0.113.0/25", "203.0.113.0/24")]
-    assert addresses(allow) == ["198.51.100.4", "198.51.100.5", "203.0.113.0/24"]
 
 
 def test_the_administrators_password_and_key_meet_azures_rules() -> None:
