@@ -1,6 +1,6 @@
 """Network rules of the stores, by `api.allow`."""
 
-from ipaddress import ip_network
+from ipaddress import IPv4Network
 
 import pytest
 
@@ -17,4 +17,4 @@ from components.azure.storage import addresses
     ],
 )
 def test_a_stores_rules_are_as_azure_takes_them(allow: list[str], rules: list[str]) -> None:
-    assert addresses(map(ip_network, allow)) == rules
+    assert addresses(map(IPv4Network, allow)) == rules
