@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from sandbox.azure import rights
-from sandbox.azure.names import IDENTITY, guid
+from sandbox.azure.names import IDENTITY, MACHINE, guid
 from sandbox.azure.quotas import QUOTAS
 from sandbox.azure.regions import TENANT
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
@@ -41,7 +41,11 @@ def _assigned(request: Request) -> None:
     made = {one.id.rpartition("/")[2].lower() for one in request.cloud_state.resources(DEFINITION)}
     if id not in BUILT_IN | made:
         raise Refusal("RoleDefinitionDoesNotExist", f"The specified role definition with ID '{id}' does not exist.")
-    if principal not in {one.outputs["principalId"] for one in request.cloud_state.resources(IDENTITY.token)}:
+    known = {one.outputs["principalId"] for one in request.cloud_state.resources(IDENTITY.token)}
+    if principal not in known and not any(
+        (one.outputs.get("identity") or {}).get("principalId") == principal
+        for one in request.cloud_state.resources(MACHINE.token)
+    ):
         raise Refusal(
             "PrincipalNotFound",
             f"Principal {principal} does not exist in the directory {TENANT}. Check that you have the correct"

@@ -1,4 +1,7 @@
-"""Bearer tokens of machine identities, derived from one key of the cloud state: issued tokens need no storage."""
+"""Bearer tokens of machine identities, derived from one key of the cloud state: issued tokens need no storage.
+
+A token stays valid until it ends, also after its machine is deleted.
+"""
 
 import base64
 import hmac
@@ -8,6 +11,8 @@ from dataclasses import asdict, dataclass
 from sandbox.cloud_state import CloudState
 from sandbox.services.calls import Call, Refused
 from sandbox.services.credentials import OVERLAP, signing_key
+
+BAD = "the request has invalid authentication credentials"
 
 
 @dataclass(frozen=True)
@@ -28,31 +33,44 @@ def issue(
     cloud_state: CloudState, machine: str, identity: str, audience: str, now: float, lifetime: int
 ) -> tuple[str, Token]:
     """Return the current token for a time; the same token until the next one is due."""
-    period = lifetime - min(OVERLAP, lifetime // 2)
-    issued = int(now // period * period)
-    said = Token(machine, identity, audience, issued, issued + lifetime)
+    said = Token(machine, identity, audience, *span(now, lifetime))
     body = base64.urlsafe_b64encode(json.dumps(asdict(said), sort_keys=True).encode()).decode()
     return f"{body}.{_mac(cloud_state, body)}", said
 
 
-def read(cloud_state: CloudState, call: Call, now: float, kind: str, anonymous: str) -> Token:
-    """Return the token of a call. kind: resource type of machines. anonymous: message for a call without a token.
+def span(now: float, lifetime: int) -> tuple[int, int]:
+    """Return beginning and end of the current token for a time."""
+    period = lifetime - min(OVERLAP, lifetime // 2)
+    issued = int(now // period * period)
+    return issued, issued + lifetime
 
-    Raises Refused if the token is missing (anonymous), forged or of a deleted machine (bad-token), or expired
-    (expired).
-    """
-    shown = call.headers.get("authorization")
-    if shown is None:
+
+def shown(call: Call, anonymous: str) -> str:
+    """Return the bearer token of a call. anonymous: message for a call without a token. Raises Refused."""
+    given = call.headers.get("authorization")
+    if given is None:
         raise Refused("anonymous", anonymous)
-    scheme, _, text = shown.partition(" ")
-    body, _, mac = text.partition(".")
-    if scheme != "Bearer" or not hmac.compare_digest(_mac(cloud_state, body), mac):
-        raise Refused("bad-token", "the request has invalid authentication credentials")
-    said = Token(**json.loads(base64.urlsafe_b64decode(body)))
+    scheme, _, text = given.partition(" ")
+    if scheme != "Bearer":
+        raise Refused("bad-token", BAD)
+    return text
+
+
+def read(cloud_state: CloudState, call: Call, now: float, anonymous: str) -> Token:
+    """Return the token of a call. anonymous: message for a call without a token.
+
+    Raises Refused if the token is missing (anonymous), forged (bad-token), or expired (expired).
+    """
+    body, _, mac = shown(call, anonymous).partition(".")
+    if not hmac.compare_digest(_mac(cloud_state, body), mac):
+        raise Refused("bad-token", BAD)
+    return current(Token(**json.loads(base64.urlsafe_b64decode(body))), now)
+
+
+def current(said: Token, now: float) -> Token:
+    """Return the token. Raises Refused if it has expired."""
     if now >= said.expires:
         raise Refused("expired", "the token has expired")
-    if not cloud_state.find(kind, said.machine):
-        raise Refused("bad-token", "the machine of this token is gone")
     return said
 
 

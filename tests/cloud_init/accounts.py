@@ -10,6 +10,7 @@ from sandbox.aws.iam import PROFILE, ROLE, ROLE_POLICY
 from sandbox.aws.regions import ACCOUNT
 from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
 from sandbox.aws.secretsmanager import ENTRY
+from sandbox.azure.regions import TENANT
 from sandbox.azure.rights import ASSIGNMENT, BLOBS, DEFINITION
 from sandbox.cloud_state import CloudState
 from sandbox.gcp.rights import PROJECT_MEMBER
@@ -177,6 +178,8 @@ GCP = Account(
 
 AZURE_GROUP = "/subscriptions/0b1f6471-1bf0-4dda-aec3-cb9272f09590/resourceGroups/Shop"
 AZURE_CLIENT, AZURE_PRINCIPAL = "11111111-2222-3333-4444-555555555555", "99999999-8888-7777-6666-555555555555"
+AZURE_OWN = "99999999-8888-7777-6666-000000000000"
+"""Principal of the machine's system-assigned identity, which has no rights."""
 AZURE_INSTANCE = "02aab8a4-74ef-476e-8182-f6d2ba4166a6"
 AZURE_VAULT, AZURE_STORE = "shop-vault", "shopstore"
 AZURE_DATA = [f"{BLOBS}/*", "Microsoft.KeyVault/vaults/secrets/*"]
@@ -194,7 +197,8 @@ def _fill_azure(cloud_state: CloudState) -> None:
     identities = [_azure_id("ManagedIdentity/userAssignedIdentities", each) for each in ("web", "policy")]
     interface = _azure_id("Network/networkInterfaces", "web-0")
     put(cloud_state, azure.INTERFACE, interface, {"ipConfigurations": [{"privateIPAddress": ADDRESS}]})
-    given: dict[str, Any] = {"location": "westeurope", "identity": {"userAssignedIdentities": identities}}
+    identity = {"type": "SystemAssigned, UserAssigned", "principalId": AZURE_OWN, "tenantId": TENANT}
+    given: dict[str, Any] = {"location": "westeurope", "identity": identity | {"userAssignedIdentities": identities}}
     given["networkProfile"] = {"networkInterfaces": [{"id": interface}]}
     put(cloud_state, azure.MACHINE, _azure_id("Compute/virtualMachines", "web-0"), given, vmId=AZURE_INSTANCE)
     put(cloud_state, keyvault.VAULT, _azure_id("KeyVault/vaults", AZURE_VAULT), {"vaultName": AZURE_VAULT})

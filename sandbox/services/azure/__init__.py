@@ -1,8 +1,8 @@
 """The services of Azure: routing by host, identity of the caller, and the answer.
 
 The Host header names the service. Without a host name (a test on loopback) the path decides: /metadata/,
-/subscriptions/ of Resource Manager, /secrets/ of the only vault; the rest is Blob Storage, with the account as the
-first part of the path, or the only account that has a container of that name.
+/subscriptions/ of Resource Manager, /secrets/ of the only vault, the keys of Microsoft Entra ID; the rest is Blob
+Storage, with the account as the first part of the path, or the only account that has a container of that name.
 """
 
 import re
@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from sandbox.cloud_state import CloudState
-from sandbox.services import bearer
-from sandbox.services.azure import blob, keyvault, metadata, resources
-from sandbox.services.azure.machine import MACHINE
+from sandbox.services.azure import blob, keyvault, metadata, resources, responses, tokens
 from sandbox.services.bearer import Token
 from sandbox.services.calls import METADATA, Answer, Call, Refused, Target
 
-BLOB, VAULT, RESOURCES = "blob", "keyvault", "management"
+BLOB, VAULT, RESOURCES, KEYS = "blob", "keyvault", "management", "keys"
 HOSTS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"169\.254\.169\.254"), METADATA),
     (re.compile(r"management\.azure\.com"), RESOURCES),
+    (re.compile(r"login\.microsoftonline\.com"), KEYS),
     (re.compile(r"(?P<name>[a-z0-9-]+)\.vault\.azure\.net"), VAULT),
     (re.compile(r"(?P<name>[a-z0-9]+)\.blob\.core\.windows\.net"), BLOB),
 )
@@ -28,6 +27,7 @@ PATHS: tuple[tuple[str, str], ...] = (
     ("/metadata/", METADATA),
     ("/subscriptions/", RESOURCES),
     ("/secrets/", VAULT),
+    (tokens.PATH, KEYS),
     ("/", BLOB),
 )
 REFUSALS: Mapping[str, Callable[[Refused], tuple[Answer, str]]] = {
@@ -35,6 +35,7 @@ REFUSALS: Mapping[str, Callable[[Refused], tuple[Answer, str]]] = {
     BLOB: blob.refusal,
     VAULT: keyvault.refusal,
     RESOURCES: resources.refusal,
+    KEYS: metadata.refusal,
 }
 AUDIENCES: Mapping[str, str] = {
     BLOB: "https://storage.azure.com",
@@ -57,6 +58,8 @@ class Azure:
         for pattern, service in HOSTS:
             if named := pattern.fullmatch(host):
                 name = named.groupdict().get("name", "")
+                if service == RESOURCES and path == tokens.PATH:
+                    return Target(KEYS)  # machines of a sandbox know the address of Resource Manager only
                 return self._blob(f"/{name}{path}") if service == BLOB else Target(service, "", name)
         service = next(name for start, name in PATHS if path.startswith(start))
         return self._blob(path) if service == BLOB else Target(service)
@@ -73,11 +76,9 @@ class Azure:
 
     def caller(self, call: Call, to: Target, now: float) -> tuple[str, Token | None]:
         """Return the machine whose token signs the call, and the token."""
-        if to.service == METADATA:
+        if to.service in (METADATA, KEYS):
             return "", None
-        token = bearer.read(
-            self.cloud_state, call, now, MACHINE, "Public access is not permitted; a request takes a token."
-        )
+        token = tokens.read(self.cloud_state, call, now)
         if token.audience != AUDIENCES[to.service]:
             raise Refused("audience", f"The token is for {token.audience}, not for {AUDIENCES[to.service]}.")
         return token.machine, token
@@ -86,6 +87,10 @@ class Azure:
         """Return the answer of the addressed service."""
         if to.service == METADATA:
             return metadata.Metadata(self.cloud_state, self.lifetime).answer(call, now)
+        if to.service == KEYS:
+            if call.method != "GET" or call.path != tokens.PATH:
+                raise Refused("not_found", "", 404)
+            return responses.answer(tokens.public_keys(self.cloud_state))
         principal = caller.identity if caller else ""
         if to.service == BLOB:
             return blob.Blobs(self.cloud_state, principal).answer(call, to.bucket, to.key)

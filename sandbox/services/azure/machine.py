@@ -1,5 +1,7 @@
 """A virtual machine from its record, and its managed identities."""
 
+import uuid
+from dataclasses import dataclass
 from typing import Any
 
 from sandbox.cloud_state import CloudState
@@ -9,6 +11,16 @@ from sandbox.services.calls import Call
 MACHINE = "azure-native:compute:VirtualMachine"
 INTERFACE = "azure-native:network:NetworkInterface"
 IDENTITY = "azure-native:managedidentity:UserAssignedIdentity"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A managed identity of a machine."""
+
+    resource: str
+    """ARM id of the user-assigned identity, or of the machine for its system-assigned one."""
+    client: str
+    principal: str
 
 
 def find(cloud_state: CloudState, call: Call) -> Record | None:
@@ -35,6 +47,12 @@ def identities(cloud_state: CloudState, machine: Record) -> list[Record]:
     given: Any = (machine.outputs.get("identity") or {}).get("userAssignedIdentities") or []
     wanted = {str(each).lower() for each in given}
     return [each for each in cloud_state.resources(IDENTITY) if each.id.lower() in wanted]
+
+
+def own_identity(machine: Record) -> Identity | None:
+    """Return the system-assigned identity; None if the machine has none."""
+    principal = (machine.outputs.get("identity") or {}).get("principalId")
+    return Identity(machine.id, str(uuid.uuid5(uuid.UUID(principal), "client")), principal) if principal else None
 
 
 def group(machine: Record) -> str:

@@ -1,7 +1,8 @@
 """The Instance Metadata Service: values of the machine, tokens of its identities.
 
 Sources: Azure Virtual Machines, "Azure Instance Metadata Service"; managed identities, "How to use managed identities
-on a VM to acquire an access token" (errors and their statuses).
+on a VM to acquire an access token" (errors and their statuses), "Frequently asked questions" (the identity of a request
+that names none).
 """
 
 import json
@@ -12,8 +13,8 @@ from urllib.parse import parse_qsl
 
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
-from sandbox.services import bearer
 from sandbox.services.azure import machine as machines
+from sandbox.services.azure import tokens
 from sandbox.services.calls import Answer, Call, Refused
 
 JSON = {"content-type": "application/json; charset=utf-8", "server": "IMDS/150.870.65.1854"}
@@ -63,11 +64,10 @@ class Metadata:
             text = f"AADSTS500011: The resource principal named {resource} was not found in the tenant"
             raise Refused("invalid_resource", text)
         identity = self._identity(machine, query)
-        principal, audience = identity.outputs["principalId"], resource.rstrip("/")
-        text, said = bearer.issue(self.cloud_state, machine.id, principal, audience, now, self.lifetime)
+        text, said = tokens.issue(self.cloud_state, machine.id, identity, resource, now, self.lifetime)
         given = {
             "access_token": text,
-            "client_id": identity.outputs["clientId"],
+            "client_id": identity.client,
             "expires_in": str(said.expires - int(now)),
             "expires_on": str(said.expires),
             "ext_expires_in": str(said.expires - int(now)),
@@ -77,17 +77,23 @@ class Metadata:
         }
         return Answer(200, json.dumps(given).encode(), JSON)
 
-    def _identity(self, machine: Record, query: dict[str, str]) -> Record:
-        """Return the identity that a request names, or the machine's only one."""
-        had = machines.identities(self.cloud_state, machine)
+    def _identity(self, machine: Record, query: dict[str, str]) -> machines.Identity:
+        """Return the identity that a request names, or else the system-assigned one, or the machine's only one."""
         if set(query) - set(NAMES) or len(query) > 1:
             raise Refused(
                 "invalid_request", f"name one identity by one of {', '.join(NAMES)}, not by {', '.join(query)}"
             )
+        own = machines.own_identity(machine)
+        had = [
+            machines.Identity(each.id, each.outputs["clientId"], each.outputs["principalId"])
+            for each in machines.identities(self.cloud_state, machine)
+        ]
         if query:
             name, value = next(iter(query.items()))
-            property = {"client_id": "clientId", "object_id": "principalId"}.get(name)
-            had = [each for each in had if value in (each.id, each.outputs[property] if property else "")]
+            field = {"client_id": "client", "object_id": "principal"}.get(name, "resource")
+            had = [each for each in (*had, *([own] if own else [])) if value == getattr(each, field)]
+        elif own:
+            return own
         if not had:
             raise Refused("invalid_request", "Identity not found")
         if len(had) > 1:

@@ -70,6 +70,7 @@ def _machine(one: Record) -> dict[str, Any]:
         "id": one.id,
         "type": "Microsoft.Compute/virtualMachines",
         "location": one.outputs.get("location", ""),
+        **({"identity": one.outputs["identity"]} if one.outputs.get("identity") else {}),
         "properties": {"vmId": one.outputs["vmId"], "provisioningState": "Succeeded"},
     }
 

@@ -15,7 +15,6 @@ from sandbox.services import bearer
 from sandbox.services.bearer import Token
 from sandbox.services.calls import METADATA, Answer, Call, Refused, Target
 from sandbox.services.gcp import compute, identity, metadata, secretmanager, storage
-from sandbox.services.gcp.machine import INSTANCE
 
 STORE, SECRETS, COMPUTE, KEYS = "storage", "secretmanager", "compute", "keys"
 HOSTS: Mapping[str, str] = {
@@ -76,9 +75,7 @@ class Gcp:
         """Return the machine whose token signs the call, and the token."""
         if to.service in (METADATA, KEYS):
             return "", None
-        token = bearer.read(
-            self.cloud_state, call, now, INSTANCE, "Request is missing required authentication credential."
-        )
+        token = bearer.read(self.cloud_state, call, now, "Request is missing required authentication credential.")
         if not {EVERYWHERE, *SCOPES[to.service]} & set(token.audience.split()):
             raise Refused("scope", "Request had insufficient authentication scopes.")
         return token.machine, token

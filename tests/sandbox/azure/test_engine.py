@@ -97,7 +97,7 @@ def small_cloud(settings: dict[str, Any]) -> None:
                 "admin_password": pulumi.Output.secret(VALUE),
                 "custom_data": data,
             },
-            identity={"type": "UserAssigned", "user_assigned_identities": [identity.id]},
+            identity={"type": "SystemAssigned, UserAssigned", "user_assigned_identities": [identity.id]},
             opts=pulumi.ResourceOptions(replace_on_changes=["osProfile.customData"], delete_before_replace=True),
             tags=tags,
             **here,

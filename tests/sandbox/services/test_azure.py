@@ -11,14 +11,13 @@ from urllib.request import Request, urlopen
 import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import (
-    ClientAuthenticationError,
     HttpResponseError,
     ResourceExistsError,
     ResourceModifiedError,
     ResourceNotFoundError,
 )
 from azure.core.pipeline.transport import RequestsTransport
-from azure.identity import CredentialUnavailableError, ManagedIdentityCredential
+from azure.identity import ManagedIdentityCredential
 from azure.keyvault.secrets import SecretClient
 from azure.storage.blob import ContainerClient
 
@@ -108,19 +107,6 @@ def refused(url: str, **headers: str) -> tuple[int, str]:
         urlopen(Request(url, headers=headers))
     with caught.value as error:
         return error.code, error.read().decode()
-
-
-def test_a_machine_with_several_identities_must_name_one(
-    cloud: FakeCloud, credential: ManagedIdentityCredential
-) -> None:
-    token = credential.get_token("https://vault.azure.net/.default")
-    assert token.token == credential.get_token("https://vault.azure.net/.default").token
-    for client, said in ((None, "Multiple user assigned identities"), (AZURE_PRINCIPAL, "Identity not found")):
-        with (
-            ManagedIdentityCredential(client_id=client) as other,
-            pytest.raises((CredentialUnavailableError, ClientAuthenticationError), match=said),
-        ):
-            other.get_token("https://vault.azure.net/.default")
 
 
 VM, TOKEN = "/metadata/instance/compute/vmId", "/metadata/identity/oauth2/token"

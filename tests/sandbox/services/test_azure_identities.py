@@ -1,0 +1,95 @@
+"""Managed identities of Azure's machines: which one a request gets, and tokens as libraries verify them."""
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import google.auth.jwt
+import pytest
+from azure.core.exceptions import ClientAuthenticationError
+from azure.identity import CredentialUnavailableError, ManagedIdentityCredential
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from sandbox.azure.regions import TENANT
+from sandbox.services.azure.machine import MACHINE
+from tests.cloud_init.accounts import AZURE_CLIENT, AZURE_OWN, AZURE_PRINCIPAL, AZURE_STORE
+from tests.cloud_init.cloud import FakeCloud, serving
+
+
+@pytest.fixture
+def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
+    with serving(tmp_path, cloud="azure") as here:
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", here.url)
+        yield here
+
+
+@pytest.fixture
+def credential(cloud: FakeCloud) -> Iterator[ManagedIdentityCredential]:
+    """The machine's user-assigned identity that has rights."""
+    with ManagedIdentityCredential(client_id=AZURE_CLIENT) as made:
+        yield made
+
+
+def test_a_request_names_an_identity_or_gets_the_system_assigned_one(
+    cloud: FakeCloud, credential: ManagedIdentityCredential
+) -> None:
+    token = credential.get_token("https://vault.azure.net/.default")
+    assert token.token == credential.get_token("https://vault.azure.net/.default").token
+    with ManagedIdentityCredential() as own:
+        claims = verified(cloud, own.get_token("https://management.azure.com/.default").token)
+    assert (claims["oid"], claims["tid"]) == (AZURE_OWN, TENANT)
+    assert claims["xms_mirid"] == cloud.account.machine
+    assert verified(cloud, token.token)["oid"] == AZURE_PRINCIPAL
+    cloud_state = cloud.services.cloud_state
+    machine = cloud_state.find(MACHINE, cloud.account.machine)
+    assert machine is not None
+    del machine.outputs["identity"]["principalId"]
+    with cloud_state.transaction():
+        cloud_state.put(machine)
+    for client, said in ((None, "Multiple user assigned identities"), (AZURE_PRINCIPAL, "Identity not found")):
+        with (
+            ManagedIdentityCredential(client_id=client) as other,
+            pytest.raises((CredentialUnavailableError, ClientAuthenticationError), match=said),
+        ):
+            other.get_token("https://vault.azure.net/.default")
+
+
+def verified(cloud: FakeCloud, token: str) -> dict[str, Any]:
+    """Return the claims of a token, which a library verifies with the published keys."""
+    url, found = f"{cloud.url}/common/discovery/keys", list[Any]()
+    for host in ("login.microsoftonline.com", "management.azure.com", "127.0.0.1"):
+        with urlopen(Request(url, headers={"Host": host})) as answer:
+            found.append(json.load(answer)["keys"])
+    assert found[0] == found[1] == found[2], "machines of a sandbox know the address of Resource Manager only"
+    [key] = found[0]
+    n, e = (int.from_bytes(base64.urlsafe_b64decode(key[each] + "=="), "big") for each in ("n", "e"))
+    pem = RSAPublicNumbers(e, n).public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    said = google.auth.jwt.decode(token, {key["kid"]: pem})
+    assert said["iss"] == f"https://sts.windows.net/{TENANT}/"
+    return dict(said)
+
+
+def test_a_token_outlives_its_machine_and_ends_after_its_lifetime(
+    cloud: FakeCloud, credential: ManagedIdentityCredential
+) -> None:
+    cloud.objects["/bundles/ca.crt"] = b"x"
+    token = credential.get_token("https://storage.azure.com/.default").token
+    cloud_state = cloud.services.cloud_state
+    machine = cloud_state.find(MACHINE, cloud.account.machine)
+    assert machine is not None
+    with cloud_state.transaction():
+        cloud_state.remove(machine.sequence)
+    headers = {"Authorization": f"Bearer {token}", "x-ms-version": "2023-11-03"}
+    url = f"{cloud.url}/{AZURE_STORE}/bundles/ca.crt"
+    assert urlopen(Request(url, headers=headers)).read() == b"x"
+    end = verified(cloud, token)["exp"]
+    cloud.services.clock = lambda: end
+    with pytest.raises(HTTPError) as late:
+        urlopen(Request(url, headers=headers))
+    with late.value as error:
+        assert error.code == 401
