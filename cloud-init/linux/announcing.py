@@ -1,9 +1,9 @@
-"""Announcement of a machine that wants to join: an object of the bundle store that this machine alone may write.
+"""Announcement of a machine that wants to join: an object of the bundle store.
 
 It has a random number, made once on the machine. The machine's bootstrap token is derived from that number and from
 the secret `join`, so the number alone is no secret. The control plane's agent derives the same token and creates it
-in the cluster for this machine (agent/announcements.py). On GCP, where the machines of a pool may write each other's
-objects, the announcement has the machine's identity token for the number.
+in the cluster for this machine (agent/announcements.py). On GCP and Azure, where others may write the object too, the
+announcement has a token that names the machine (clouds/gcp.py, clouds/azure.py).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def announce(run: Run, secret: str) -> str:
     records = run.value("facts.status_url").rpartition("/")[2]
     try:
         me = run.cloud.instance()
-        body = json.dumps({"number": number, "instance": me, **run.cloud.proof(number)}).encode()
+        body = json.dumps({"number": number, "instance": me, **run.cloud.proof(run, number)}).encode()
         run.ask("store", place(store, records, me), "PUT", body, content_type="application/json")
     except (OSError, ValueError) as error:
         raise Failure("store-failed", f"{store}/join: {type(error).__name__}: {error}") from None

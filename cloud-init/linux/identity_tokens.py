@@ -1,7 +1,5 @@
-"""Identity tokens of Google Cloud's machines, verified with Google's published keys.
+"""Tokens that name the machine that got them, verified with the cloud's published keys.
 
-A machine asks its metadata server for a token with an audience of its choice. Nobody else gets one with the machine's
-instance id, also no machine with the same service account (Compute Engine, "Verify the identity of instances").
 Such a token is a JSON Web Token, signed with RS256 (RFC 7515, RFC 7518).
 """
 
@@ -10,9 +8,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from http.client import HTTPException
 from typing import Any
+from urllib.request import Request
 
-ISSUER = "https://accounts.google.com"
+import loader
+
+GOOGLE = "https://accounts.google.com"
+"""Issuer of the identity tokens of Google Cloud's machines."""
+LARGEST = 1 << 20
+"""Maximum bytes of the published keys."""
 SHORTEST_KEY = 2048
 """Minimum bits of a key (RFC 7518, 3.3)."""
 SHA256 = bytes.fromhex("3031300d060960864801650304020105000420")
@@ -40,22 +45,68 @@ def key_id(token: str) -> str:
     return header["kid"]
 
 
-def check(token: str, known: Keys, audience: str, instance: str, project: str) -> None:
+def read(published: Keys, url: str, token: str) -> None:
+    """Read the keys that a cloud publishes at the URL again if none of these has the token's key id.
+
+    Raise Refused if the text is no token with RS256, and OSError if the keys cannot be read.
+    """
+    if key_id(token) in published:
+        return
+    try:
+        with loader.direct(Request(url), timeout=30) as answer:
+            found = keys(answer.read(LARGEST))
+    except (ValueError, LookupError, TypeError, AttributeError, HTTPException) as error:
+        raise OSError(f"{url}: {type(error).__name__}: {error}") from None
+    published.clear()
+    published.update(found)
+
+
+def of_google(token: str, known: Keys, audience: str, instance: str, project: str) -> None:
     """Raise Refused unless the machine `instance` of the project got this token for this audience.
 
-    The token's end is not judged: the audience has the number that the machine announces, which does not change.
+    A machine asks its metadata server for a token with an audience of its choice. Nobody else gets one with the
+    machine's instance id, also no machine with the same service account (Compute Engine, "Verify the identity of
+    instances"). The token's end is not judged: the audience has the announced number, which does not change.
     """
+    claims = _verified(token, known)
+    google = claims.get("google")
+    machine = google.get("compute_engine") if isinstance(google, dict) else None
+    said = {**(machine if isinstance(machine, dict) else {}), "iss": claims.get("iss"), "aud": claims.get("aud")}
+    _compare(said, {"iss": GOOGLE, "aud": audience, "instance_id": instance, "project_id": project})
+
+
+def of_azure(token: str, known: Keys, audience: str, tenant: str, principal: str) -> None:
+    """Raise Refused unless the identity `principal` of the tenant got this token for this audience.
+
+    Claims of version 1.0 ("Access token claims reference" of the Microsoft identity platform). The slash at the end of
+    the audience is not compared: the resource of the request may have it or not. The token's end is not judged: a
+    system-assigned identity ends with its machine.
+    """
+    claims = _verified(token, known)
+    said = {**claims, "aud": f"{claims.get('aud')}".rstrip("/")}
+    issuer = f"https://sts.windows.net/{tenant}/"
+    _compare(said, {"iss": issuer, "aud": audience.rstrip("/"), "tid": tenant, "oid": principal})
+
+
+def claim(token: str, name: str) -> str:
+    """Return a claim of a token whose signature is not checked; empty if it has none. Raise Refused if it is none."""
+    value = _part(token, 1).get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _verified(token: str, known: Keys) -> dict[str, Any]:
+    """Return the claims of a token that one of the keys has signed. Raise Refused if none has."""
     name = key_id(token)
     if name not in known:
         raise Refused("no published key has signed it")
     signed, _, signature = token.rpartition(".")
     if not _is_signature(_bytes(signature), signed.encode(), *known[name]):
         raise Refused("its signature is wrong")
-    claims = _part(token, 1)
-    google = claims.get("google")
-    machine = google.get("compute_engine") if isinstance(google, dict) else None
-    wanted = {"iss": ISSUER, "aud": audience, "instance_id": instance, "project_id": project}
-    said = {**(machine if isinstance(machine, dict) else {}), "iss": claims.get("iss"), "aud": claims.get("aud")}
+    return _part(token, 1)
+
+
+def _compare(said: dict[str, Any], wanted: dict[str, str]) -> None:
+    """Raise Refused if a claim has another value."""
     if wrong := [claim for claim, value in wanted.items() if said.get(claim) != value]:
         raise Refused(f"its claim {wrong[0]} has another value")
 

@@ -104,7 +104,9 @@ def cloud_machines(
         first=first,
         # Azure names the disk: a fixed name is taken until the deletion of the machine before has ended. Machines that
         # were built with a name of ours keep it
-        ignored=["osProfile", "storageProfile.osDisk.name"],
+        # identity: machines that were built without a system-assigned one do not prove their announcements, and agents
+        # ask those that have one for it
+        ignored=["osProfile", "storageProfile.osDisk.name", "identity"],
         lasting=["hardwareProfile", "storageProfile"],
         complete=lambda vm: loaders.get(vm, vm),
     )
@@ -136,7 +138,9 @@ def _machine(
             "managed_disk": disk,
         },
     }
-    identity: Any = {"type": "UserAssigned", "user_assigned_identities": [inputs.identity.ids[own]]}
+    # a worker's second identity ends with the machine and has no rights: its token proves whose announcement it is
+    kind = "UserAssigned" if group.is_control_plane else "SystemAssigned, UserAssigned"
+    identity: Any = {"type": kind, "user_assigned_identities": [inputs.identity.ids[own]]}
     tags = {**request.tags, "address": str(machine.address)}
     vm = compute.VirtualMachine(
         name,

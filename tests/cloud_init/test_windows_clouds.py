@@ -27,6 +27,10 @@ def why_not(cloud: FakeCloud, announced: dict[str, str]) -> str:
     """Return why the control plane's agent does not admit the machine that announced itself."""
     module, name = importlib.import_module(f"clouds.{cloud.facts['cloud']}"), cloud.account.instance
     run = importlib.import_module("run").Run(Path("/nothing"), {"machine": {}, "facts": cloud.facts}, {})
+    run.try_for(60)
+    if cloud.facts["cloud"] == "azure":
+        module._identities.clear()
+    module._published.clear()
     return module.disproof(run, announced, name)
 
 

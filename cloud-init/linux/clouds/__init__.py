@@ -23,7 +23,7 @@ class Cloud(Protocol):
         """Return the machine's id, which is never reused, unlike its name."""
         ...
 
-    def proof(self, number: str) -> dict[str, str]:
+    def proof(self, run: Run, number: str) -> dict[str, str]:
         """Return fields that prove to the agent that this machine announced the number; empty where rights suffice."""
         ...
 

@@ -30,7 +30,7 @@ def instance() -> str:
     return metadata("/latest/meta-data/instance-id")
 
 
-def proof(number: str) -> dict[str, str]:
+def proof(run: Run, number: str) -> dict[str, str]:
     """Return no fields: only this machine may write its announcement."""
     return {}
 

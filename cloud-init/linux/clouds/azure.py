@@ -1,4 +1,4 @@
-"""Azure: Instance Metadata Service, Blob Storage, Key Vault, Resource Manager."""
+"""Azure: Instance Metadata Service, Blob Storage, Key Vault, Resource Manager, keys of Microsoft Entra ID."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.error import HTTPError
+from urllib.parse import urlencode, urlsplit
 
+import identity_tokens
 import loader
 
 if TYPE_CHECKING:
@@ -19,6 +21,15 @@ SECRETS = "api-version=7.4"
 MACHINES = "/providers/Microsoft.Compute/virtualMachines?api-version=2024-07-01"
 PORTS = {"https": 443, "http": 80}
 GROUP = re.compile(r"(?<=/resourceGroups/)[^/]+")
+OWN_AUDIENCE = loader.AZURE_SERVICES["compute"]
+"""Audience of the token that proves an announcement: Resource Manager, for which every identity gets tokens."""
+OWN_TOKEN = "/metadata/identity/oauth2/token?" + urlencode({"api-version": "2018-02-01", "resource": OWN_AUDIENCE})
+"""Without a client id the metadata service chooses the system-assigned identity, if there is one (managed identities,
+"Frequently asked questions")."""
+CHOOSES_NONE = 400
+"""Status of the metadata service's answer if it has several user-assigned identities to choose from."""
+KEYS = "/common/discovery/keys"
+"""Path of the keys that sign tokens of version 1.0 (common/.well-known/openid-configuration has it)."""
 
 
 def metadata(name: str) -> str:
@@ -33,14 +44,60 @@ def instance() -> str:
     return metadata("vmId")
 
 
-def proof(number: str) -> dict[str, str]:
-    """Return no fields: only this machine may write its announcement."""
-    return {}
+def proof(run: Run, number: str) -> dict[str, str]:
+    """Return a token of the machine's system-assigned identity, which has no rights and ends with the machine.
+
+    The right to write the announcement stays with the name: a token for it that was stolen from an earlier machine is
+    valid for up to a day. Return no fields on a machine without such an identity. There the metadata service returns a
+    token of the only user-assigned identity, which must not leave the machine, or refuses to choose one.
+    """
+    try:
+        token = json.loads(loader.metadata(OWN_TOKEN, {"Metadata": "true"}))["access_token"]
+        shared = identity_tokens.claim(token, "appid") in ("", run.value("facts.identity"))
+    except HTTPError as error:
+        if error.code != CHOOSES_NONE:
+            raise
+        return {}
+    except identity_tokens.Refused as refused:
+        raise ValueError(f"the metadata service's token: {refused}") from None
+    return {} if shared else {"identity": token}
 
 
 def disproof(run: Run, announced: dict[str, Any], instance: str) -> str:
-    """Return no reason: only the machine may write its announcement."""
+    """Return why the announcement has no token of the machine's system-assigned identity; empty if it has.
+
+    Also empty for a machine that has no such identity: control planes, and workers that were created before they got
+    one.
+    """
+    if instance not in _identities:
+        machines(run, {})
+    own = _identities.get(instance)
+    if own is None:
+        return "the resource group does not list the machine"
+    if "systemassigned" not in f"{own.get('type')}".lower():
+        return ""
+    token, tenant = announced.get("identity"), f"{own.get('tenantId')}"
+    if not isinstance(token, str):
+        return "it has no token of the machine's system-assigned identity"
+    try:
+        identity_tokens.read(_published, _keys(run), token)
+        identity_tokens.of_azure(token, _published, OWN_AUDIENCE, tenant, f"{own.get('principalId')}")
+    except identity_tokens.Refused as refused:
+        return f"{refused}"
     return ""
+
+
+_published: identity_tokens.Keys = {}
+"""The keys of Microsoft Entra ID as they were last read."""
+_identities: dict[str, dict[str, Any]] = {}
+"""Identity of each machine (type, principalId, tenantId) by vmId, as the resource group last listed them."""
+
+
+def _keys(run: Run) -> str:
+    """Return the URL of the keys of Microsoft Entra ID."""
+    service = urlsplit(run.value("facts.compute_service"))
+    sandbox = run.told["facts"].get("world") == "sandbox"
+    return f"{service.scheme}://{service.netloc}{KEYS}" if sandbox else f"https://login.microsoftonline.com{KEYS}"
 
 
 def provider_id() -> str:
@@ -69,7 +126,10 @@ def gone(run: Run, machine: str) -> bool:
 
 def machines(run: Run, addresses: dict[str, str]) -> dict[str, str]:
     """Return vmIds of the resource group's machines with the planned names."""
-    return {each["name"]: _vm_id(each) for each in _listed(run) if each["name"] in addresses}
+    listed = list(_listed(run))
+    _identities.clear()
+    _identities.update({_vm_id(each): each.get("identity") or {} for each in listed})
+    return {each["name"]: _vm_id(each) for each in listed if each["name"] in addresses}
 
 
 def names(run: Run, machine: str) -> frozenset[str]:

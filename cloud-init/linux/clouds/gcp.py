@@ -6,10 +6,8 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
-from urllib.request import Request
 
 import identity_tokens
 import loader
@@ -20,8 +18,8 @@ if TYPE_CHECKING:
 MACHINE = re.compile(r"gce://[^/]+/([a-z0-9-]+/[a-z0-9-]+)")
 LISTING: tuple[str, re.Pattern[str]] = ("/?list-type=2&prefix=", re.compile(r"<Key>([^<]+)</Key>"))
 JSON = "application/json"
-KEYS, LARGEST = "/oauth2/v3/certs", 1 << 20
-"""Path of Google's public keys (accounts.google.com/.well-known/openid-configuration), and maximum bytes of them."""
+KEYS = "/oauth2/v3/certs"
+"""Path of Google's public keys (accounts.google.com/.well-known/openid-configuration)."""
 
 
 def metadata(path: str) -> str:
@@ -39,7 +37,7 @@ def audience(number: str) -> str:
     return f"urn:mullion:join:{number}"
 
 
-def proof(number: str) -> dict[str, str]:
+def proof(run: Run, number: str) -> dict[str, str]:
     """Return the machine's identity token for the number: machines of a pool may write each other's announcements."""
     query = urlencode({"audience": audience(number), "format": "full"})
     return {"identity": metadata(f"instance/service-accounts/default/identity?{query}")}
@@ -52,10 +50,8 @@ def disproof(run: Run, announced: dict[str, Any], instance: str) -> str:
     if not isinstance(token, str):
         return "it has no identity token"
     try:
-        if identity_tokens.key_id(token) not in _published:
-            _published.clear()
-            _published.update(_keys(run))
-        identity_tokens.check(token, _published, audience(f"{announced.get('number')}"), instance, project)
+        identity_tokens.read(_published, _keys(run), token)
+        identity_tokens.of_google(token, _published, audience(f"{announced.get('number')}"), instance, project)
     except identity_tokens.Refused as refused:
         return f"{refused}"
     return ""
@@ -65,16 +61,11 @@ _published: identity_tokens.Keys = {}
 """Google's keys as they were last read."""
 
 
-def _keys(run: Run) -> identity_tokens.Keys:
-    """Return Google's keys of identity tokens. Raise OSError if they cannot be read."""
+def _keys(run: Run) -> str:
+    """Return the URL of Google's keys of identity tokens."""
     service = urlsplit(run.value("facts.compute_service"))
     sandbox = run.told["facts"].get("world") == "sandbox"
-    url = f"{service.scheme}://{service.netloc}{KEYS}" if sandbox else f"https://www.googleapis.com{KEYS}"
-    try:
-        with loader.direct(Request(url), timeout=30) as answer:
-            return identity_tokens.keys(answer.read(LARGEST))
-    except (ValueError, LookupError, TypeError, AttributeError, HTTPException) as error:
-        raise OSError(f"{url}: {type(error).__name__}: {error}") from None
+    return f"{service.scheme}://{service.netloc}{KEYS}" if sandbox else f"https://www.googleapis.com{KEYS}"
 
 
 def provider_id() -> str:

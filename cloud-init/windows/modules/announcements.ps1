@@ -1,7 +1,7 @@
 # Announcement of a machine that wants to join: an object of the bundle store with a random number, made once on the
 # machine. The bootstrap token is derived from this number and the secret `join`, so the number alone is no secret. The
-# control plane's agent creates the same token in the cluster (announcing.py of Linux). On GCP the announcement has the
-# machine's identity token for the number.
+# control plane's agent creates the same token in the cluster (announcing.py of Linux). On GCP and Azure the
+# announcement has a token that names the machine.
 
 $JoinNumber = "$env:ProgramData\mullion\join-number"
 $JoinLetters = '0123456789abcdefghijklmnopqrstuvwxyz'

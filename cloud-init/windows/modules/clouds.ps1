@@ -42,6 +42,20 @@ $Clouds = @{
     }
     azure = @{
         Instance   = { Get-AzureMetadata 'vmId' }
+        # the right to write the announcement stays with the name, so a token of an earlier machine has it for a day:
+        # a token of the system-assigned identity, which ends with the machine. A machine without this identity gets one
+        # of the other identity, which must not leave it
+        Proof      = {
+            $asked = '/metadata/identity/oauth2/token?api-version=2018-02-01&resource={0}'
+            $asked = $asked -f [Uri]::EscapeDataString('https://management.azure.com/')
+            $given = Get-Metadata $asked @{ Metadata = 'true' } | ConvertFrom-Json
+            $token = $given.PSObject.Properties['access_token'].Value
+            $claims = $token.Split('.')[1].Replace('-', '+').Replace('_', '/')
+            $claims += '=' * ((4 - $claims.Length % 4) % 4)
+            $said = ConvertFrom-Json $Utf8.GetString([Convert]::FromBase64String($claims))
+            $client = $said.PSObject.Properties['appid']
+            if (-not $client -or $client.Value -eq $Site.Facts.identity) { @{} } else { @{ identity = $token } }
+        }
         # the group in lower case, like Azure's cloud controller manager
         ProviderId = {
             $parts = (Get-AzureMetadata 'resourceId').Split('/')

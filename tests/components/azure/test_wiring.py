@@ -64,7 +64,7 @@ def _hidden(value: Any) -> bool:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_machines_are_as_planned_and_hardened(stack: str) -> None:
-    """SRV-12, SEC-02: names, disks, trusted launch, one identity for each worker."""
+    """SRV-12, SEC-02: names, disks, trusted launch; a worker has an identity of its name and one of the machine."""
     machines, interfaces = of(recording(stack), MACHINE), of(recording(stack), INTERFACE)
     planned = {f"{stack}-{one.name}": (group, one) for group in plan(stack).machine_groups for one in group.machines}
     assert set(machines) == set(interfaces) == set(planned)
@@ -78,6 +78,8 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
         assert inputs["storageProfile"]["osDisk"]["caching"] == cached, "etcd writes through the host's cache"
         assert inputs["securityProfile"]["securityType"] == "TrustedLaunch"
         [identity] = inputs["identity"]["userAssignedIdentities"]
+        kind = "UserAssigned" if group.is_control_plane else "SystemAssigned, UserAssigned"
+        assert inputs["identity"]["type"] == kind and "identity" in machines[name].ignore_changes
         own = "control-plane" if group.is_control_plane else machine.name
         assert identity.endswith(f"/{stack}-{own}")
         rights = [each for key, each in of(recording(stack), ASSIGNMENT).items() if key.startswith(f"{stack}-{own}-")]
@@ -141,7 +143,7 @@ def test_a_wave_waits_for_the_loader_extension_of_the_wave_before() -> None:
 def test_control_planes_are_chained_and_ignore_changes_of_the_stack() -> None:
     machines = of(recording("azure-prod"), MACHINE)
     members = [machines[f"azure-prod-{machine.name}"] for machine in plan("azure-prod").control_plane.machines]
-    ignored = ["osProfile", "storageProfile.osDisk.name", "hardwareProfile", "storageProfile"]
+    ignored = ["osProfile", "storageProfile.osDisk.name", "identity", "hardwareProfile", "storageProfile"]
     assert all(member.ignore_changes == ignored for member in members)
     assert all(each.protect and each.replacement_trigger is None for each in members)
     assert all(before.urn in each.dependencies for before, each in pairwise(members))
