@@ -20,7 +20,7 @@ from components.rollout.simulation import BOOTED, SESSIONS
 from components.stack_files.stack import CLUSTER, TARGET
 from operations.clouds import cloud_tables
 from operations.console.exits import Exit, Stop
-from operations.engine import policy_preview, state
+from operations.engine import policy_preview, state, state_key
 from operations.engine.locate import Engine
 from operations.engine.process import EngineCommand
 from operations.recorder.recorder import program
@@ -165,11 +165,24 @@ class Run(auto.Stack):
 
 
 def existing(name: str, workspace: auto.LocalWorkspace) -> Run | None:
-    """Return the engine's stack, or None if it does not exist yet."""
+    """Return the engine's stack, or None if it does not exist yet.
+
+    Raises Stop if the stack file names a key for the state that the state does not have. The engine selects and exports
+    a stack without that key; later it asks the key's server. The sandbox's copy of the file has no key.
+    """
     try:
-        return Run(name, workspace, StackInitMode.SELECT)
+        run = Run(name, workspace, StackInitMode.SELECT)
     except auto.StackNotFoundError:
         return None
+    if Path(workspace.work_dir) == REPOSITORY and state_key.is_named(name):
+        state_key.refuse_other(name, export(run)["deployment"])
+    return run
+
+
+def export(run: auto.Stack) -> dict[str, Any]:
+    """Return a stack's exported state with encrypted secrets (the Automation API's export decrypts them)."""
+    words = ["stack", "export", "--stack", run.name]
+    return json.loads(run.workspace.pulumi_command.run(words, run.workspace.work_dir, {}).stdout)
 
 
 def _lay_out(name: str) -> Path:

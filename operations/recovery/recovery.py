@@ -14,9 +14,9 @@ from pulumi import automation as auto
 
 from operations.clouds import cloud_tables
 from operations.console.exits import Exit, Stop
-from operations.engine import locks
+from operations.engine import locks, state_key
 from operations.engine.process import EngineCommand
-from operations.engine.workspace import Run, backend, existing
+from operations.engine.workspace import Run, backend, existing, export
 from operations.recovery import state_check
 from operations.recovery.lookup import Lookup, Resource, given, is_tagged
 
@@ -33,16 +33,19 @@ secret as null, without an error."""
 def ready(name: str, workspace: auto.LocalWorkspace, lookup: Lookup | None) -> tuple[Run | None, dict[str, Any]]:
     """Return a stack, ready for the next run, and its exported state. Prints what was recovered.
 
-    Returns None and an empty state if there is no stack yet. Raises Stop if the user must act first.
+    lookup: None for a real account. Returns None and an empty state if there is no stack yet. Raises Stop if the user
+    must act first, or if the stack file names another key for the state than the state has.
     """
     for lock in locks.cancel_dead(name, backend()):
         _say(f"deleted the lock of a run that has ended ({lock})")
     run = existing(name, workspace)
-    return run, _recovered(run, lookup) if run else {"deployment": {}}
+    exported = export(run) if run else {"deployment": {}}
+    if lookup is None:
+        state_key.refuse_other(name, exported["deployment"])
+    return run, _recovered(run, exported, lookup) if run else exported
 
 
-def _recovered(run: auto.Stack, lookup: Lookup | None) -> dict[str, Any]:
-    exported = export(run)
+def _recovered(run: auto.Stack, exported: dict[str, Any], lookup: Lookup | None) -> dict[str, Any]:
     deployment = exported["deployment"]
     asked = unknown(deployment)
     if asked and lookup is None:
@@ -95,12 +98,6 @@ def _masked(value: Any) -> bool:
     if isinstance(value, dict):
         return any(map(_masked, value.values()))
     return any(map(_masked, value)) if isinstance(value, list) else value == MASKED
-
-
-def export(run: auto.Stack) -> dict[str, Any]:
-    """Return a stack's exported state with encrypted secrets (the Automation API's export decrypts them)."""
-    words = ["stack", "export", "--stack", run.name]
-    return json.loads(run.workspace.pulumi_command.run(words, run.workspace.work_dir, {}).stdout)
 
 
 def unknown(deployment: Mapping[str, Any]) -> list[Resource]:

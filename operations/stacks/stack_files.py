@@ -65,8 +65,17 @@ def written(name: str) -> dict[str, Any]:
 
 def secrets_provider(name: str) -> str:
     """Return `secretsprovider` of a stack file; empty if the backend's default applies."""
+    return _of_engine(name, "secretsprovider")
+
+
+def encrypted_key(name: str) -> str:
+    """Return `encryptedkey` of a stack file: the state's data key, encrypted by the provider; empty without one."""
+    return _of_engine(name, "encryptedkey")
+
+
+def _of_engine(name: str, key: str) -> str:
     whole = yaml.safe_load(file(name).read_bytes())
-    return str(whole.get("secretsprovider") or "") if isinstance(whole, dict) else ""
+    return str(whole.get(key) or "") if isinstance(whole, dict) else ""
 
 
 def load(name: str) -> Stack:
