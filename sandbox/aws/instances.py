@@ -79,6 +79,17 @@ def _volume(request: Request) -> None:
         raise Refusal("InvalidParameterValue", f"Volume size {size} GiB is too large for {kind}")
 
 
+def _market(request: Request) -> None:
+    """Refuse spot requests that EC2 refuses (EC2 API reference, SpotMarketOptions)."""
+    spot = (request.inputs.get("instanceMarketOptions") or {}).get("spotOptions") or {}
+    behaviour = spot.get("instanceInterruptionBehavior") or "terminate"
+    if spot.get("spotInstanceType", "one-time") == "one-time" and behaviour != "terminate":
+        raise Refusal(
+            "InvalidParameterCombination",
+            f"The instance interruption behavior '{behaviour}' is not supported for one-time Spot requests.",
+        )
+
+
 def _groups(request: Request) -> None:
     QUOTAS.refuse_over(request, "security groups per interface", len(request.inputs.get("vpcSecurityGroupIds") or []))
 
@@ -186,6 +197,15 @@ TYPES: dict[str, ResourceType] = {
                 re.compile("standard|gp2|gp3|io1|io2|sc1|st1"),
                 "standard, gp2, gp3, io1, io2, sc1 or st1",
             ),
+            "instanceMarketOptions.marketType": (re.compile("spot|capacity-block"), "spot or capacity-block"),
+            "instanceMarketOptions.spotOptions.spotInstanceType": (
+                re.compile("one-time|persistent"),
+                "one-time or persistent",
+            ),
+            "instanceMarketOptions.spotOptions.instanceInterruptionBehavior": (
+                re.compile("hibernate|stop|terminate"),
+                "hibernate, stop or terminate",
+            ),
             "tenancy": (re.compile("default|dedicated|host"), "default, dedicated or host"),
         },
         ranges={"metadataOptions.httpPutResponseHopLimit": (1, 64)},
@@ -202,7 +222,7 @@ TYPES: dict[str, ResourceType] = {
         unique=(addresses.ADDRESS,),
         created=boot_obstacles.start,
         rules=(
-            *(_user_data, _image, _kind, _root_volume, _volume, _one_network, _groups, _key_pair),
+            *(_user_data, _image, _kind, _root_volume, _volume, _one_network, _groups, _key_pair, _market),
             *(addresses.check_address, vcpus, keys.check_disk),
         ),
         delete_rules=(_protected,),

@@ -176,6 +176,16 @@ def _licence(request: Request) -> None:
         raise _parameter(f"The value '{given}' of parameter 'licenseType' does not fit the operating system of the VM.")
 
 
+def _spot(request: Request) -> None:
+    """Refuse what spot machines cannot be (Azure, "Use Azure Spot Virtual Machines": limitations; REST reference)."""
+    given, size = request.inputs, (request.inputs.get("hardwareProfile") or {}).get("vmSize") or ""
+    spot = given.get("priority") in ("Spot", "Low")
+    if not spot and (given.get("evictionPolicy") or given.get("billingProfile")):
+        raise _parameter("Eviction policy and billing profile can be set only on Azure Spot Virtual Machines.")
+    if spot and (size.startswith("Standard_B") or size.endswith("_Promo")):
+        raise Refusal("OperationNotAllowed", f"The VM size '{size}' is not supported for Azure Spot Virtual Machines.")
+
+
 def _interfaces(request: Request) -> None:
     if not points_to(INTERFACE, "networkProfile.networkInterfaces[].id").ids(request):
         raise _parameter("Required parameter 'networkProfile' is missing (null).")
@@ -241,8 +251,9 @@ TYPES: dict[str, ResourceType] = {
         created=boot_obstacles.start,
         deleted=lambda request: request.cloud_state.remove_secret(request.id),
         rules=(
-            *(_names, _password, _custom_data, _size, _image, _licence, _interfaces, cores),
+            *(_names, _password, _custom_data, _size, _image, _licence, _spot, _interfaces, cores),
             changed("osProfile.customData", "osProfile.computerName", "osProfile.adminUsername"),
+            changed("priority", "evictionPolicy"),
             changed("storageProfile.imageReference", "networkProfile.networkInterfaces"),
             changed("storageProfile.osDisk.managedDisk.diskEncryptionSet"),
         ),

@@ -91,6 +91,21 @@ def _disk(disk: dict[str, Any], family: str) -> None:
         raise invalid("disks[0].initializeParams.diskSizeGb", size, "Disk size cannot be larger than 65536 GB")
 
 
+def _scheduling(request: Request) -> None:
+    """Refuse scheduling that a spot machine cannot have (Compute Engine API reference, scheduling; "Create and use Spot
+    VMs").
+    """
+    given = request.inputs.get("scheduling") or {}
+    spot = given.get("provisioningModel") == "SPOT"
+    if (spot or given.get("preemptible")) and given.get("automaticRestart", True):
+        raise invalid("scheduling.automaticRestart", True, "Scheduling must have automatic restart be false.")
+    if spot and given.get("onHostMaintenance", "TERMINATE") != "TERMINATE":
+        raise invalid("scheduling.onHostMaintenance", given["onHostMaintenance"], "Spot VMs cannot be migrated.")
+    if given.get("instanceTerminationAction") and not spot:
+        action = given["instanceTerminationAction"]
+        raise invalid("scheduling.instanceTerminationAction", action, "It can be set only for Spot VMs.")
+
+
 def _network(request: Request) -> None:
     """Check that the subnetwork is in the zone's region, and that a fixed address is free."""
     faces = request.inputs["networkInterfaces"]
@@ -198,6 +213,7 @@ TYPES: dict[str, ResourceType] = {
                 "bootDisk.source",
             ),
             *("networkInterfaces.networkIp", "networkInterfaces.network", "networkInterfaces.subnetwork"),
+            *("scheduling.provisioningModel", "scheduling.preemptible", "scheduling.instanceTerminationAction"),
             *("scratchDisks", "guestAccelerators", "confidentialInstanceConfig", "reservationAffinity"),
         ),
         chosen=(
@@ -219,7 +235,7 @@ TYPES: dict[str, ResourceType] = {
         unique=(zonal_name(INSTANCE),),
         claims=_used,
         created=boot_obstacles.start,
-        rules=(_metadata, _kind, _maintenance, _network, _shape, cpus, external, ssd, keys.disk),
+        rules=(_metadata, _kind, _maintenance, _scheduling, _network, _shape, cpus, external, ssd, keys.disk),
         delete_rules=(_protected,),
     ),
 }

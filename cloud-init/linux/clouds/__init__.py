@@ -31,6 +31,10 @@ class Cloud(Protocol):
         """Return why the machine `instance` did not make an announcement {number, ...}; empty if it did."""
         ...
 
+    def interrupted(self) -> bool:
+        """Return whether the cloud has announced that it takes this machine back (spot capacity)."""
+        ...
+
     def provider_id(self) -> str:
         """Return spec.providerID of the machine's Node."""
         ...

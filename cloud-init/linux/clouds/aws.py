@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
 from urllib.parse import urlencode
 from uuid import uuid4
 from xml.etree import ElementTree
@@ -38,6 +40,19 @@ def proof(run: Run, number: str) -> dict[str, str]:
 def disproof(run: Run, announced: dict[str, Any], instance: str) -> str:
     """Return no reason: only the machine may write its announcement."""
     return ""
+
+
+def interrupted() -> bool:
+    """Return whether the notice exists; two minutes before the end (EC2 user guide, "Spot Instance interruption
+    notices"). It answers 404 until then.
+    """
+    try:
+        return bool(metadata("/latest/meta-data/spot/instance-action"))
+    except HTTPError as error:
+        error.close()
+        if error.code == HTTPStatus.NOT_FOUND:
+            return False
+        raise
 
 
 def provider_id() -> str:

@@ -19,6 +19,7 @@ MACHINE = re.compile(r"azure://(/subscriptions/.+)")
 LISTING: tuple[str, re.Pattern[str]] = ("?restype=container&comp=list&prefix=", re.compile(r"<Name>([^<]+)</Name>"))
 SECRETS = "api-version=7.4"
 MACHINES = "/providers/Microsoft.Compute/virtualMachines?api-version=2024-07-01"
+EVENTS = "/metadata/scheduledevents?api-version=2020-07-01"
 PORTS = {"https": 443, "http": 80}
 GROUP = re.compile(r"(?<=/resourceGroups/)[^/]+")
 OWN_AUDIENCE = loader.AZURE_SERVICES["compute"]
@@ -98,6 +99,14 @@ def _keys(run: Run) -> str:
     service = urlsplit(run.value("facts.compute_service"))
     sandbox = run.told["facts"].get("world") == "sandbox"
     return f"{service.scheme}://{service.netloc}{KEYS}" if sandbox else f"https://login.microsoftonline.com{KEYS}"
+
+
+def interrupted() -> bool:
+    """Return whether an event Preempt names this machine; at least 30 seconds before the end ("Azure Metadata Service:
+    Scheduled Events"). The first question turns the events on, and may take two minutes.
+    """
+    said = json.loads(loader.metadata(EVENTS, {"Metadata": "true"}))
+    return any(each["EventType"] == "Preempt" and metadata("name") in each["Resources"] for each in said["Events"])
 
 
 def provider_id() -> str:

@@ -68,6 +68,11 @@ def _keys(run: Run) -> str:
     return f"{service.scheme}://{service.netloc}{KEYS}" if sandbox else f"https://www.googleapis.com{KEYS}"
 
 
+def interrupted() -> bool:
+    """Return whether Compute Engine preempts this machine; it powers it off 30 seconds later ("Spot VMs")."""
+    return metadata("instance/preempted") == "TRUE"
+
+
 def provider_id() -> str:
     """Return gce://PROJECT/ZONE/NAME."""
     zone = metadata("instance/zone").rpartition("/")[2]

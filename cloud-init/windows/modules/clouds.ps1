@@ -1,13 +1,18 @@
 # A cloud's metadata and secrets as the machine uses them; the loader signs the requests.
 
 # Instance: the machine's id, never reused. ProviderId: spec.providerID of its Node. Secret: the text of the secret
-# Name at the service Place. Proof: fields that prove to the agent that this machine announced the number.
+# Name at the service Place. Interrupted: whether the cloud has announced that it takes this machine back. Proof: fields that prove to the agent that this machine announced the number.
 $Clouds = @{
     aws   = @{
         Instance   = { Get-AwsMetadata '/latest/meta-data/instance-id' }
         ProviderId = {
             $zone = Get-AwsMetadata '/latest/meta-data/placement/availability-zone'
             "aws:///$zone/$(Get-Instance)"
+        }
+        # 404 until two minutes before the end
+        Interrupted = {
+            try { [bool] (Get-AwsMetadata '/latest/meta-data/spot/instance-action') }
+            catch { if ((Get-HttpStatus $_) -eq 404) { $false } else { throw } }
         }
         Secret     = {
             param([string] $Place, [string] $Name)
@@ -34,6 +39,7 @@ $Clouds = @{
             $zone = (Get-GcpMetadata 'instance/zone').Split('/')[-1]
             "gce://$(Get-GcpMetadata 'project/project-id')/$zone/$(Get-GcpMetadata 'instance/name')"
         }
+        Interrupted = { (Get-GcpMetadata 'instance/preempted') -eq 'TRUE' }
         Secret     = {
             param([string] $Place, [string] $Name)
             $said = Invoke-SignedRequest -Url "$Place/secrets/$Name/versions/latest:access" -Service 'secrets'
@@ -61,6 +67,13 @@ $Clouds = @{
             $parts = (Get-AzureMetadata 'resourceId').Split('/')
             $parts[4] = $parts[4].ToLowerInvariant()
             'azure://' + ($parts -join '/')
+        }
+        # the first question turns the events on, and may take two minutes
+        Interrupted = {
+            $path = '/metadata/scheduledevents?api-version=2020-07-01'
+            $said = ConvertFrom-JsonText (Get-Metadata $path @{ Metadata = 'true' })
+            $ends = @($said['Events'] | Where-Object { $_['EventType'] -eq 'Preempt' })
+            [bool] ($ends -and @($ends | ForEach-Object { $_['Resources'] }) -contains (Get-AzureMetadata 'name'))
         }
         Secret     = {
             param([string] $Place, [string] $Name)
@@ -109,4 +122,15 @@ function Get-ProviderId {
     [CmdletBinding()]
     param()
     & $Clouds[$Site.Facts.cloud].ProviderId
+}
+
+# .SYNOPSIS
+# Return the HTTP status of a refused request; 0 if the error is another one.
+function Get-HttpStatus {
+    [CmdletBinding()]
+    param($Caught)
+    for ($each = $Caught.Exception; $each; $each = $each.InnerException) {
+        if ($each -is [Net.WebException] -and $each.Response) { return [int] $each.Response.StatusCode }
+    }
+    0
 }

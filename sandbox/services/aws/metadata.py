@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox import interruptions
 from sandbox.aws import offerings
 from sandbox.aws.iam import PROFILE
 from sandbox.aws.network import INSTANCE, SUBNET
@@ -135,7 +136,8 @@ def _values(cloud_state: CloudState, machine: Record) -> dict[str, Any]:
     given, private = machine.outputs, machine.outputs["privateIp"]
     subnet = cloud_state.find(SUBNET, given.get("subnetId") or "")
     public = {"public-hostname": given["publicDns"], "public-ipv4": given["publicIp"]} if given.get("publicIp") else {}
-    mac = _hardware_address(private)
+    mac, end = _hardware_address(private), interruptions.announced(cloud_state, machine)
+    notice = {"action": "terminate", "time": iso(end)} if end else {}
     interface = {"device-number": "0", "interface-id": given["primaryNetworkInterfaceId"], "mac": mac}
     interface |= {"local-hostname": given["privateDns"], "local-ipv4s": private, "owner-id": ACCOUNT}
     interface |= {"security-group-ids": "\n".join(given.get("vpcSecurityGroupIds") or [])}
@@ -149,7 +151,7 @@ def _values(cloud_state: CloudState, machine: Record) -> dict[str, Any]:
         "hostname": given["privateDns"],
         "instance-action": "none",
         "instance-id": machine.id,
-        "instance-life-cycle": "on-demand",
+        "instance-life-cycle": "spot" if interruptions.is_spot(machine) else "on-demand",
         "instance-type": given["instanceType"],
         "local-hostname": given["privateDns"],
         "local-ipv4": private,
@@ -159,6 +161,7 @@ def _values(cloud_state: CloudState, machine: Record) -> dict[str, Any]:
         **public,
         "reservation-id": f"r-{machine.id.removeprefix('i-')}",
         "services": {"domain": "amazonaws.com", "partition": "aws"},
+        **({"spot": {"instance-action": json.dumps(notice), "termination-time": notice["time"]}} if notice else {}),
     }
 
 

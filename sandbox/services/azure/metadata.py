@@ -8,9 +8,12 @@ that names none).
 import json
 import re
 from dataclasses import dataclass
+from email.utils import formatdate
 from typing import Any
 from urllib.parse import parse_qsl
+from uuid import NAMESPACE_URL, uuid5
 
+from sandbox import interruptions
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services.azure import machine as machines
@@ -18,9 +21,10 @@ from sandbox.services.azure import tokens
 from sandbox.services.calls import Answer, Call, Refused
 
 JSON = {"content-type": "application/json; charset=utf-8", "server": "IMDS/150.870.65.1854"}
-TOKEN, INSTANCE = "/metadata/identity/oauth2/token", "/metadata/instance"
+TOKEN, INSTANCE, EVENTS = "/metadata/identity/oauth2/token", "/metadata/instance", "/metadata/scheduledevents"
 TOKEN_VERSIONS = ("2018-02-01", "2019-08-01", "2021-12-13")
 VERSIONS = ("2019-08-15", "2020-09-01", "2021-01-01", "2021-02-01", "2021-12-13", "2023-07-01")
+EVENT_VERSIONS = ("2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
 NAMES = ("client_id", "object_id", "msi_res_id")
 """Query parameters that select an identity."""
 RESOURCES = re.compile(r"https://(storage\.azure\.com|vault\.azure\.net|management\.azure\.com)/?")
@@ -49,12 +53,33 @@ class Metadata:
             raise Refused("method_not_allowed", "", 405)
         query = dict(parse_qsl(call.query, keep_blank_values=True))
         token, path = call.path == TOKEN, call.path.rstrip("/")
-        if not token and path != INSTANCE and not path.startswith(f"{INSTANCE}/"):
+        events = path == EVENTS
+        if not token and not events and path != INSTANCE and not path.startswith(f"{INSTANCE}/"):
             raise Refused("not_found", "", 404)
-        known = TOKEN_VERSIONS if token else VERSIONS
+        known = TOKEN_VERSIONS if token else EVENT_VERSIONS if events else VERSIONS
         if query.pop("api-version", "") not in known:
             raise Refused("Bad request. api-version is invalid or was not specified in the request.", ", ".join(known))
+        if events:
+            return Answer(200, json.dumps(self._events(machine)).encode(), JSON)
         return self._token(machine, query, now) if token else self._value(machine, path, query)
+
+    def _events(self, machine: Record) -> dict[str, Any]:
+        """Return the scheduled events of the machine ("Azure Metadata Service: Scheduled Events")."""
+        end = interruptions.announced(self.cloud_state, machine)
+        if end is None:
+            return {"DocumentIncarnation": 1, "Events": []}
+        event = {
+            "EventId": str(uuid5(NAMESPACE_URL, f"{machine.id} {end}")),
+            "EventType": "Preempt",
+            "ResourceType": "VirtualMachine",
+            "Resources": [machine.id.rpartition("/")[2]],
+            "EventStatus": "Scheduled",
+            "NotBefore": formatdate(end, usegmt=True),
+            "Description": "",
+            "EventSource": "Platform",
+            "DurationInSeconds": -1,
+        }
+        return {"DocumentIncarnation": 2, "Events": [event]}
 
     def _token(self, machine: Record, query: dict[str, str], now: float) -> Answer:
         resource = query.pop("resource", "")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
+from sandbox import interruptions
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services import bearer
@@ -53,7 +54,8 @@ class Metadata:
             return self._token(machine, token["account"], query, now)
         if any(value not in QUERY.get(name, ()) for name, value in query.items()):
             raise Refused("", f"the sandbox does not support {call.query}", 400)
-        return _value(_tree(machine), path, query)
+        preempted = interruptions.announced(self.cloud_state, machine) is not None
+        return _value(_tree(machine, preempted), path, query)
 
     def _token(self, machine: Record, account: str, query: dict[str, str], now: float) -> Answer:
         email, scopes = machines.account(machine)
@@ -110,7 +112,7 @@ def _camel(value: Any) -> Any:
     }
 
 
-def _tree(machine: Record) -> dict[str, Any]:
+def _tree(machine: Record, preempted: bool) -> dict[str, Any]:
     """Return everything below v1: folders are dicts; a list is a value with one line for each element."""
     given, zone = machine.outputs, machines.zone(machine)
     project, name = given["project"], given["name"]
@@ -129,6 +131,7 @@ def _tree(machine: Record) -> dict[str, Any]:
             "machine-type": f"projects/{PROJECT_NUMBER}/machineTypes/{kind}",
             "name": name,
             "network-interfaces": {"0": {"ip": interface.get("networkIp", ""), "mtu": "1460"}},
+            "preempted": "TRUE" if preempted else "FALSE",
             "service-accounts": dict.fromkeys(("default", email), held) if email else {},
             "tags": json.dumps(given.get("tags") or []),
             "zone": f"projects/{PROJECT_NUMBER}/zones/{zone}",

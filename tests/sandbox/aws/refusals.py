@@ -60,6 +60,12 @@ ROWS: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "SecurityGroupsPerInterfaceLimitExceeded",
         "network interface",
     ),
+    "one-time spot request that stops": (
+        "Instance",
+        {"instanceMarketOptions": {"marketType": "spot", "spotOptions": {"instanceInterruptionBehavior": "stop"}}},
+        "InvalidParameterCombination",
+        "behavior 'stop' is not supported for one-time",
+    ),
     "no key pair": ("Instance", {"keyName": "me"}, "InvalidKeyPair.NotFound", "'me' does not exist"),
     "iops of gp2": (
         "Instance",

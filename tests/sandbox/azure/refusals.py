@@ -10,6 +10,7 @@ from tests.sandbox.scenes import Row
 from .conftest import FRONT, GROUP, KEY, NET, TENANT, UBUNTU, WINDOWS, configuration, profile, rule
 from .refusals_of_bastion import BASTIONS
 from .refusals_of_routes import ROUTES
+from .refusals_of_spot import SPOT
 
 NOBODY = "11111111-1111-4111-8111-111111111111"
 READER = "/providers/Microsoft.Authorization/roleDefinitions/acdd72a7-3385-48ef-bd42-f606fba81ae7"
@@ -281,7 +282,7 @@ STORES: dict[str, Row] = {
         "'compute:read' does not match",
     ),
 }
-ROWS = NETWORKS | ROUTES | BASTIONS | MACHINES | STORES
+ROWS = NETWORKS | ROUTES | BASTIONS | MACHINES | SPOT | STORES
 BEFORE = {"subnet with no such table": "net", "second Bastion of a network": "bastion"}
 """Further resources that a row needs in order to be refused."""
 NEEDED = {
