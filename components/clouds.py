@@ -76,6 +76,9 @@ class CloudFacts:
     windows_image_gib: int = 30
     """GiB of Windows images; a root disk cannot be smaller."""
 
+    spot_notice_seconds: int
+    """Time from the notice that spot capacity is taken back to the machine's end, at least."""
+
     user_data_limit: int
     """Maximum bytes of user-data, before base64."""
     powershell_tags: tuple[str, str] = ("", "")
@@ -159,6 +162,7 @@ CLOUDS: dict[str, CloudFacts] = {
         linux_size="m6i.large",
         windows_size="m6i.xlarge",
         # EC2 user guide, "Add user data": 16 KB in raw form, before it is base64-encoded
+        spot_notice_seconds=120,
         user_data_limit=16384,
         powershell_tags=("<powershell>\n", "</powershell>\n"),
         workers_share=Share.ALL,  # policies name the machine itself, by aws:userid
@@ -197,6 +201,7 @@ CLOUDS: dict[str, CloudFacts] = {
         linux_size="Standard_D2s_v5",
         windows_size="Standard_D4s_v5",
         # REST reference, OSProfile.customData: the decoded array has at most 65535 bytes
+        spot_notice_seconds=30,
         user_data_limit=65535,
         names_identity=True,
         # two role assignments for each worker, of 4000 in a subscription ("Azure RBAC limits")
@@ -243,6 +248,7 @@ CLOUDS: dict[str, CloudFacts] = {
         windows_size="n2-standard-4",
         windows_image_gib=50,  # Compute Engine, "Operating system details": Windows Server
         # Compute Engine, "About VM metadata": 256 KB for one value
+        spot_notice_seconds=30,
         user_data_limit=262144,
         # a project has 100 service accounts (IAM, "Quotas and limits"), a bucket's policy 100 conditional role bindings
         # ("Overview of IAM Conditions"), of which each identity takes two

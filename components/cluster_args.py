@@ -138,7 +138,7 @@ class PoolArgs(TypedDict):
     licence: NotRequired[Licence]
     """Licence of Windows: included in the price, or own (Azure Hybrid Benefit, for licences that you have)."""
     spot: NotRequired[bool]
-    """Use spot capacity, which the cloud may take back."""
+    """Use spot capacity, which the cloud may take back; Nodes have the label mullion.dev/spot=true."""
 
 
 class BudgetArgs(TypedDict):

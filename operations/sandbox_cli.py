@@ -110,6 +110,21 @@ def remove(stack: StackName, name: ResourceName) -> None:
     sandbox_faults.remove(stack, name)
 
 
+@command(FAULTS, "mullion sandbox interrupt aws-dev batch-0", "mullion sandbox interrupt aws-dev batch-0 --seconds 10")
+def interrupt(
+    stack: StackName,
+    machine: MachineName,
+    seconds: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="S", help="Time from the notice to the machine's end. Default: the cloud's."),
+    ] = None,
+) -> None:
+    """Let the sandbox's cloud take a spot machine back: it announces that to the machine, then deletes it."""
+    from operations.commands import sandbox_faults
+
+    sandbox_faults.interrupt(stack, machine, seconds)
+
+
 @command(FAULTS, "mullion sandbox boots aws-dev")
 def boots(stack: StackName) -> None:
     """Show whether each machine of the sandbox could fetch its bundle, and what prevents it."""

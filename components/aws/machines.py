@@ -18,6 +18,13 @@ from components.wiring.machine_groups import CloudMachines, MachineRequest
 DISK = [f"rootBlockDevice.{each}" for each in ("encrypted", "volumeSize", "volumeType")]
 """Inputs of the root disk, without its tags."""
 
+SPOT: aws.ec2.InstanceInstanceMarketOptionsSpotOptionsArgsDict = {
+    "spot_instance_type": "one-time",
+    "instance_interruption_behavior": "terminate",
+}
+"""A one-time request, without a maximum price. EC2 would start an instance of a persistent request again by itself, and
+the state would not know it."""
+
 
 @dataclass(frozen=True)
 class MachineInputs:
@@ -53,10 +60,12 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> aws.ec2.Instance
     tags = inputs.context.tags.on(request.parent, aws.ec2.Instance, name, request.tags, others=others)
     own_key = inputs.context.plan.spec.encryption_key
     key: aws.ec2.InstanceRootBlockDeviceArgsDict = {"kms_key_id": own_key} if own_key else {}
+    market: aws.ec2.InstanceInstanceMarketOptionsArgsDict = {"market_type": "spot", "spot_options": SPOT}
     return aws.ec2.Instance(
         name,
         ami=inputs.images[group.os],
         instance_type=group.size,
+        instance_market_options=market if group.spot else None,
         subnet_id=inputs.subnet_ids[machine.zone],
         private_ip=str(machine.address),
         vpc_security_group_ids=[inputs.group_ids[group.group]],

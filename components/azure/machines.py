@@ -31,6 +31,9 @@ FIXED = ["osProfile", "storageProfile.imageReference"]
 OWN_LICENCE = "Windows_Server"
 """Azure Hybrid Benefit for Windows Server (REST reference, VirtualMachine.licenseType)."""
 
+SPOT: dict[str, Any] = {"priority": "Spot", "eviction_policy": "Delete", "billing_profile": {"max_price": -1}}
+"""Evicted for capacity only, at most at the on-demand price; a deallocated machine would keep its disk and its bill."""
+
 LOADER = r"C:\AzureData\loader.ps1"
 COMMAND = (
     "powershell.exe -NoProfile -NonInteractive -ExecutionPolicy Bypass -Command "
@@ -151,6 +154,7 @@ def _machine(
         network_profile={"network_interfaces": [{"id": _interface(inputs, request).id, "primary": True}]},
         os_profile=_profile(inputs, request),
         license_type=OWN_LICENCE if group.own_licence else None,
+        **(SPOT if group.spot else {}),
         identity=identity,
         security_profile={
             "security_type": "TrustedLaunch",

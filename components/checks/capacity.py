@@ -1,8 +1,10 @@
-"""Licences of Windows."""
+"""Licences of Windows, and spot capacity."""
 
 from collections.abc import Iterator
 
-from components.checks.check import Finding, Subject, at, error
+from components.catalogue import instance_sizes
+from components.checks.check import Finding, Subject, at, error, warning
+from components.spec import defaults
 from components.spec.models import Cloud, Licence
 
 _OWN = {
@@ -27,7 +29,37 @@ def _own_on_linux(subject: Subject) -> Iterator[Finding]:
             yield at("pools", name, "licence", value=pool.os.value)
 
 
+def _not_spot(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.cloud is not Cloud.AZURE:
+        return
+    for name, pool in subject.spec.pools.items():
+        if pool.spot and (instance_sizes.is_burstable(pool.size) or pool.size.endswith("_Promo")):
+            example = defaults.SIZES["azure"]["windows" if pool.os.is_windows else "linux"]
+            yield at("pools", name, "spot", value=pool.size, example=example)
+
+
+def _all_windows_spot(subject: Subject) -> Iterator[Finding]:
+    pools = {name: pool for name, pool in subject.spec.pools.items() if pool.os.is_windows and pool.count}
+    if pools and all(pool.spot for pool in pools.values()):
+        yield at("pools", next(iter(pools)), "spot", names=", ".join(pools))
+
+
 CHECKS = (
+    error(
+        "spot-size",
+        "pools.<pool>.spot pools.<pool>.size cloud",
+        _not_spot,
+        "Azure has no spot capacity of {value}, a size of the B series or a promotion",
+        "choose another size such as {example}, or remove spot",
+    ),
+    warning(
+        "windows-all-spot",
+        "pools.*.spot pools.*.os pools.*.count",
+        _all_windows_spot,
+        "every Windows machine uses spot capacity (pools {names}); the cloud may take all of them at once, and then no"
+        " workload for Windows runs until it has capacity again",
+        "add a Windows pool without spot for what has to keep running",
+    ),
     error(
         "licence-of-the-cloud",
         "pools.<pool>.licence pools.<pool>.os cloud",

@@ -7,11 +7,9 @@ from components.spec.models import (
     Cloud,
     CloudController,
     ClusterSpec,
-    Pool,
 )
 
 _Used = Callable[[ClusterSpec], bool]
-_PoolUsed = Callable[[Pool], bool]
 
 CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     (
@@ -50,11 +48,6 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
 )
 """Id, path, whether a spec uses the option, its name in the message, what to do, requirements."""
 
-POOL: tuple[tuple[str, str, _PoolUsed, str, str, str], ...] = (
-    ("spot", "spot", lambda p: p.spot, "spot capacity", "write spot: false", ""),
-)
-"""Rows for options of a pool."""
-
 
 def _cluster_rule(path: Path, used: _Used) -> Rule:
     def rule(subject: Subject) -> Iterator[Finding]:
@@ -64,23 +57,11 @@ def _cluster_rule(path: Path, used: _Used) -> Rule:
     return rule
 
 
-def _pool_rule(path: Path, used: _PoolUsed) -> Rule:
-    def rule(subject: Subject) -> Iterator[Finding]:
-        for name, pool in subject.spec.pools.items():
-            if used(pool):
-                yield Finding(("pools", name, *path))
-
-    return rule
-
-
 def _row(slug: str, reads: str, rule: Rule, what: str, fix: str, needs: str) -> Check:
     return error(f"not-built-{slug}", f"{reads}.<key>", rule, f"not built yet: {what}", fix, needs)
 
 
-CHECKS = (
-    *(_row(slug, path, _cluster_rule(tuple(path.split(".")), used), *texts) for slug, path, used, *texts in CLUSTER),
-    *(
-        _row(slug, f"pools.<pool>.{path}", _pool_rule(tuple(path.split(".")), used), *texts)
-        for slug, path, used, *texts in POOL
-    ),
+CHECKS = tuple(
+    _row(slug, path, _cluster_rule(tuple(path.split(".")), used), *texts) for slug, path, used, *texts in CLUSTER
 )
+"""One check for each row."""

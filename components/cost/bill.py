@@ -114,10 +114,15 @@ def _group(planned: ClusterPlan, group: MachineGroup, region: str) -> Iterator[I
     cloud, count = planned.spec.cloud.value, len(group.machines)
     if not count:
         return
-    yield Item(group.name, group.size, group.size, count, prices.price(cloud, region, group.size))
+    if group.spot:
+        # changes with the demand, and the tables have prices on demand only
+        yield Item(group.name, f"spot {group.size}", group.size, count, None)
+    else:
+        yield Item(group.name, group.size, group.size, count, prices.price(cloud, region, group.size))
     if group.os.is_windows and not group.own_licence:
         key, units, premium = prices.windows(cloud, region, group.size)
-        yield Item(group.name, f"Windows on {group.size}", key, count * units, premium)
+        what = f"Windows on {'spot ' if group.spot else ''}{group.size}"
+        yield Item(group.name, what, key, count * units, None if group.spot else premium)
     key, units = prices.disk_key(cloud, group.size, group.disk_gb)
     what = f"{key} disk, {group.disk_gb} GiB"
     yield Item(group.name, what, key, count * units, prices.price(cloud, region, key))

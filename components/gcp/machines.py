@@ -11,6 +11,7 @@ from pulumi import Output
 from components.catalogue import instance_sizes
 from components.gcp.firewall import network_tag
 from components.gcp.network import UsableNetwork
+from components.plan import MachineGroup
 from components.spec.models import OperatingSystem
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import LaunchData
@@ -33,6 +34,15 @@ STOPPED: gcp.compute.InstanceSchedulingArgsDict = {"on_host_maintenance": "TERMI
 
 USER_DATA = {"linux": "user-data", "windows": "windows-startup-script-ps1"}
 """Metadata key of the user-data: cloud-init reads it on Linux, Google's agent at every boot on Windows."""
+
+SPOT: gcp.compute.InstanceSchedulingArgsDict = {
+    "provisioning_model": "SPOT",
+    "preemptible": True,
+    "automatic_restart": False,
+    "on_host_maintenance": "TERMINATE",
+    "instance_termination_action": "DELETE",
+}
+"""Deleted when preempted: a stopped machine would keep its disk and its bill."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +100,7 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Inst
         ],
         # the scope allows all APIs; the account's roles limit the rights
         service_account={"email": inputs.accounts[own], "scopes": ["cloud-platform"]},
-        scheduling=None if instance_sizes.gcp_is_moved(group.size) else STOPPED,
+        scheduling=_scheduling(group),
         tags=[network_tag(inputs.context.plan.name, group.group)],
         metadata={**METADATA[group.family], USER_DATA[group.family]: request.user_data},
         shielded_instance_config={
@@ -102,3 +112,10 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Inst
         labels=inputs.context.tags.labels(request.parent, gcp.compute.Instance, name, request.tags),
         opts=request.options,
     )
+
+
+def _scheduling(group: MachineGroup) -> gcp.compute.InstanceSchedulingArgsDict | None:
+    """Return what happens to a machine at maintenance, and whether it is spot; None: Google's own choice."""
+    if group.spot:
+        return SPOT
+    return None if instance_sizes.gcp_is_moved(group.size) else STOPPED

@@ -109,8 +109,8 @@ def _windows(role: Role, layout: Layout) -> Iterator[Download]:
         yield Download("flannel-cni-plugin", releases.FLANNEL_CNI, layout.cni_programs, program="flannel")
         yield Download("flanneld", releases.FLANNEL, FLANNEL, program="flanneld")
     yield Download("crictl", role.release.crictl[role.system], programs)
-    if overlay or "cri-dockerd" in runtime.services(role):
-        # both lack a service mode
+    if overlay or role.spot or "cri-dockerd" in runtime.services(role):
+        # flanneld, cri-dockerd and scripts lack a service mode
         nssm = f"nssm-{releases.NSSM}/win64/nssm.exe"
         yield Download("nssm", releases.NSSM, programs, strip=2, members=(nssm,))
     runner = () if role.release.log_runner == "missing" else ("kube-log-runner",)

@@ -39,7 +39,7 @@ CLUSTER_KINDS = {
 }
 """Why a step is left out, by its kind."""
 
-CLUSTER_SERVICES = frozenset({"kubelet", "flanneld", "kube-proxy"})
+CLUSTER_SERVICES = frozenset({"kubelet", "flanneld", "kube-proxy", "interruption"})
 """Services that do not run without a cluster."""
 
 

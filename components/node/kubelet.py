@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from components.catalogue import instance_sizes, node_reserves
-from components.node import images, registries, runtime
+from components.node import images, interruption, registries, runtime
 from components.node.kinds import Step, ref, step
 from components.node.layout import LAYOUTS, LINUX, WHOLE_KUBELET_CONFIG, WINDOWS
 from components.node.merge import merge
@@ -60,6 +60,7 @@ def configuration(role: Role) -> dict[str, Any]:
         "systemReserved": system_reserved(role),
         "kubeReserved": kube_reserved(role),
         "evictionHard": eviction_hard(role),
+        **interruption.shutdown(role),
     }
     if role.os.is_windows:
         ours |= _WINDOWS_ONLY | (_DOCKERSHIM if runtime.uses_dockershim(role) else {})

@@ -16,6 +16,9 @@ CONTROL_PLANE_TAINT = f"{CONTROL_PLANE_LABEL}:NoSchedule"
 POOL_LABEL = "mullion.dev/pool"
 """Label with the pool's name; NodeRestriction lets a kubelet set labels outside kubernetes.io and k8s.io."""
 
+SPOT_LABEL = "mullion.dev/spot"
+"""Label, with the value true, of Nodes that the cloud may take back."""
+
 
 @dataclass(frozen=True)
 class Role:
@@ -40,6 +43,8 @@ class Role:
     """Images to pull before the machine joins."""
     taints: tuple[str, ...]
     """Taints as key=value:Effect or key:Effect."""
+    spot: bool
+    """Whether the cloud may take the machines back."""
 
     @property
     def release(self) -> releases.Release:
@@ -65,7 +70,7 @@ class Role:
     @property
     def registration(self) -> dict[str, Any]:
         """Return labels and taints at registration; the kubelet adds the label of the Windows build."""
-        labels = {**self.labels, POOL_LABEL: self.name}
+        labels = {**self.labels, POOL_LABEL: self.name, **({SPOT_LABEL: "true"} if self.spot else {})}
         joined = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
         return {
             "labels": joined,
@@ -101,6 +106,7 @@ def role(cluster: str, spec: ClusterSpec, pool: str | None) -> Role:
             gate=Gate.READY,
             pre_pull=(),
             taints=(CONTROL_PLANE_TAINT,),
+            spot=False,
         )
     workers = spec.pools[pool]
     return Role(
@@ -119,4 +125,5 @@ def role(cluster: str, spec: ClusterSpec, pool: str | None) -> Role:
         gate=workers.rollout.gate,
         pre_pull=tuple(workers.pre_pull),
         taints=tuple(workers.taints),
+        spot=workers.spot,
     )

@@ -1,6 +1,17 @@
 """Node plans of workers: Linux joins with kubeadm, Windows with the kubelet's TLS bootstrap."""
 
-from components.node import downloads, joining, kubeadm, kubelet, network, proxy, runtime, system, windows_system
+from components.node import (
+    downloads,
+    interruption,
+    joining,
+    kubeadm,
+    kubelet,
+    network,
+    proxy,
+    runtime,
+    system,
+    windows_system,
+)
 from components.node.kinds import ref, step
 from components.node.layout import LINUX, STATE
 from components.node.plan import Phase, Scope
@@ -51,6 +62,7 @@ def linux(role: Role) -> tuple[Phase, ...]:
                 wait("kubelet-healthy", url=_HEALTH),
             ),
         ),
+        *interruption.phases(role),
         *_ready(role),
     )
 
@@ -91,5 +103,6 @@ def windows(role: Role) -> tuple[Phase, ...]:
         network.windows_phase(role),
         proxy.windows_phase(role),
         joining.registered(role),
+        *interruption.phases(role),
         *joining.ready(role),
     )

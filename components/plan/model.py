@@ -83,6 +83,8 @@ class MachineGroup:
     machines: tuple[Machine, ...]
     own_licence: bool = False
     """Whether the licence of Windows is the user's, so that the cloud does not bill one."""
+    spot: bool = False
+    """Whether the machines use spot capacity, which the cloud may take back."""
 
     @property
     def is_control_plane(self) -> bool:
@@ -101,7 +103,7 @@ class MachineGroup:
         Replacing steps of the node plan, image, size, disk; options that a machine has for life, where they are used.
         """
         parts = [self.node_plan.replace_digest, self.image, self.size, self.disk_gb]
-        parts += ["own licence"] if self.own_licence else []
+        parts += [*(["own licence"] if self.own_licence else []), *(["spot"] if self.spot else [])]
         return hashlib.sha256(canonical(parts)).hexdigest()
 
     def machine_document(self, machine: Machine) -> dict[str, str]:

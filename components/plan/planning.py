@@ -102,4 +102,5 @@ def _group(
         bundle=bundle(node_plan, files),
         machines=machines,
         own_licence=isinstance(options, Pool) and options.licence is Licence.OWN,
+        spot=isinstance(options, Pool) and options.spot,
     )

@@ -75,7 +75,7 @@ EFFECTS: dict[str, Effect] = {
     "pools.*.rollout.gate": Effect.NEXT_MACHINE,
     "pools.*.slot": Effect.REPLACED,
     "pools.*.licence": Effect.REPLACED,
-    "pools.*.spot": Effect.NOT_AVAILABLE,
+    "pools.*.spot": Effect.REPLACED,
     "kubeadm.ignore_preflight": Effect.REPLACED,
     "kubeadm.config": Effect.IN_PLACE,
     "pod_security": Effect.IN_PLACE,

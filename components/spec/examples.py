@@ -113,7 +113,7 @@ EXAMPLES: dict[str, str] = {
     "Pool.runtime": "containerd",
     "Pool.size": "m6i.xlarge",
     "Pool.slot": "4",
-    "Pool.spot": "false",
+    "Pool.spot": "true",
     "Pool.taints": '["os=windows:NoSchedule"]',
     "Proxy.http": "http://proxy.example.com:3128",
     "Proxy.https": "http://proxy.example.com:3128",

@@ -209,7 +209,7 @@ class Pool(MachineOptions):
     licence: Licence = Licence.INCLUDED
     """Licence of Windows: included in the price, or own (Azure Hybrid Benefit, for licences that you have)."""
     spot: bool = False
-    """Use spot capacity, which the cloud may take back."""
+    """Use spot capacity, which the cloud may take back; Nodes have the label mullion.dev/spot=true."""
 
     @model_validator(mode="before")
     @classmethod

@@ -9,8 +9,12 @@ from components.plan import ClusterPlan
 
 
 def _vcpus(plan: ClusterPlan) -> int:
-    """Return the vCPU of all machines; a size missing in the tables counts as 0."""
-    sizes = [(instance_sizes.size(group.size), len(group.machines)) for group in plan.machine_groups]
+    """Return the vCPU of all machines; a size missing in the tables counts as 0.
+
+    Machines of spot pools are left out: every cloud has a limit of its own for them (EC2 "All Standard Spot Instance
+    Requests", Azure "Total Regional Spot vCPUs", Compute Engine "Preemptible CPUs").
+    """
+    sizes = [(instance_sizes.size(each.size), len(each.machines)) for each in plan.machine_groups if not each.spot]
     return sum(size.vcpu * count for size, count in sizes if size)
 
 

@@ -1,14 +1,17 @@
 """`mullion sandbox`: plan faults, change resources outside of Pulumi, show what blocks machines."""
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from operations.clouds import cloud_tables
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
+from operations.stacks import boot_site, stack_files, target
 from operations.stacks.target import cloud_state_file
-from sandbox import clouds, faults, tamper
+from sandbox import clouds, faults, interruptions, tamper
 from sandbox.cloud_state import CloudState
 from sandbox.faults import KINDS
 from sandbox.records import Record
@@ -92,6 +95,28 @@ def remove(stack: str, name: str) -> None:
         record = _find(cloud_state, stack, name)
         tamper.remove(cloud_state, record)
     print(f"removed {_named(record)}")
+
+
+def interrupt(stack: str, name: str, seconds: float | None) -> None:
+    """Announce to a spot machine that the cloud takes it back, and delete it after `seconds`.
+
+    None: after the time that the cloud gives, or at once if the sandbox does not boot the machine.
+    """
+    cloud = stack_files.load(stack).spec.cloud
+    with opened(stack) as cloud_state:
+        machines = cloud_state.resources(cloud_tables.CLOUDS[cloud.value].machine)
+        record = next((each for each in machines if each.name in (name, f"{stack}-{name}")), None)
+        if record is None or not interruptions.is_spot(record):
+            spot = ", ".join(each.name for each in machines if interruptions.is_spot(each)) or "none"
+            raise Stop(Exit.USAGE, f"{name} is no machine with spot capacity (pools.<pool>.spot); those are: {spot}")
+        if seconds is None:
+            seconds = cloud.facts.spot_notice_seconds if boot_site.api(stack) else 0
+        interruptions.announce(cloud_state, record, time.time() + seconds)
+        print(f"{_named(record)} was told that it ends in {seconds:g} s", flush=True)
+        time.sleep(seconds)
+        tamper.remove(cloud_state, record)
+        interruptions.withdraw(cloud_state, record)
+    print(f"{_named(record)} no longer exists; {target.command('up', stack)} creates it again")
 
 
 def boots(stack: str) -> None:

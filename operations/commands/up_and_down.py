@@ -15,7 +15,7 @@ from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, EXAMPLES, Stack, refuse_unready
 from operations.clouds import cloud_tables
 from operations.clouds.identity import Identity, of_stack
-from operations.commands import account_check, plan_against, readiness, removal, report
+from operations.commands import account_check, plan_against, readiness, reclaimed, removal, report
 from operations.commands.plan import document
 from operations.console.exits import Exit, Stop
 from operations.cost import budget
@@ -59,7 +59,7 @@ def up(
             refuse_unusable(name)
         total = _registered(name, sandbox=sandbox)
         look = removal.lookup_of(name, sandbox=sandbox)
-        found, exported = recovery.ready(name, workspace, look)
+        found, exported = reclaimed.ready(name, workspace, look, planned)
         before = exported["deployment"].get("resources") or []
         account_check.refuse_short(name, planned, stack.region, sandbox=sandbox, built=bool(before))
         plan_against.refuse(document(stack, planned), plan_against.from_state(before, name))

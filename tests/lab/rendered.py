@@ -82,6 +82,7 @@ VARIANTS = (
         },
         {
             "max_pods": 50,
+            "spot": True,
             "labels": {"team": "billing"},
             "taints": ["os=windows:NoSchedule", "gpu=yes:NoExecute"],
             "kubelet": {**FULL_KUBELET, "priority_class": "HIGH_PRIORITY_CLASS"},
@@ -171,7 +172,7 @@ def of_variant(kubernetes: str, variant: Variant) -> Iterator[Rendered]:
 
 def _linux_part(variant: Variant) -> Mapping[str, Any]:
     return (
-        {"kubelet": FULL_KUBELET, "containerd": FULL_CONTAINERD, "labels": {"team": "billing"}}
+        {"kubelet": FULL_KUBELET, "containerd": FULL_CONTAINERD, "labels": {"team": "billing"}, "spot": True}
         if variant.name == "everything"
         else {}
     )

@@ -157,6 +157,7 @@ WITHOUT_ENGINE = (
     ("sandbox fault {stack} --at 1 --tries 2 --type Bucket --times 3 --fail 4", ""),
     ("sandbox fault {stack} --list", ""),
     ("sandbox fault {stack} --clear", ""),
+    ("sandbox interrupt {stack} {pool}-0 --seconds 0", "is no machine with spot capacity"),
     ("sandbox boot {stack} --timeout 1s", "were not created bootable"),
     ("sandbox ls {stack} --json", NOT_BOOTED),
     ("sandbox cut {stack} {pool}-0 --undo", NOT_BOOTED),

@@ -136,6 +136,14 @@ def test_a_pool_with_its_own_licence_does_not_pay_for_windows() -> None:
     assert premium.month and known.month - own.month == pytest.approx(premium.month)
 
 
+def test_the_price_of_spot_machines_is_unknown_and_that_of_their_disks_is_known() -> None:
+    web = {"os": "windows-2022", "count": 2}
+    found = bill_of(pools={"web": web | {"spot": True}})
+    assert found.unknown == ("spot m6i.xlarge", "Windows on spot m6i.xlarge")
+    assert found.by_pool["web"] == pytest.approx(2 * 128 * 0.08)
+    assert found.month < bill_of(pools={"web": web}).month
+
+
 def test_a_pool_without_machines_costs_nothing() -> None:
     assert bill_of(pools={"one": {"os": "ubuntu-24.04", "count": 0}}).month == pytest.approx(bill_of(pools={}).month)
 

@@ -29,6 +29,13 @@ CASES = (
     Case("licence-of-the-cloud", web(licence="own"), "pools.web.licence", azure(web(licence="own"))),
     Case("licence-of-the-cloud", gcp(web(licence="own")), "pools.web.licence", gcp(web(licence="included"))),
     Case("licence-without-windows", azure(linux(licence="own")), "pools.linux.licence", azure(web(licence="own"))),
+    Case(
+        "spot-size",
+        azure(linux(spot=True, size="Standard_B2ms")),
+        "pools.linux.spot",
+        azure(linux(spot=True, size="Standard_D2s_v5")),
+    ),
+    Case("windows-all-spot", web(spot=True), "pools.web.spot", web(spot=True, count=0)),
     Case("tag-no-label", gcp({"tags": {"Team": "web"}}), "tags.Team", gcp({"tags": {"team": "web"}})),
     Case("os-without-cloud-init", gcp(linux(os="debian-12")), "pools.linux.os", linux(os="debian-12")),
     Case(

@@ -1,6 +1,6 @@
 """What is not built yet, and acknowledgements."""
 
-from tests.components.spec.documents import Case, web
+from tests.components.spec.documents import Case
 
 KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 GCP_KEY = "projects/keys-of-ours/locations/europe-west1/keyRings/ring/cryptoKeys/disks"
@@ -79,7 +79,6 @@ CASES = (
         "rotation.certificate_authorities",
         {"rotation": {"certificate_authorities": 0, "administrator": 1}},
     ),
-    Case("not-built-spot", web(spot=True), "pools.web.spot", web(spot=False)),
     Case(
         "acknowledge-unknown",
         {"acknowledge": {"account-limit": "x"}},
