@@ -53,9 +53,11 @@ def stack(cloud: str, api: Any = None, **network: Any) -> tuple[dict[str, Any], 
     A network with a Bastion host is one with sessions.
     """
     settings = deepcopy(config(f"{cloud}-prod"))
-    cluster = merge(settings[CLUSTER], merge(fields(cloud), {"network": network}))
-    for name in [name for name, value in cluster["network"].items() if value is None]:
-        del cluster["network"][name]
+    changes = fields(cloud)["network"] | network
+    kept = {name: value for name, value in changes.items() if value is not None}
+    cluster = merge(settings[CLUSTER], {"network": kept})
+    for name in changes.keys() - kept.keys():
+        cluster["network"].pop(name, None)
     if "bastion" in cluster["network"]["existing"]:
         cluster["access"] = "session"
     settings[CLUSTER] = {**cluster, "api": api} if api else cluster

@@ -1,7 +1,8 @@
 # A cloud's metadata and secrets as the machine uses them; the loader signs the requests.
 
 # Instance: the machine's id, never reused. ProviderId: spec.providerID of its Node. Secret: the text of the secret
-# Name at the service Place. Interrupted: whether the cloud has announced that it takes this machine back. Proof: fields that prove to the agent that this machine announced the number.
+# Name at the service Place. Interrupted: whether the cloud has announced that it takes this machine back.
+# Proof: fields that prove to the agent that this machine announced the number.
 $Clouds = @{
     aws   = @{
         Instance   = { Get-AwsMetadata '/latest/meta-data/instance-id' }
