@@ -33,14 +33,6 @@ _ETCD = [
 
 _STATIC_PODS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
-PODS: dict[str, Any] = {
-    "find": {each: [*_CRICTL, "pods", "--quiet", "--label", f"component={each}"] for each in _STATIC_PODS},
-    "stop": [*_CRICTL, "stopp"],
-    "running": [*_CRICTL, "ps", "--quiet", "--state", "Running", "--name"],
-    "started": [*_CRICTL, "inspect", "--output", "go-template", "--template", "{{.status.startedAt}}"],
-}
-"""Commands for static pods, which cloud-init/linux/static_pods.py runs."""
-
 KEPT_SNAPSHOTS = 24
 """Number of newest snapshots that are kept whatever their age: after weeks powered off there are no younger ones."""
 
@@ -120,7 +112,12 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
             "days": RENEWAL_DAYS,
             "renew": [_KUBEADM, "certs", "renew", "all"],
         },
-        "pods": PODS,
+        "pods": {
+            "find": {each: [*_CRICTL, "pods", "--quiet", "--label", f"component={each}"] for each in _STATIC_PODS},
+            "stop": [*_CRICTL, "stopp"],
+            "running": [*_CRICTL, "ps", "--quiet", "--state", "Running", "--name"],
+            "started": [*_CRICTL, "inspect", "--output", "go-template", "--template", "{{.status.startedAt}}"],
+        },
         **_reboots(role),
     }
 

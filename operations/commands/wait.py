@@ -43,8 +43,6 @@ class ExpectedMachine:
     enough: tuple[str, ...]
     kubernetes: str
     control_plane: bool
-    authorities: str = ""
-    """SHA-256 of the certificate authorities that it has to trust; empty if they were never rotated."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +105,8 @@ def watch(name: str, seconds: float, *, control_plane: bool = False, only: Colle
         stored = run.outputs().get("kubeconfig")
         text = kubeconfig.current(name, stored.value, run) if stored else ""
     stores, sandbox = state.stores(name, resources), target.in_sandbox(name)
-    trusted = kubeconfig.authorities(text) if text and plan.spec.authorities.number else ""
     machines = [
-        replace(machine, authorities=trusted)
+        machine
         for machine in expected_machines(plan, resources)
         if (machine.control_plane or not control_plane) and (not only or machine.name in only)
     ]
@@ -194,8 +191,6 @@ def judge(machine: ExpectedMachine, record: Record, nodes: Nodes) -> MachineRepo
         problem = f"{found}" + (f", {message}" if message else "")
     elif record.get("kubernetes") not in (None, machine.kubernetes):
         problem = f"it runs Kubernetes {plain(record['kubernetes'])}, not {machine.kubernetes}"
-    elif machine.authorities and record.get("authorities") != machine.authorities:
-        problem = "it does not trust the certificate authorities of this number yet (docs/pki.md)"
     elif nodes is not None and node is None:
         problem = "the cluster has no Node of this name"
     elif node is False and "registered" not in machine.enough:

@@ -8,9 +8,9 @@ import re
 import ssl
 import time
 
-import static_pods
 from run import Run
 
+from agent import pods
 from agent.configuration import Configuration
 
 DAY = 86400
@@ -59,4 +59,4 @@ def dates(run: Run, file: str) -> tuple[float, float] | None:
 def renew(run: Run, configuration: Configuration) -> None:
     """Renew all certificates, then restart the static pods, which read them only at their start."""
     run.command(*configuration["certificates"]["renew"])
-    static_pods.stop(run, configuration, *configuration["pods"]["find"])
+    pods.stop(run, configuration, *configuration["pods"]["find"])

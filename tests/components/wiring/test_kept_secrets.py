@@ -244,31 +244,19 @@ def test_all_stashes_are_children_of_the_component(runs: dict[str, Run]) -> None
     assert all(each["ignoreChanges"] == ["input"] for each in kept.values())
 
 
-def test_authorities_are_rotated_number_by_number_and_each_step_can_be_reverted(lab: Lab, runs: dict[str, Run]) -> None:
-    settled, by_number = STEPS[-1][1], dict[int, Run]()
-    for number in (1, 0, 1, 2, 1, 2, 3):
-        run = lab.up(**settled, certificate_authorities=number)
-        if number in by_number:
-            same = {name: value for name, value in run.outputs.items() if name not in ("administrator", "kubeconfig")}
-            assert same.items() <= by_number[number].outputs.items() or number < 2
-        by_number[number] = run
-    assert by_number[0].files == runs["signer"].files, "the cluster is as before the rotation"
-    old = runs["signer"].files["ca.crt"]
-    new = by_number[3].outputs["ca_certificate"]
-    bundles = [by_number[number].outputs["ca_certificate"] for number in range(4)]
-    assert bundles == [old, old + new, new + old, new], "the signing authority is first"
-    assert [by_number[number].outputs["ca_hash"] for number in range(4)] == [pki.ca_hash(old)] * 3 + [pki.ca_hash(new)]
-    for number, run in by_number.items():
-        signer = new if number > 1 else old
-        pki.verify(run.outputs["administrator"]["certificate"], signer)
-        files = run.files
-        for beside in {max(number - 1, 0), number}:
-            prefix = f"{beside}/" if beside else ""
-            assert files[f"{prefix}ca.crt"] == bundles[beside], "a machine may run the plan of the number before"
-            assert files[f"{prefix}ca.key"] == by_number[beside].files[f"{prefix}ca.key"]
-        if number > 1:
-            pki.verify(files[f"{number}/cross.crt"], old)
-            assert pki.ca_hash(files[f"{number}/cross.crt"]) == pki.ca_hash(new)
+def test_raising_rotation_certificate_authorities_is_refused_and_changes_nothing(
+    lab: Lab, runs: dict[str, Run]
+) -> None:
+    before = {name: each["id"] for name, each in stashes(lab.state()).items()}
+    settled = STEPS[-1][1]
+    others = {"service_account": 2, "encryption": 2, "administrator": 2, "desired_state": 2}
+    for attempt in (lab.preview, lab.up):
+        with pytest.raises(auto.CommandError, match=r"generation 0\..*nothing was changed.*docs/pki\.md"):
+            attempt(**{**others, "certificate_authorities": 1})
+    assert {name: each["id"] for name, each in stashes(lab.state()).items()} == before
+    after = lab.up(**settled)
+    assert after.operations == {}, "with the option set back, nothing differs from before the attempts"
+    assert after.outputs == runs["signer"].outputs
 
 
 def test_neither_state_nor_log_holds_a_secret_value(lab: Lab, runs: dict[str, Run]) -> None:
