@@ -9,10 +9,14 @@ import base64
 import hashlib
 import json
 from http.client import HTTPException
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from urllib.request import Request
 
 import loader
+
+if TYPE_CHECKING:
+    from run import Run
 
 GOOGLE = "https://accounts.google.com"
 """Issuer of the identity tokens of Google Cloud's machines."""
@@ -43,6 +47,14 @@ def key_id(token: str) -> str:
     if header.get("alg") != "RS256" or not isinstance(header.get("kid"), str):
         raise Refused("it is not signed with RS256")
     return header["kid"]
+
+
+def keys_url(run: Run, host: str, path: str) -> str:
+    """Return where a cloud publishes its keys; the sandbox publishes them where it lists machines."""
+    if run.told["facts"].get("world") != "sandbox":
+        return f"https://{host}{path}"
+    service = urlsplit(run.value("facts.compute_service"))
+    return f"{service.scheme}://{service.netloc}{path}"
 
 
 def read(published: Keys, url: str, token: str) -> None:

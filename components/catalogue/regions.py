@@ -35,15 +35,12 @@ NAMES: dict[str, frozenset[str]] = {
 "Regions and zones"). Clouds open regions at any time, so a name that is missing here can be acknowledged."""
 
 
-AZURE_WITHOUT_ZONES = frozenset(
-    name
-    for line in """
+_WITHOUT = """
     australiacentral australiacentral2 australiasoutheast brazilsoutheast canadaeast francesouth germanynorth koreasouth
     northcentralus norwaywest southafricawest southindia swedensouth switzerlandwest uaecentral ukwest westcentralus
     westindia westus
-    """.splitlines()
-    for name in line.split()
-)
+"""
+AZURE_WITHOUT_ZONES = frozenset(_WITHOUT.split())
 """Azure's regions without availability zones in 2026-11 ("List of Azure regions"). Azure adds zones to regions at any
 time. Every region of AWS and Google Cloud has zones."""
 

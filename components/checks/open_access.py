@@ -3,12 +3,11 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from components.checks.check import Finding, Path, Subject, at, error
 from components.checks.extra_arguments import flags, programs
 from components.checks.user_config import everywhere, kube_proxies, walk
-from components.checks.web_addresses import in_clear, is_loopback
+from components.checks.web_addresses import in_clear, is_loopback_url
 from components.spec.wording import shown
 
 Judge = Callable[[str], bool]
@@ -193,7 +192,7 @@ KUBELET: tuple[tuple[Path, Callable[[Any], bool], str], ...] = (
     *(
         (
             (name,),
-            lambda value: f"{value}".startswith("tcp:") and not is_loopback(urlsplit(f"{value}").hostname or ""),
+            lambda value: f"{value}".startswith("tcp:") and not is_loopback_url(f"{value}"),
             "another server would decide what runs on the node",
         )
         for name in ("containerRuntimeEndpoint", "imageServiceEndpoint")
@@ -202,18 +201,21 @@ KUBELET: tuple[tuple[Path, Callable[[Any], bool], str], ...] = (
 """Fields of the kubelet: which values open it, and why (CIS Kubernetes Benchmark, 4.2)."""
 
 
+TABLES = {"apiServer": API_SERVER, "controllerManager": MANAGER, "scheduler": OTHERS, "etcd": ETCD}
+"""Flags of each control-plane program, by its field of ClusterConfiguration."""
+
+
 def _arguments(subject: Subject) -> Iterator[Finding]:
-    tables = {"apiServer": API_SERVER, "controllerManager": MANAGER, "scheduler": OTHERS, "etcd": ETCD}
     for program, place, written in programs(subject):
         for path, name, value in flags(written, place):
-            judge, why = tables[place[3]].get(name, (None, ""))
+            judge, why = TABLES[place[3]].get(name, (None, ""))
             if judge and judge(f"{value}"):
                 yield at(*path, program=program, name=name, value=shown(value), why=why)
 
 
 def judged(field: str, name: str) -> bool:
     """Return whether a table here judges a flag. field: of ClusterConfiguration."""
-    return name in {"apiServer": API_SERVER, "controllerManager": MANAGER, "scheduler": OTHERS, "etcd": ETCD}[field]
+    return name in TABLES[field]
 
 
 def _external_etcd(subject: Subject) -> Iterator[Finding]:

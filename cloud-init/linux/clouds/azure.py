@@ -29,8 +29,8 @@ OWN_TOKEN = "/metadata/identity/oauth2/token?" + urlencode({"api-version": "2018
 "Frequently asked questions")."""
 CHOOSES_NONE = 400
 """Status of the metadata service's answer if it has several user-assigned identities to choose from."""
-KEYS = "/common/discovery/keys"
-"""Path of the keys that sign tokens of version 1.0 (common/.well-known/openid-configuration has it)."""
+KEYS = ("login.microsoftonline.com", "/common/discovery/keys")
+"""Host and path of the keys that sign tokens of version 1.0 (common/.well-known/openid-configuration has them)."""
 
 
 def metadata(name: str) -> str:
@@ -81,7 +81,7 @@ def disproof(run: Run, announced: dict[str, Any], instance: str) -> str:
     if not isinstance(token, str):
         return "it has no token of the machine's system-assigned identity"
     try:
-        identity_tokens.read(_published, _keys(run), token)
+        identity_tokens.read(_published, identity_tokens.keys_url(run, *KEYS), token)
         identity_tokens.of_azure(token, _published, OWN_AUDIENCE, tenant, f"{own.get('principalId')}")
     except identity_tokens.Refused as refused:
         return f"{refused}"
@@ -92,13 +92,6 @@ _published: identity_tokens.Keys = {}
 """The keys of Microsoft Entra ID as they were last read."""
 _identities: dict[str, dict[str, Any]] = {}
 """Identity of each machine (type, principalId, tenantId) by vmId, as the resource group last listed them."""
-
-
-def _keys(run: Run) -> str:
-    """Return the URL of the keys of Microsoft Entra ID."""
-    service = urlsplit(run.value("facts.compute_service"))
-    sandbox = run.told["facts"].get("world") == "sandbox"
-    return f"{service.scheme}://{service.netloc}{KEYS}" if sandbox else f"https://login.microsoftonline.com{KEYS}"
 
 
 def interrupted() -> bool:

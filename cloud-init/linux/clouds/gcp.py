@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import identity_tokens
 import loader
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 MACHINE = re.compile(r"gce://[^/]+/([a-z0-9-]+/[a-z0-9-]+)")
 LISTING: tuple[str, re.Pattern[str]] = ("/?list-type=2&prefix=", re.compile(r"<Key>([^<]+)</Key>"))
 JSON = "application/json"
-KEYS = "/oauth2/v3/certs"
-"""Path of Google's public keys (accounts.google.com/.well-known/openid-configuration)."""
+KEYS = ("www.googleapis.com", "/oauth2/v3/certs")
+"""Host and path of Google's public keys (accounts.google.com/.well-known/openid-configuration)."""
 
 
 def metadata(path: str) -> str:
@@ -50,7 +50,7 @@ def disproof(run: Run, announced: dict[str, Any], instance: str) -> str:
     if not isinstance(token, str):
         return "it has no identity token"
     try:
-        identity_tokens.read(_published, _keys(run), token)
+        identity_tokens.read(_published, identity_tokens.keys_url(run, *KEYS), token)
         identity_tokens.of_google(token, _published, audience(f"{announced.get('number')}"), instance, project)
     except identity_tokens.Refused as refused:
         return f"{refused}"
@@ -59,13 +59,6 @@ def disproof(run: Run, announced: dict[str, Any], instance: str) -> str:
 
 _published: identity_tokens.Keys = {}
 """Google's keys as they were last read."""
-
-
-def _keys(run: Run) -> str:
-    """Return the URL of Google's keys of identity tokens."""
-    service = urlsplit(run.value("facts.compute_service"))
-    sandbox = run.told["facts"].get("world") == "sandbox"
-    return f"{service.scheme}://{service.netloc}{KEYS}" if sandbox else f"https://www.googleapis.com{KEYS}"
 
 
 def interrupted() -> bool:
