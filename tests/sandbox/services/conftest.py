@@ -1,4 +1,4 @@
-"""A small account with its services on loopback, and the real SDK botocore, which calls them as a machine would."""
+"""Accounts with their services on loopback, and the clouds' own SDKs, which call them as a machine would."""
 
 import importlib
 import json
@@ -11,12 +11,15 @@ from typing import Any
 
 import botocore.session
 import pytest
+from azure.identity import ManagedIdentityCredential
 from botocore.config import Config
 from botocore.utils import InstanceMetadataFetcher
 from pulumi.runtime.proto import status_pb2
 
 from sandbox.cloud_state import SERVICES, CloudState
 from sandbox.services.server import Services
+from tests.cloud_init.accounts import AZURE_CLIENT
+from tests.cloud_init.cloud import FakeCloud, serving
 from tests.sandbox.account import Account, Thing
 from tests.sandbox.aws.account import REGION, TRUST, Network
 
@@ -112,3 +115,18 @@ def served(
     with Services(Path(cloud_state.path)) as services:
         urls = {name: services.listen(machine=thing.id) for name, thing in machines.items()}
         yield ServedAccount(account, services, machines, arns, urls)
+
+
+@pytest.fixture
+def azure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
+    """A machine of Azure with two identities, and the services that it asks; Microsoft's client asks them too."""
+    with serving(tmp_path, cloud="azure") as here:
+        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", here.url)
+        yield here
+
+
+@pytest.fixture
+def credential(azure: FakeCloud) -> Iterator[ManagedIdentityCredential]:
+    """The machine's user-assigned identity, which has rights."""
+    with ManagedIdentityCredential(client_id=AZURE_CLIENT) as made:
+        yield made

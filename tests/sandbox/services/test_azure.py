@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -31,7 +30,7 @@ from tests.cloud_init.accounts import (
     AZURE_VAULT,
     put,
 )
-from tests.cloud_init.cloud import FakeCloud, serving
+from tests.cloud_init.cloud import FakeCloud
 
 READER, WRITER = "2a2b9908-6ea1-4ae2-8e65-a410df84e7d1", "ba92f5b4-2d11-453d-a403-e96b0029c9fe"
 SECRETS_USER = "4633458b-17de-408a-b874-0445c86b69e6"
@@ -55,39 +54,25 @@ class Loopback(RequestsTransport):
             request.url = asked
 
 
-@pytest.fixture
-def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
-    with serving(tmp_path, cloud="azure") as here:
-        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", here.url)
-        yield here
+def container(azure: FakeCloud, credential: ManagedIdentityCredential, name: str) -> ContainerClient:
+    return ContainerClient(STORE, name, credential=credential, transport=Loopback(azure.url), **ONCE)
 
 
 @pytest.fixture
-def credential(cloud: FakeCloud) -> Iterator[ManagedIdentityCredential]:
-    """The machine's own identity, of the two that it has."""
-    with ManagedIdentityCredential(client_id=AZURE_CLIENT) as made:
-        yield made
-
-
-def container(cloud: FakeCloud, credential: ManagedIdentityCredential, name: str) -> ContainerClient:
-    return ContainerClient(STORE, name, credential=credential, transport=Loopback(cloud.url), **ONCE)
-
-
-@pytest.fixture
-def blobs(cloud: FakeCloud, credential: ManagedIdentityCredential) -> Iterator[ContainerClient]:
-    with container(cloud, credential, "snapshots") as made:
+def blobs(azure: FakeCloud, credential: ManagedIdentityCredential) -> Iterator[ContainerClient]:
+    with container(azure, credential, "snapshots") as made:
         yield made
 
 
 @pytest.fixture
-def secrets(cloud: FakeCloud, credential: ManagedIdentityCredential) -> Iterator[SecretClient]:
-    with SecretClient(VAULT, credential, transport=Loopback(cloud.url), **ONCE) as made:
+def secrets(azure: FakeCloud, credential: ManagedIdentityCredential) -> Iterator[SecretClient]:
+    with SecretClient(VAULT, credential, transport=Loopback(azure.url), **ONCE) as made:
         yield made
 
 
-def only(cloud: FakeCloud, *rows: tuple[str, str, str]) -> None:
+def only(azure: FakeCloud, *rows: tuple[str, str, str]) -> None:
     """From now on the machine's identity has these roles alone: id, scope below the group, condition."""
-    cloud_state = cloud.services.cloud_state
+    cloud_state = azure.services.cloud_state
     for record in cloud_state.resources(ASSIGNMENT):
         cloud_state.remove(record.sequence)
     for role, scope, condition in rows:
@@ -121,18 +106,18 @@ REFUSED: dict[str, tuple[str, dict[str, str], int]] = {
 
 
 @pytest.mark.parametrize(("path", "headers", "status"), REFUSED.values(), ids=REFUSED)
-def test_the_metadata_service_refuses(cloud: FakeCloud, path: str, headers: dict[str, str], status: int) -> None:
-    assert refused(cloud.url + path, Metadata="true", **headers)[0] == status
+def test_the_metadata_service_refuses(azure: FakeCloud, path: str, headers: dict[str, str], status: int) -> None:
+    assert refused(azure.url + path, Metadata="true", **headers)[0] == status
 
 
-def test_a_metadata_value_needs_the_header_and_is_text(cloud: FakeCloud) -> None:
-    url = f"{cloud.url}{VM}?api-version=2021-02-01&format=text"
+def test_a_metadata_value_needs_the_header_and_is_text(azure: FakeCloud) -> None:
+    url = f"{azure.url}{VM}?api-version=2021-02-01&format=text"
     assert refused(url)[0] == 400
     with urlopen(Request(url, headers={"Metadata": "true"})) as answer:
         assert answer.read().decode() == AZURE_INSTANCE
 
 
-def test_blobs_are_written_read_listed_and_deleted(cloud: FakeCloud, blobs: ContainerClient) -> None:
+def test_blobs_are_written_read_listed_and_deleted(azure: FakeCloud, blobs: ContainerClient) -> None:
     for key in ("etcd/b", "etcd/a:1", "founding/0"):
         blobs.upload_blob(key, key.encode())
     assert [each.name for each in blobs.list_blobs(name_starts_with="etcd/", results_per_page=1)] == [
@@ -144,7 +129,7 @@ def test_blobs_are_written_read_listed_and_deleted(cloud: FakeCloud, blobs: Cont
     assert blobs.download_blob("etcd/b", offset=1, length=3).readall() == b"tcd"
     about = blobs.get_blob_client("etcd/b").get_blob_properties()
     assert (about.size, about.blob_type) == (6, "BlockBlob")
-    assert cloud.objects["/snapshots/etcd/b"] == b"etcd/b"
+    assert azure.objects["/snapshots/etcd/b"] == b"etcd/b"
     blobs.delete_blob("etcd/b")
     with pytest.raises(ResourceNotFoundError) as missing:
         blobs.download_blob("etcd/b")
@@ -166,31 +151,31 @@ def test_conditional_headers_decide_which_write_succeeds(blobs: ContainerClient)
 
 
 def test_rights_on_blobs_follow_role_scope_and_condition(
-    cloud: FakeCloud, credential: ManagedIdentityCredential
+    azure: FakeCloud, credential: ManagedIdentityCredential
 ) -> None:
     path = f"@Resource[{BLOBS}:path] StringStartsWith"
     writes = f"ActionMatches{{'{BLOBS}/write'}}"
     condition = f"((!({writes})) OR ({path} 'status/web:'))"
     store = f"/providers/Microsoft.Storage/storageAccounts/{AZURE_STORE}/blobServices/default/containers/status"
-    only(cloud, (WRITER, store, condition))
-    with container(cloud, credential, "status") as own:
+    only(azure, (WRITER, store, condition))
+    with container(azure, credential, "status") as own:
         for _ in range(2):
             own.upload_blob("status/web:1.json", b"x", overwrite=True)
         with pytest.raises(HttpResponseError) as other:
             own.upload_blob("status/cp:1.json", b"x", overwrite=True)
         assert (other.value.status_code, code(other)) == (403, "AuthorizationPermissionMismatch")
     with (
-        container(cloud, credential, "bundles") as others,
+        container(azure, credential, "bundles") as others,
         pytest.raises(HttpResponseError, match="not authorized"),
     ):
         others.download_blob("ca.crt")
 
 
 def test_a_request_to_a_store_needs_its_token_and_an_api_version(
-    cloud: FakeCloud, credential: ManagedIdentityCredential
+    azure: FakeCloud, credential: ManagedIdentityCredential
 ) -> None:
-    cloud.objects["/bundles/ca.crt"] = b"x"
-    url, version = f"{cloud.url}/{AZURE_STORE}/bundles/ca.crt", {"x-ms-version": "2023-11-03"}
+    azure.objects["/bundles/ca.crt"] = b"x"
+    url, version = f"{azure.url}/{AZURE_STORE}/bundles/ca.crt", {"x-ms-version": "2023-11-03"}
     tokens = {
         name: credential.get_token(f"https://{name}/.default").token
         for name in ("storage.azure.com", "vault.azure.net")
@@ -205,30 +190,30 @@ def test_a_request_to_a_store_needs_its_token_and_an_api_version(
     ):
         found, said = refused(url, **headers)
         assert (found, f"<Code>{code}</Code>" in said) == (status, True), said
-    cloud.services.faults.plan("blob *", "throttle")
+    azure.services.faults.plan("blob *", "throttle")
     assert refused(url, **good, **version)[0] == 503
 
 
-def test_secrets_are_read_and_set_and_their_versions_stay(cloud: FakeCloud, secrets: SecretClient) -> None:
+def test_secrets_are_read_and_set_and_their_versions_stay(azure: FakeCloud, secrets: SecretClient) -> None:
     made = secrets.set_secret("join", "one")
     assert made.properties.vault_url == f"https://{AZURE_VAULT}.vault.azure.net"
     secrets.set_secret("join", "two")
-    assert secrets.get_secret("join").value == "two" == cloud.secrets["join"]
+    assert secrets.get_secret("join").value == "two" == azure.secrets["join"]
     assert secrets.get_secret("join", made.properties.version).value == "one"
     with pytest.raises(ResourceNotFoundError, match="SecretNotFound"):
         secrets.get_secret("nobodys")
     with pytest.raises(HttpResponseError, match="BadParameter"):
         secrets.set_secret("join", "x" * 26000)
-    cloud.services.faults.plan("keyvault *", "throttle")
+    azure.services.faults.plan("keyvault *", "throttle")
     with pytest.raises(HttpResponseError, match="Throttled") as throttled:
         secrets.get_secret("join")
     assert throttled.value.status_code == 429
 
 
-def test_a_right_to_read_one_secret_covers_no_other_and_no_write(cloud: FakeCloud, secrets: SecretClient) -> None:
+def test_a_right_to_read_one_secret_covers_no_other_and_no_write(azure: FakeCloud, secrets: SecretClient) -> None:
     for name in ("join", "pki"):
         secrets.set_secret(name, name)
-    only(cloud, (SECRETS_USER, f"/providers/Microsoft.KeyVault/vaults/{AZURE_VAULT}/secrets/join", ""))
+    only(azure, (SECRETS_USER, f"/providers/Microsoft.KeyVault/vaults/{AZURE_VAULT}/secrets/join", ""))
     assert secrets.get_secret("join").value == "join"
     for call in (lambda: secrets.get_secret("pki"), lambda: secrets.set_secret("join", "x")):
         with pytest.raises(HttpResponseError, match="Forbidden") as denied:
@@ -237,13 +222,13 @@ def test_a_right_to_read_one_secret_covers_no_other_and_no_write(cloud: FakeClou
 
 
 def test_machines_of_a_group_are_listed_in_pages_to_permitted_callers(
-    cloud: FakeCloud, credential: ManagedIdentityCredential
+    azure: FakeCloud, credential: ManagedIdentityCredential
 ) -> None:
     for number in range(60):
         id = f"{AZURE_GROUP}/providers/Microsoft.Compute/virtualMachines/more-{number}"
-        put(cloud.services.cloud_state, "azure-native:compute:VirtualMachine", id, {}, vmId=f"id-{number}")
+        put(azure.services.cloud_state, "azure-native:compute:VirtualMachine", id, {}, vmId=f"id-{number}")
     token = credential.get_token("https://management.azure.com/.default").token
-    place = f"{cloud.url}{AZURE_GROUP}/providers/Microsoft.Compute/virtualMachines"
+    place = f"{azure.url}{AZURE_GROUP}/providers/Microsoft.Compute/virtualMachines"
     url, found = f"{place}?api-version=2024-07-01", list[Any]()
     while url:
         with urlopen(Request(url, headers={"Authorization": f"Bearer {token}"})) as answer:
@@ -251,7 +236,7 @@ def test_machines_of_a_group_are_listed_in_pages_to_permitted_callers(
         found, url = found + said["value"], said.get("nextLink")
     assert len({each["properties"]["vmId"] for each in found}) == 61
     assert "MissingApiVersionParameter" in refused(place, Authorization=f"Bearer {token}")[1]
-    only(cloud, (READER, "", ""))
+    only(azure, (READER, "", ""))
     status, said = refused(f"{place}?api-version=2024-07-01", Authorization=f"Bearer {token}")
     assert (status, "AuthorizationFailed" in said) == (403, True)
 

@@ -2,8 +2,6 @@
 
 import base64
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -17,36 +15,22 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from sandbox.azure.regions import TENANT
 from sandbox.services.azure.machine import MACHINE
-from tests.cloud_init.accounts import AZURE_CLIENT, AZURE_OWN, AZURE_PRINCIPAL, AZURE_STORE
-from tests.cloud_init.cloud import FakeCloud, serving
-
-
-@pytest.fixture
-def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
-    with serving(tmp_path, cloud="azure") as here:
-        monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", here.url)
-        yield here
-
-
-@pytest.fixture
-def credential(cloud: FakeCloud) -> Iterator[ManagedIdentityCredential]:
-    """The machine's user-assigned identity that has rights."""
-    with ManagedIdentityCredential(client_id=AZURE_CLIENT) as made:
-        yield made
+from tests.cloud_init.accounts import AZURE_OWN, AZURE_PRINCIPAL, AZURE_STORE
+from tests.cloud_init.cloud import FakeCloud
 
 
 def test_a_request_names_an_identity_or_gets_the_system_assigned_one(
-    cloud: FakeCloud, credential: ManagedIdentityCredential
+    azure: FakeCloud, credential: ManagedIdentityCredential
 ) -> None:
     token = credential.get_token("https://vault.azure.net/.default")
     assert token.token == credential.get_token("https://vault.azure.net/.default").token
     with ManagedIdentityCredential() as own:
-        claims = verified(cloud, own.get_token("https://management.azure.com/.default").token)
+        claims = verified(azure, own.get_token("https://management.azure.com/.default").token)
     assert (claims["oid"], claims["tid"]) == (AZURE_OWN, TENANT)
-    assert claims["xms_mirid"] == cloud.account.machine
-    assert verified(cloud, token.token)["oid"] == AZURE_PRINCIPAL
-    cloud_state = cloud.services.cloud_state
-    machine = cloud_state.find(MACHINE, cloud.account.machine)
+    assert claims["xms_mirid"] == azure.account.machine
+    assert verified(azure, token.token)["oid"] == AZURE_PRINCIPAL
+    cloud_state = azure.services.cloud_state
+    machine = cloud_state.find(MACHINE, azure.account.machine)
     assert machine is not None
     del machine.outputs["identity"]["principalId"]
     with cloud_state.transaction():
@@ -59,9 +43,9 @@ def test_a_request_names_an_identity_or_gets_the_system_assigned_one(
             other.get_token("https://vault.azure.net/.default")
 
 
-def verified(cloud: FakeCloud, token: str) -> dict[str, Any]:
+def verified(azure: FakeCloud, token: str) -> dict[str, Any]:
     """Return the claims of a token, which a library verifies with the published keys."""
-    url, found = f"{cloud.url}/common/discovery/keys", list[Any]()
+    url, found = f"{azure.url}/common/discovery/keys", list[Any]()
     for host in ("login.microsoftonline.com", "management.azure.com", "127.0.0.1"):
         with urlopen(Request(url, headers={"Host": host})) as answer:
             found.append(json.load(answer)["keys"])
@@ -75,20 +59,20 @@ def verified(cloud: FakeCloud, token: str) -> dict[str, Any]:
 
 
 def test_a_token_outlives_its_machine_and_ends_after_its_lifetime(
-    cloud: FakeCloud, credential: ManagedIdentityCredential
+    azure: FakeCloud, credential: ManagedIdentityCredential
 ) -> None:
-    cloud.objects["/bundles/ca.crt"] = b"x"
+    azure.objects["/bundles/ca.crt"] = b"x"
     token = credential.get_token("https://storage.azure.com/.default").token
-    cloud_state = cloud.services.cloud_state
-    machine = cloud_state.find(MACHINE, cloud.account.machine)
+    cloud_state = azure.services.cloud_state
+    machine = cloud_state.find(MACHINE, azure.account.machine)
     assert machine is not None
     with cloud_state.transaction():
         cloud_state.remove(machine.sequence)
     headers = {"Authorization": f"Bearer {token}", "x-ms-version": "2023-11-03"}
-    url = f"{cloud.url}/{AZURE_STORE}/bundles/ca.crt"
+    url = f"{azure.url}/{AZURE_STORE}/bundles/ca.crt"
     assert urlopen(Request(url, headers=headers)).read() == b"x"
-    end = verified(cloud, token)["exp"]
-    cloud.services.clock = lambda: end
+    end = verified(azure, token)["exp"]
+    azure.services.clock = lambda: end
     with pytest.raises(HTTPError) as late:
         urlopen(Request(url, headers=headers))
     with late.value as error:
