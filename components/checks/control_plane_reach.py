@@ -33,25 +33,25 @@ def _is_place(value: str) -> bool:
     return any(each.startswith("/") or ("://" in each and not is_loopback_url(each)) for each in parts)
 
 
-def _items(written: Any, field: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    items = cast(Mapping[str, Any], written).get(field) if isinstance(written, Mapping) else None
-    for index, item in enumerate(cast(list[Any], items) if isinstance(items, list) else []):
-        if isinstance(item, Mapping):
-            yield index, cast(Mapping[str, Any], item)
+def _items(subject: Subject, field: str) -> Iterator[tuple[str, tuple[str | int, ...], Mapping[str, Any]]]:
+    """Yield program, path and content of each item in a list of mappings of the control-plane programs."""
+    for program, place, written in programs(subject):
+        items = cast(Mapping[str, Any], written).get(field) if isinstance(written, Mapping) else None
+        for index, item in enumerate(cast(list[Any], items) if isinstance(items, list) else []):
+            if isinstance(item, Mapping):
+                yield program, (*place, field, index), cast(Mapping[str, Any], item)
 
 
 def _environment(subject: Subject) -> Iterator[Finding]:
-    for program, place, written in programs(subject):
-        for index, item in _items(written, "extraEnvs"):
-            if not _sets_a_flag(program, item):
-                yield at(*place, "extraEnvs", index, program=program, name=shown(item.get("name")))
+    for program, path, item in _items(subject, "extraEnvs"):
+        if not _sets_a_flag(program, item):
+            yield at(*path, program=program, name=shown(item.get("name")))
 
 
 def _etcd_environment(subject: Subject) -> Iterator[Finding]:
-    for program, place, written in programs(subject):
-        for index, item in _items(written, "extraEnvs"):
-            if _sets_a_flag(program, item):
-                yield at(*place, "extraEnvs", index, name=shown(item.get("name")))
+    for program, path, item in _items(subject, "extraEnvs"):
+        if _sets_a_flag(program, item):
+            yield at(*path, name=shown(item.get("name")))
 
 
 def _sets_a_flag(program: str, item: Mapping[str, Any]) -> bool:
@@ -59,17 +59,15 @@ def _sets_a_flag(program: str, item: Mapping[str, Any]) -> bool:
 
 
 def _volumes(subject: Subject) -> Iterator[Finding]:
-    for program, place, written in programs(subject):
-        for index, item in _items(written, "extraVolumes"):
-            if item.get("name") not in _OURS:
-                yield at(*place, "extraVolumes", index, program=program, value=shown(item.get("hostPath")))
+    for program, path, item in _items(subject, "extraVolumes"):
+        if item.get("name") not in _OURS:
+            yield at(*path, program=program, value=shown(item.get("hostPath")))
 
 
 def _own_volumes(subject: Subject) -> Iterator[Finding]:
-    for _, place, written in programs(subject):
-        for index, item in _items(written, "extraVolumes"):
-            if item.get("name") in _OURS:
-                yield at(*place, "extraVolumes", index, name=shown(item.get("name")))
+    for _, path, item in _items(subject, "extraVolumes"):
+        if item.get("name") in _OURS:
+            yield at(*path, name=shown(item.get("name")))
 
 
 def _joining(subject: Subject) -> Iterator[Finding]:

@@ -21,8 +21,7 @@ class Thing:
     kind: the cloud's word for its type. rank: place in the order of deletion, the lowest first. network: id of its
     network; empty if it has none, or if no decision needs it. by_controller: Kubernetes made it, without Mullion's
     tags. untagged: it cannot have tags, and belongs to a resource that has them. kept: it is a snapshot store, which
-    stays unless --snapshots is given. held: why it must not be deleted. deleting: the cloud says that it
-    is being deleted.
+    stays unless --snapshots is given. held: why it must not be deleted. deleting: the cloud says so of it.
     """
 
     kind: str

@@ -1,9 +1,8 @@
 """Bootstrap tokens of machines that announced that they want to join: one for each machine, valid for an hour.
 
 A machine's announcement is an object that only this machine may write, or has a token that names the machine
-(announcing.py).
-The bootstrap token has a group of the member and the machine, which the API server writes into each certificate request
-made with it.
+(announcing.py). The bootstrap token has a group of the member and the machine, which the API server writes into each
+certificate request made with it.
 """
 
 import dataclasses
