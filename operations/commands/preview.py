@@ -1,19 +1,21 @@
 """`mullion preview` and `mullion up --preview`: print what `up` would do, why, in which waves, and its duration."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pulumi.automation import EngineEvent
 
 from components.cost import bill as bills
+from components.cost.bill import Bill
 from components.plan import ClusterPlan, plan_cluster
 from components.stack_files.stack import Stack
 from operations.commands import forecast, plan_against, plan_text
 from operations.commands.plan import document
 from operations.console.exits import Exit, Stop
-from operations.cost import budget, shown
-from operations.engine import failures, locate, policy_preview
+from operations.cost import budget, change, shown, so_far
+from operations.engine import clusters, failures, locate, policy_preview
 from operations.engine.events import SILENT, Tally, step_of
 from operations.engine.workspace import Run, existing, opened, sandbox_config
 from operations.recorder.recorder import Recording, record
@@ -54,20 +56,23 @@ def preview(name: str, *, sandbox: bool) -> None:
     recording = record(name, sandbox_config(name) if sandbox else stack_files.config(name), preview=True)
     if recording.errors:
         raise Stop(Exit.FAILED, "\n".join([f"the program refused stack {name}:", *recording.errors]))
-    # in the sandbox a stack that no `up` began has no state, so no engine is needed
-    lines = _first(planned, recording) if sandbox and known is None else _over(stack, planned, recording, sandbox)
     place = "in the sandbox" if sandbox else f"on {cloud} in {stack.region}"
     bill = bills.bill(planned, stack.region)
     print(f"{name}: Kubernetes {stack.spec.kubernetes} {place}")
     print(f"Costs on {cloud}: {shown.line(shown.summary(bill), name, stack.region)}")
-    print("\n".join(lines))
+    # in the sandbox a stack that no `up` began has no state, so no engine is needed
+    unbuilt = sandbox and known is None
+    lines = _first(planned, recording, bill) if unbuilt else _over(stack, planned, recording, bill, sandbox=sandbox)
+    for line in lines:  # a refusal comes after what the run would change
+        print(line)
     if stack.spec.budget is not None:
         budget.refuse(bill, stack.spec.budget.month)
 
 
-def _first(planned: ClusterPlan, recording: Recording) -> Iterator[str]:
+def _first(planned: ClusterPlan, recording: Recording, bill: Bill) -> Iterator[str]:
     """Yield the preview of a cluster that is not built."""
     ops = {resource.urn: "create" for resource in recording.resources.values() if resource.custom}
+    yield from change.lines(None, bill)
     yield "Not built yet: `up` creates everything"
     yield f"  machines  {', '.join(machine.name for machine in planned.machines)}"
     yield from _resources(Foreseen(ops))
@@ -75,7 +80,7 @@ def _first(planned: ClusterPlan, recording: Recording) -> Iterator[str]:
     yield times.sentence(planned.spec.cloud.value)
 
 
-def _over(stack: Stack, planned: ClusterPlan, recording: Recording, sandbox: bool) -> Iterator[str]:
+def _over(stack: Stack, planned: ClusterPlan, recording: Recording, bill: Bill, *, sandbox: bool) -> Iterator[str]:
     """Yield the preview of a change to a built cluster."""
     name = stack.name
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
@@ -83,10 +88,11 @@ def _over(stack: Stack, planned: ClusterPlan, recording: Recording, sandbox: boo
         deployment = recovery.export(run)["deployment"] if run else {}
         resources = deployment.get("resources") or []
         if run is None or not resources:
-            yield from _first(planned, recording)
+            yield from _first(planned, recording, bill)
             return
         earlier = plan_against.from_state(resources, f"state of {name}")
         compared = plan_against.compare(document(stack, planned), earlier)
+        yield from _costs(name, deployment, bill)
         foreseen = _foreseen(name, run)
     if deployment.get("pending_operations"):
         yield "The last run was interrupted: `up` first finds out what it created, then makes these changes"
@@ -99,6 +105,16 @@ def _over(stack: Stack, planned: ClusterPlan, recording: Recording, sandbox: boo
         yield "`up` changes nothing"
     if foreseen.refused:
         raise Stop(Exit.REFUSED, foreseen.refused)
+
+
+def _costs(name: str, deployment: Mapping[str, Any], now: Bill) -> Iterator[str]:
+    """Yield what the built cluster costs, by the spec in its state, and what the planned one does."""
+    facts = clusters.read(name, clusters.BACKEND, deployment)
+    before = so_far.built(name, facts.spec, facts.region) if facts else None
+    if before is None:
+        yield "  before: unknown, because this version of Mullion cannot read the spec in the state"
+    else:
+        yield from change.lines(before, now)
 
 
 def _foreseen(name: str, run: Run) -> Foreseen:

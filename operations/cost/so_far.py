@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from components.cost.bill import bill
+from components.cost.bill import Bill, bill
 from components.plan import plan_cluster
 from components.spec.models import ClusterSpec
 
@@ -36,11 +36,20 @@ def so_far(name: str, recorded: Mapping[str, Any], region: str, age: timedelta |
     """Return what a cluster has cost. None if its age or region is unknown, or if this version of Mullion cannot read
     or plan its spec.
     """
-    if age is None or not region:
+    bought = None if age is None else built(name, recorded, region)
+    if age is None or bought is None:
+        return None
+    return SoFar(bought.hour * max(age.total_seconds(), 0) / 3600, bought.unknown, bought.month > 0)
+
+
+def built(name: str, recorded: Mapping[str, Any], region: str) -> Bill | None:
+    """Return the bill of a recorded spec. None if the region is unknown, or if this version of Mullion cannot read or
+    plan the spec.
+    """
+    if not region:
         return None
     try:
         spec = ClusterSpec.model_validate({key: value for key, value in recorded.items() if not key.startswith("__")})
-        bought = bill(plan_cluster(name, spec), region)
+        return bill(plan_cluster(name, spec), region)
     except (ValidationError, ValueError, KeyError):
         return None
-    return SoFar(bought.hour * max(age.total_seconds(), 0) / 3600, bought.unknown, bought.month > 0)

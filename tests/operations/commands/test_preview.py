@@ -24,6 +24,7 @@ def test_preview_of_a_stack_that_is_not_built_needs_no_engine(
     result = mullion(*words)
     assert result.exit_code == 0, result.output
     for shown in (
+        "  before: new, nothing is built; now: USD 809.02 a month\n",
         "Not built yet",
         "control-plane-0, linux-0, web-0, web-1",
         "Resources: ",
@@ -56,6 +57,7 @@ def test_preview_over_a_built_cluster_names_options_machines_waves_and_resources
     assert same.returncode == 0, same.stderr
     assert "options   none changed" in same.stdout
     assert "`up` changes nothing" in same.stdout
+    assert "difference: +0.00; no item differs" in same.stdout
 
     file = tmp_path / "stacks" / "Pulumi.aws-ci.yaml"
     file.write_text(file.read_text().replace("disk_gb: 64", "disk_gb: 80").replace("owner: ci", "owner: others"))
@@ -63,12 +65,15 @@ def test_preview_over_a_built_cluster_names_options_machines_waves_and_resources
     assert changed.returncode == 0, changed.stderr
     for shown in (
         "windows-0: pools.windows.disk_gb: 64 -> 80\n",
+        "difference: +1.41\n",
         "waves of windows: windows-0\n",
         "kept      control-plane-0\n",
         "replaced  aws-ci-windows-0 (aws:ec2/instance:Instance)",
         "API reachable all the time",
     ):
         assert shown in changed.stdout, changed.stdout
+    [row] = [line.split() for line in changed.stdout.splitlines() if line.startswith("    windows  ")]
+    assert row[-1] == "+1.41", "16 GiB of gp3 at USD 0.088"
     assert ["owner", "ci", "others", "in", "place"] in [line.split() for line in changed.stdout.splitlines()]
     against = mullion("plan", "aws-ci", "--against")
     assert "windows-0: pools.windows.disk_gb: 64 -> 80" in against.stdout
