@@ -15,13 +15,14 @@ from operations.commands import forecast, plan_against, plan_text
 from operations.commands.plan import document
 from operations.console.exits import Exit, Stop
 from operations.cost import budget, change, shown, so_far
-from operations.engine import clusters, failures, locate, policy_preview
+from operations.engine import clusters, failures, locate, policy_preview, recorded_policies
 from operations.engine.events import SILENT, Tally, step_of
 from operations.engine.workspace import Run, existing, opened, sandbox_config
 from operations.recorder.recorder import Recording, record
 from operations.recovery import recovery
 from operations.stacks import stack_files, target
 from operations.stacks.target import SANDBOX, Target
+from policies.rules import RULES
 
 SHOWN = 20
 """Most resources of one operation that are listed by name."""
@@ -33,12 +34,12 @@ SAME_AS = {"create-replacement": "replace", "delete-replaced": "replace"}
 
 @dataclass
 class Foreseen:
-    """Result of the engine's preview. ops: operation by URN. refused: why `up` would refuse; else empty."""
+    """Result of the engine's preview. ops: operation by URN. broken: violations of policies."""
 
     ops: dict[str, str] = field(default_factory=dict)
     changed: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Names of the inputs that differ, by URN."""
-    refused: str = ""
+    broken: list[str] = field(default_factory=list)
 
 
 def preview(name: str, *, sandbox: bool) -> None:
@@ -78,6 +79,14 @@ def _first(planned: ClusterPlan, recording: Recording, bill: Bill) -> Iterator[s
     yield from _resources(Foreseen(ops))
     times, _ = forecast.first_build(planned, forecast.waits_of(recording))
     yield times.sentence(planned.spec.cloud.value)
+    yield from _judged(planned.name, recorded_policies.broken(recording.resources.values()))
+
+
+def _judged(name: str, broken: list[str]) -> Iterator[str]:
+    """Yield the line about policies. Raises Stop if one is broken."""
+    yield policy_preview.summary(len(RULES) + 1, broken)  # the pack's, and control-planes-together
+    if broken:
+        raise policy_preview.refusal(name, broken)
 
 
 def _over(stack: Stack, planned: ClusterPlan, recording: Recording, bill: Bill, *, sandbox: bool) -> Iterator[str]:
@@ -103,8 +112,7 @@ def _over(stack: Stack, planned: ClusterPlan, recording: Recording, bill: Bill, 
         yield forecast.change(planned, forecast.waits_of(recording), foreseen.ops).sentence(planned.spec.cloud.value)
     else:
         yield "`up` changes nothing"
-    if foreseen.refused:
-        raise Stop(Exit.REFUSED, foreseen.refused)
+    yield from _judged(name, foreseen.broken)
 
 
 def _costs(name: str, deployment: Mapping[str, Any], now: Bill) -> Iterator[str]:
@@ -132,10 +140,7 @@ def _foreseen(name: str, run: Run) -> Foreseen:
                 foreseen.changed[step.urn] = tuple(sorted({diff.partition(".")[0] for diff in metadata.diffs or ()}))
 
     with failures.reported(name, tally):
-        try:
-            policy_preview.check(name, run, hear)
-        except Stop as stop:
-            foreseen.refused = str(stop)
+        foreseen.broken = policy_preview.judge(name, run, hear)
     return foreseen
 
 

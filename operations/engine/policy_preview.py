@@ -72,6 +72,15 @@ def environment() -> dict[str, str]:
 def check(name: str, run: auto.Stack, hear: Callable[[auto.EngineEvent], object]) -> None:
     """Preview a stack. Raises Stop with all reasons if `up` must not begin. hear: gets every event.
 
+    Requires and raises what `judge` does.
+    """
+    if broken := judge(name, run, hear):
+        raise refusal(name, broken)
+
+
+def judge(name: str, run: auto.Stack, hear: Callable[[auto.EngineEvent], object]) -> list[str]:
+    """Preview a stack, and return a line for each violation, with the rule's name in brackets at the end.
+
     Requires the variables of `environment()`. Raises CommandError if the preview itself fails.
     """
     steps: list[Planned] = []
@@ -90,8 +99,13 @@ def check(name: str, run: auto.Stack, hear: Callable[[auto.EngineEvent], object]
             f"the control plane would lose all machines or its etcd quorum: {lost}. Undo the change, make it on one "
             f"machine at a time, or build the cluster again ({target.command('down', name)}) [control-planes-together]"
         )
-    if broken:
-        raise Stop(Exit.REFUSED, _refused(name, broken))
+    return broken
+
+
+def summary(rules: int, broken: Iterable[str]) -> str:
+    """Return one line: how many rules there are, and which are broken. broken: lines of `judge`."""
+    names = sorted({line.rpartition("[")[2].rstrip("]") for line in broken})
+    return f"Policies: {rules} rules, {len(names)} broken" + (f": {', '.join(names)}" if names else "")
 
 
 def planned(metadata: auto.StepEventMetadata) -> Planned:
@@ -100,6 +114,7 @@ def planned(metadata: auto.StepEventMetadata) -> Planned:
     return Planned(metadata.urn, str(getattr(metadata.op, "value", metadata.op)), changes)
 
 
-def _refused(name: str, reasons: list[str]) -> str:
+def refusal(name: str, reasons: list[str]) -> Stop:
+    """Return the error of a stack that breaks rules. reasons: lines of `judge`."""
     listed = "\n".join(f"  {reason}" for reason in sorted(set(reasons)))
-    return f"stack {name}: policies refuse this; nothing was changed (docs/policies.md)\n{listed}"
+    return Stop(Exit.REFUSED, f"stack {name}: policies refuse this; nothing was changed (docs/policies.md)\n{listed}")

@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import pulumi
 import pytest
 from typer.testing import Result
 
+from operations.commands import preview
 from operations.console.exits import Exit
 from operations.engine.locate import Engine
+from operations.recorder import recorder
 from operations.stacks import target
 from operations.stacks.paths import REPOSITORY
 from operations.stacks.target import Target
@@ -29,11 +33,36 @@ def test_preview_of_a_stack_that_is_not_built_needs_no_engine(
         "control-plane-0, linux-0, web-0, web-1",
         "Resources: ",
         " created, 0 changed, 0 replaced, 0 removed",
+        "\nPolicies: 17 rules, 0 broken\n",
         "Predicted, on real AWS: resources created after",
         "all nodes Ready after about",
     ):
         assert shown in result.stdout
     assert target.recall("small") is None, "nothing was built"
+
+
+def test_preview_names_the_policies_that_a_first_build_breaks(
+    clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def open_stores(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
+        closed = args.type_.endswith(":BucketPublicAccessBlock")
+        return (
+            pulumi.ResourceTransformationResult({**args.props, "block_public_acls": False}, args.opts)
+            if closed
+            else None
+        )
+
+    async def careless() -> None:
+        pulumi.runtime.register_stack_transformation(open_stores)
+        await recorder.program()
+
+    monkeypatch.setattr(preview, "record", partial(recorder.record, program=careless))
+    result = mullion("preview", "small", "--sandbox")
+    assert result.exit_code == Exit.REFUSED
+    assert "\nPolicies: 17 rules, 1 broken: stores-encrypted\n" in result.stdout
+    assert "all nodes Ready after about" in result.stdout, "the preview comes before the refusal"
+    assert "policies refuse this; nothing was changed" in result.stderr
+    assert result.stderr.rstrip().endswith("[stores-encrypted]")
 
 
 def test_preview_refuses_the_other_place(clone: Path, mullion: Run) -> None:
@@ -57,6 +86,7 @@ def test_preview_over_a_built_cluster_names_options_machines_waves_and_resources
     assert same.returncode == 0, same.stderr
     assert "options   none changed" in same.stdout
     assert "`up` changes nothing" in same.stdout
+    assert "Policies: 17 rules, 0 broken\n" in same.stdout
     assert "difference: +0.00; no item differs" in same.stdout
 
     file = tmp_path / "stacks" / "Pulumi.aws-ci.yaml"
