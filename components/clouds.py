@@ -218,6 +218,7 @@ CLOUDS: dict[str, CloudFacts] = {
         time_server=None,
         # WireServer gives out extension settings, with secrets (CVE-2021-27075)
         closed_to_pods=(ClosedAddress(METADATA_ADDRESS), ClosedAddress(WIRE_SERVER, (80, 32526))),
+        registries=frozenset({"acr"}),
         no_proxy=(WIRE_SERVER,),
         # with a version, which disk encryption sets require of the first one (REST reference, keyUrl)
         key_form=re.compile(
@@ -265,6 +266,7 @@ CLOUDS: dict[str, CloudFacts] = {
         # the metadata server is the network's name server too, which CoreDNS asks; only HTTP and HTTPS are closed
         closed_to_pods=(ClosedAddress(METADATA_ADDRESS, (80, 443)),),
         no_proxy=(GCP_METADATA,),
+        registries=frozenset({"gar"}),
         key_form=re.compile(
             r"projects/[a-z][a-z0-9:.-]+/locations/(?P<region>[a-z0-9-]+)/keyRings/[\w-]{1,63}/cryptoKeys/[\w-]{1,63}"
         ),

@@ -192,7 +192,7 @@ class ClusterArgs(TypedDict):
     cloud_controller: NotRequired[CloudController]
     """Cloud controller manager, which makes load balancers of Services: none, or external (AWS only)."""
     registry_credentials: NotRequired[list[str]]
-    """Cloud registries that nodes pull from with their own identity: ecr, acr, gar."""
+    """Cloud registries that nodes pull from with their own identity: ecr (AWS), acr (Azure), gar (Google Cloud)."""
     access: NotRequired[MachineAccess]
     """Access from outside to a private API, and to shells: none, or session (Session Manager, Bastion, IAP)."""
     proxy: NotRequired[ProxyArgs]

@@ -75,7 +75,7 @@ ROWS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ),
     (
         "`registry_credentials`",
-        lambda cloud: _code(sorted(CLOUDS[cloud].registries)).replace("none", "refused until built"),
+        lambda cloud: _code(sorted(CLOUDS[cloud].registries)),
     ),
     (
         "prefix of Mullion's tags",

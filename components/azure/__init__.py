@@ -46,6 +46,8 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     roles, secrets = {name: name for name in identity.ids}, {secret: secret for secret in SECRETS.values()}
     storage.publish_members(context, Members(roles, place.location, network.zone_names))
     services = {"region": place.location, "secret_service": vault.url, "compute_service": storage.compute_service}
+    if identity.puller:
+        services |= {"registry_identity": identity.puller.client_id, "tenant": client.tenant_id}
     access = ServiceAccess(roles, secrets, services, identity.client_ids)
     launch = launch_data(context, storage, public_host, access)
     ingress = Ingress(context, place, network, opts=child) if plan.load_balancers else None

@@ -18,8 +18,9 @@ BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
 BUILT_IN = {
     "snapshots": "ba92f5b4-2d11-453d-a403-e96b0029c9fe",
     "secret": "4633458b-17de-408a-b874-0445c86b69e6",
+    "pull": "7f951dda-4ed3-4680-a7ca-43fe172d538d",
 }
-"""Ids of Azure's roles "Storage Blob Data Contributor", "Key Vault Secrets User"."""
+"""Ids of Azure's roles "Storage Blob Data Contributor", "Key Vault Secrets User", "AcrPull"."""
 
 ROLES: Mapping[str, Any] = {
     "machines": {
@@ -54,12 +55,15 @@ def _begins(prefixes: Iterable[str]) -> str:
 class Identity(pulumi.ComponentResource):
     """A user-assigned managed identity for the control plane, and one for each worker.
 
-    Each worker takes two of a subscription's 4000 role assignments ("Azure RBAC limits").
+    Each worker takes two of a subscription's 4000 role assignments ("Azure RBAC limits"). So one identity for all
+    machines pulls images: its rights on a registry are given once, and stay when machines come and go.
     """
 
     ids: Mapping[str, Output[str]]
     """Resource ids by name of the identity (components/wiring/access_rights.py)."""
     client_ids: Mapping[str, Output[str]]
+    puller: managedidentity.UserAssignedIdentity | None = None
+    """The identity that pulls images, of all machines; None without registry_credentials."""
     granted: Mapping[str, list[pulumi.Resource]]
     """Role assignments by name of the identity; machines lack rights before these exist."""
 
@@ -76,22 +80,30 @@ class Identity(pulumi.ComponentResource):
         named = identities(context.plan)
         super().__init__("mullion:azure:Identity", name, {"identities": list(named)}, opts)
         self._cluster, self._place, self._vault = name, place, vault.resource
-        self._scopes = {**storage.containers, **vault.secrets, "": place.id}
-        roles = Output.concat("/subscriptions/", subscription, "/providers/Microsoft.Authorization/roleDefinitions/")
+        account = Output.concat("/subscriptions/", subscription)
+        self._scopes = {**storage.containers, **vault.secrets, "": place.id, "account": account}
+        roles = Output.concat(account, "/providers/Microsoft.Authorization/roleDefinitions/")
         self._roles = {key: Output.concat(roles, id_) for key, id_ in BUILT_IN.items()}
         self._roles |= {key: self._custom_role(key, context.generated.suffix) for key in ROLES}
-        made = {
-            own: managedidentity.UserAssignedIdentity(
-                f"{name}-{own}",
-                resource_name_=f"{name}-{own}",
-                **place.here(self, managedidentity.UserAssignedIdentity, f"{name}-{own}"),
-            )
-            for own in named
-        }
+        made = {own: self._identity(own) for own in named}
         self.ids = {own: identity.id for own, identity in made.items()}
         self.client_ids = {own: identity.client_id for own, identity in made.items()}
         self.granted = {own: list(self._assign(group, own, made[own].principal_id)) for own, group in named.items()}
+        if "acr" in context.plan.spec.registry_credentials:
+            self.puller = self._identity("registries")
+            pull = self._assignment("registries-pull", "account", "pull", self.puller.principal_id)
+            for resources in self.granted.values():
+                resources.append(pull)
         self.register_outputs({"ids": self.ids})
+
+    def _identity(self, own: str) -> managedidentity.UserAssignedIdentity:
+        name = f"{self._cluster}-{own}"
+        here = self._place.here(self, managedidentity.UserAssignedIdentity, name)
+        return managedidentity.UserAssignedIdentity(name, resource_name_=name, **here)
+
+    def of_machine(self, own: str) -> list[Output[str]]:
+        """Return the ids of the user-assigned identities of the machines with the identity `own`."""
+        return [self.ids[own], *([self.puller.id] if self.puller else [])]
 
     def _custom_role(self, key: str, suffix: Output[str]) -> Output[str]:
         """Return the id of a custom role; the suffix makes its name unique in the directory."""

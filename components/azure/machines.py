@@ -143,7 +143,7 @@ def _machine(
     }
     # a worker's second identity ends with the machine and has no rights: its token proves whose announcement it is
     kind = "UserAssigned" if group.is_control_plane else "SystemAssigned, UserAssigned"
-    identity: Any = {"type": kind, "user_assigned_identities": [inputs.identity.ids[own]]}
+    identity: Any = {"type": kind, "user_assigned_identities": inputs.identity.of_machine(own)}
     tags = {**request.tags, "address": str(machine.address)}
     vm = compute.VirtualMachine(
         name,

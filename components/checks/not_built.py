@@ -21,14 +21,6 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
         "SVC-01",
     ),
     (
-        "registry-credentials",
-        "registry_credentials",
-        lambda s: bool(set(s.registry_credentials) - s.cloud.facts.registries),
-        "the credential provider of one of these registries",
-        "write registry_credentials: [ecr] on AWS, or remove the list and use imagePullSecrets",
-        "",
-    ),
-    (
         "csi",
         "csi",
         lambda s: bool(s.csi),

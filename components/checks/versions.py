@@ -116,6 +116,14 @@ def _credentials_early(subject: Subject) -> Iterator[Finding]:
         yield at("registry_credentials", minor=subject.minor)
 
 
+def _credentials_elsewhere(subject: Subject) -> Iterator[Finding]:
+    facts = subject.spec.cloud.facts
+    for index, registry in enumerate(subject.spec.registry_credentials):
+        if registry not in facts.registries:
+            own = ", ".join(facts.registries)
+            yield at("registry_credentials", index, registry=registry.value, title=facts.title, own=own)
+
+
 def _dsr_images(subject: Subject) -> Iterator[Finding]:
     used = {group.os for group in subject.workers if group.os.is_windows and group.options.kube_proxy.dsr}
     for os in sorted(used & subject.spec.images.keys()):
@@ -216,6 +224,13 @@ CHECKS = (
         _credentials_early,
         "no credential provider works with the kubelet of Kubernetes {minor}",
         "write Kubernetes 1.26 or newer, or remove the list and use imagePullSecrets",
+    ),
+    error(
+        "registry-credentials-elsewhere",
+        "registry_credentials cloud",
+        _credentials_elsewhere,
+        "machines on {title} have no identity for {registry}, which is of another cloud",
+        "write registry_credentials: [{own}], and use imagePullSecrets for other registries",
     ),
     error(
         "cloud-controller-early",

@@ -24,6 +24,9 @@ BUILT_IN = {
 }
 """Google's predefined roles, by the role of a Grant."""
 
+PULL = "roles/artifactregistry.reader"
+"""Google's predefined role that may read images and their list, and nothing else."""
+
 ROLES: Mapping[str, tuple[str, ...]] = {
     "machines": ("compute.instances.get", "compute.instances.list"),  # to learn that an etcd member's machine is gone
     "records": ("storage.objects.create", "storage.objects.delete"),  # overwriting an object needs both
@@ -64,6 +67,8 @@ class Identity(pulumi.ComponentResource):
         self.granted = [
             self._bind(own, grant, accounts[own].member) for own, group in named.items() for grant in grants(group, own)
         ]
+        if "gar" in context.plan.spec.registry_credentials:
+            self.granted += [self._bind_project(f"{own}-pull", PULL, accounts[own].member) for own in named]
         self.register_outputs({"accounts": self.accounts})
 
     def _account(self, own: str, suffix: Output[str]) -> gcp.serviceaccount.Account:
@@ -90,8 +95,12 @@ class Identity(pulumi.ComponentResource):
             return gcp.storage.BucketIAMMember(
                 name, bucket=bucket, role=role, member=member, condition=when, opts=self._child
             )
-        name = f"{self._cluster}-{grant.name}"
-        return gcp.projects.IAMMember(name, project=self._project, role=role, member=member, opts=self._child)
+        return self._bind_project(grant.name, role, member)
+
+    def _bind_project(self, name: str, role: Input[str], member: Input[str]) -> pulumi.Resource:
+        return gcp.projects.IAMMember(
+            f"{self._cluster}-{name}", project=self._project, role=role, member=member, opts=self._child
+        )
 
     def _custom_role(self, key: str, permissions: Iterable[str], suffix: Output[str]) -> Output[str]:
         """Return the name of a custom role. GCP keeps ids of deleted roles for 37 days, hence the suffix."""

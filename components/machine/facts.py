@@ -17,6 +17,8 @@ class Fact:
     control_plane_only: bool = False
     names_identity: bool = False
     """Whether only clouds whose machines must name their identity have this fact."""
+    optional: bool = False
+    """Whether only clusters with an option that needs the fact have it."""
 
 
 _BUCKET_URL = len("https://.s3.ap-southeast-99.amazonaws.com") + 63
@@ -38,6 +40,8 @@ FACTS: dict[str, Fact] = {
     "bundle_store": Fact(_BUCKET_URL),
     "status_url": Fact(_BUCKET_URL + len("/status/%3A") + _ROLE_ID),
     "identity": Fact(36, names_identity=True),
+    "tenant": Fact(36, optional=True),
+    "registry_identity": Fact(36, optional=True),
     "secret_service": Fact(80),
     "join_secret": Fact(80),
     "snapshot_store": Fact(_BUCKET_URL, control_plane_only=True),
@@ -53,6 +57,7 @@ def for_role(facts: Mapping[str, str], *, control_plane: bool) -> dict[str, str]
     """Return the facts of a machine. Raises KeyError if the cloud's wiring lacks one."""
     names_identity = CLOUDS[facts["cloud"]].names_identity
     own = {name: fact for name, fact in FACTS.items() if names_identity or not fact.names_identity}
+    own = {name: fact for name, fact in own.items() if name in facts or not fact.optional}
     if missing := sorted(set(own) - set(facts)):
         raise KeyError(f"facts {missing} are missing")
     return {name: facts[name] for name, fact in own.items() if control_plane or not fact.control_plane_only}

@@ -81,7 +81,7 @@ def needed(cluster: str, spec: ClusterSpec) -> tuple[Artifact, ...]:
 
 def _providers(role: Role) -> Iterator[Download]:
     for provider in registries.wanted(role):
-        version = role.release.credential_provider or ""
+        version = provider.version or role.release.credential_provider or ""
         yield Download(provider.program, version, registries.folder(role), program=provider.program)
 
 

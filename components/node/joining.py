@@ -3,7 +3,7 @@
 from typing import Any
 
 from components import releases
-from components.node import egress, kubelet, network, runtime
+from components.node import egress, kubelet, network, registries, runtime
 from components.node.endpoint import authority, kubeconfig, reachable
 from components.node.kinds import Step, ref, step
 from components.node.layout import WINDOWS, WINDOWS_KUBELET_ROOT, WINDOWS_NODE_CERTIFICATE, WINDOWS_NODE_KUBECONFIG
@@ -61,6 +61,7 @@ def phase(role: Role) -> Phase:
             # the API accepts connections a moment before the founder stores the token
             _bootstrap("bootstrap", retries=20),
             _private("node-kubeconfig", WINDOWS_NODE_KUBECONFIG, kubeconfig(WINDOWS.ca, _OWN)),
+            *registries.identity(role),
             _private("kubelet-config", WINDOWS.kubelet_config, config),
             rotate_logs(),
             *logged(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from components import releases
-from components.node import admission, egress, etcd, images, kubelet, proxy, retries, sign_in
+from components.node import admission, egress, etcd, images, kubelet, proxy, registries, retries, sign_in
 from components.node.endpoint import authority, kubeconfig
 from components.node.kinds import Step, ref, step
 from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, LINUX_NODE_CERTIFICATE, PKI
@@ -160,6 +160,7 @@ def preparation(role: Role) -> tuple[Step, ...]:
         step("directory", "kubeadm-patches", path=folder if role.release.kubelet_patch else KUBEADM_FOLDER),
         authority(LINUX.ca),
         step("file", "discovery", path=_DISCOVERY, format="json", content=kubeconfig(LINUX.ca, {})),
+        *registries.identity(role),
         *_kubelet_configuration(role, folder),
         *images.steps(image_patches(role)),
     )

@@ -2,8 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from components.node.kinds import Step, step
+from components import releases
+from components.clouds import GCP_METADATA
+from components.node import egress
+from components.node.kinds import Step, ref, step
 from components.node.layout import LAYOUTS
 from components.node.role import Role
 
@@ -14,6 +18,10 @@ class Provider:
 
     program: str
     images: tuple[str, ...]
+    cache: str
+    """Time for which the kubelet keeps credentials whose answer names none."""
+    version: str | None = None
+    """None: the one of the release tables, by Kubernetes minor."""
 
 
 PROVIDERS: dict[str, Provider] = {
@@ -25,9 +33,17 @@ PROVIDERS: dict[str, Provider] = {
             "*.dkr.ecr-fips.*.amazonaws.com",
             "public.ecr.aws",
         ),
+        "12h",
     ),
+    "acr": Provider("azure-acr-credential-provider", ("*.azurecr.io",), "10m", releases.ACR_PROVIDER),
+    # it answers for each image that it is asked about, so the patterns must name Google's registries only
+    "gar": Provider("auth-provider-gcp", ("gcr.io", "*.gcr.io", "*.pkg.dev"), "1m", releases.GCP_PROVIDER),
 }
-"""Providers by their name in registry_credentials; their versions are in the release tables."""
+"""Providers by their name in registry_credentials.
+
+Patterns and times are those of the publishers: cloud-provider-azure, examples/out-of-tree (Azure's public cloud only);
+kops, nodeup/pkg/model/kubelet.go for Google. Azure's program says 60 minutes in its answers, Google's 0.
+"""
 
 
 def wanted(role: Role) -> Iterator[Provider]:
@@ -53,13 +69,39 @@ def steps(role: Role) -> tuple[Step, ...]:
                 # the file's whole name: on Windows a kubelet before 1.30 adds no .exe (kubernetes pull request 120291)
                 "name": provider.program + LAYOUTS[role.system].exe,
                 "matchImages": list(provider.images),
-                "defaultCacheDuration": "12h",
+                "defaultCacheDuration": provider.cache,
                 "apiVersion": "credentialprovider.kubelet.k8s.io/v1",
+                **_arguments(role, provider),
             }
             for provider in wanted(role)
         ],
     }
     return (step("file", "credential-providers", path=_config(role), format="json", content=content),)
+
+
+def _arguments(role: Role, provider: Provider) -> dict[str, Any]:
+    """Return `args` and `env` of a provider."""
+    if provider is PROVIDERS["acr"]:
+        return {"args": [_identity_file(role)]}
+    if provider is not PROVIDERS["gar"]:
+        return {}
+    environment = egress.variables(role).get("environment", {})
+    # it asks for the name with a last dot, which no entry without one matches (golang.org/x/net/http/httpproxy)
+    direct = [{"name": "NO_PROXY", "value": f"{environment['NO_PROXY']},{GCP_METADATA}."}] if environment else []
+    return {"args": ["get-credentials"], **({"env": direct} if direct else {})}
+
+
+def identity(role: Role) -> tuple[Step, ...]:
+    """Return the file step that names the identity with which Azure's provider pulls; the file has no secret."""
+    if "acr" not in role.spec.registry_credentials:
+        return ()
+    content = {
+        "cloud": "AzurePublicCloud",
+        "tenantId": ref("facts.tenant"),
+        "useManagedIdentityExtension": True,
+        "userAssignedIdentityID": ref("facts.registry_identity"),
+    }
+    return (step("file", "registry-identity", path=_identity_file(role), format="json", content=content),)
 
 
 def flags(role: Role) -> list[str]:
@@ -74,3 +116,7 @@ def flags(role: Role) -> list[str]:
 
 def _config(role: Role) -> str:
     return LAYOUTS[role.system].path(folder(role), "config.json")
+
+
+def _identity_file(role: Role) -> str:
+    return LAYOUTS[role.system].path(folder(role), "azure.json")

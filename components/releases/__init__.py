@@ -18,6 +18,7 @@ from components.releases.documents import CONTAINERD_TABLES, FIELDS, GATES, LACK
 from components.releases.kubernetes import FIGURES_OF, RELEASES, Release
 from components.releases.order import in_order, minor, older, within
 from components.releases.runtimes import (
+    ACR_PROVIDER,
     CNI_PLUGINS,
     CNI_VERSIONS,
     CONTAINERD,
@@ -26,6 +27,7 @@ from components.releases.runtimes import (
     DOCKERSHIM,
     FLANNEL,
     FLANNEL_CNI,
+    GCP_PROVIDER,
     NSSM,
     Containerd,
     Docker,
@@ -34,11 +36,13 @@ from components.releases.spans import known
 from components.releases.systems import LINUX, WINDOWS, LinuxRelease, RegistryFix, WindowsRelease
 
 __all__ = [
+    "ACR_PROVIDER",
     "CNI_PLUGINS",
     "CNI_VERSIONS",
     "FIGURES_OF",
     "FLANNEL",
     "FLANNEL_CNI",
+    "GCP_PROVIDER",
     "NSSM",
     "CloudControllerRelease",
     "Containerd",

@@ -85,6 +85,14 @@ found)."""
 FLANNEL_CNI = "1.9.1-flannel3"
 """Version of flannel's CNI plug-in for this flannel."""
 
+ACR_PROVIDER = "1.36.3"
+"""Version of Azure's credential provider for kubelets of all minors: it serves the API v1, which kubelets have since
+1.26. Its digest is in GitHub's release API only."""
+
+GCP_PROVIDER = "35.1.0"
+"""Version of Google's credential provider, for kubelets of all minors like Azure's; the newest with digests for both
+systems."""
+
 NSSM = "2.24-101-g897c7ad"
 """Version of the service wrapper for programs without a service mode; nssm.cc recommends this build for Windows 10 1703
 and newer."""

@@ -268,7 +268,7 @@ class ClusterSpec(Model):
     cloud_controller: CloudController = CloudController.NONE
     """Cloud controller manager, which makes load balancers of Services: none, or external (AWS only)."""
     registry_credentials: list[Registry] = []
-    """Cloud registries that nodes pull from with their own identity: ecr, acr, gar."""
+    """Cloud registries that nodes pull from with their own identity: ecr (AWS), acr (Azure), gar (Google Cloud)."""
     access: MachineAccess = MachineAccess.NONE
     """Access from outside to a private API, and to shells: none, or session (Session Manager, Bastion, IAP)."""
     proxy: Proxy | None = None

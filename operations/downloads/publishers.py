@@ -19,7 +19,7 @@ BESIDE: dict[str, tuple[str, ...]] = {
 }
 """Addresses of checksum files by download: {url} is the download's address, {folder} the part before its last slash."""
 
-RELEASES = frozenset({"flanneld", "flannel-cni-plugin", "cri-dockerd"})
+RELEASES = frozenset({"flanneld", "flannel-cni-plugin", "cri-dockerd", "azure-acr-credential-provider"})
 """Downloads whose digest only GitHub's release API has (`digest` of an asset, since June 2025)."""
 
 API = "https://api.github.com/repos/{owner}/{repository}/releases/tags/{tag}"

@@ -22,6 +22,8 @@ REFERENCES: dict[str, str] = {
     "facts.desired_state_secret": "Name of the secret that signs the desired-state pointer; control plane only.",
     "facts.cloud": "aws, azure or gcp.",
     "facts.identity": "Azure: client id of the machine's managed identity; policies may assign others too.",
+    "facts.tenant": "Azure, with registry_credentials: id of the directory of the cluster's identities.",
+    "facts.registry_identity": "Azure, with registry_credentials: client id of the identity that pulls images.",
     "facts.region": "Region of the cloud.",
     "facts.cluster": "Cluster name.",
     "registration.labels": "Node labels as key=value,...",

@@ -19,6 +19,10 @@ GITHUB = "https://github.com"
 K8S = "https://dl.k8s.io"
 URLS = {
     "auth-provider-gcp": "https://artifacts.k8s.io/binaries/cloud-provider-gcp/v{version}/auth-provider-gcp/{os}/amd64/",
+    "azure-acr-credential-provider": (
+        f"{GITHUB}/kubernetes-sigs/cloud-provider-azure/releases/download/v{{version}}"
+        "/azure-acr-credential-provider-{os}-amd64"
+    ),
     "cni-plugins": f"{GITHUB}/containernetworking/plugins/releases/download/v{{version}}/cni-plugins-{{os}}-amd64-v",
     "containerd": f"{GITHUB}/containerd/containerd/releases/download/v{{version}}/containerd-{{version}}-{{os}}-amd64",
     "cri-dockerd": f"{GITHUB}/Mirantis/cri-dockerd/releases/download/v{{version}}/cri-dockerd-{{version}}.",
@@ -125,7 +129,7 @@ def test_versions_without_a_digest_are_listed_only_on_request() -> None:
     ("name", "version", "os", "says"),
     [
         ("kubernetes-node", "1.32.1", "linux", "nearest are 1.32.1[1-3]"),
-        ("runc", "1.3.6", "windows", "known names are auth-provider-gcp, cni-plugins, containerd"),
+        ("runc", "1.3.6", "windows", "known names are auth-provider-gcp, azure-acr-credential-provider, cni-plugins"),
     ],
 )
 def test_the_error_for_a_missing_artifact_names_the_nearest(name: str, version: str, os: str, says: str) -> None:

@@ -70,10 +70,14 @@ def test_a_linux_worker_waits_for_its_node_unless_the_gate_is_registered(gate: s
     assert node_plan.replace_digest == changed.replace_digest, "no machine is replaced for it"
 
 
+PROVIDERS = {"ecr": "ecr-credential-provider", "acr": "azure-acr-credential-provider", "gar": "auth-provider-gcp"}
+
+
+@pytest.mark.parametrize("registry", PROVIDERS)
 @pytest.mark.parametrize("os", ["windows-2019", "ubuntu-24.04"])
-def test_a_credential_provider_is_pinned_and_in_the_kubelets_flags(os: str) -> None:
-    node_plan = plan(os, registry_credentials=["ecr"])
-    program = one(node_plan, "download-ecr-credential-provider").fields
+def test_a_credential_provider_is_pinned_and_in_the_kubelets_flags(os: str, registry: str) -> None:
+    node_plan = plan(os, registry_credentials=[registry])
+    program = one(node_plan, f"download-{PROVIDERS[registry]}").fields
     config = one(node_plan, "credential-providers").fields
     [provider] = config["content"]["providers"]
     # kubelets before 1.30 take no other name than the file's (pkg/credentialprovider/plugin/plugin.go, os.Stat)
@@ -81,6 +85,37 @@ def test_a_credential_provider_is_pinned_and_in_the_kubelets_flags(os: str) -> N
     command = one(node_plan, "kubelet").fields["command"]
     assert f"--image-credential-provider-config={config['path']}" in command
     assert "credential" not in text(plan(os))
+
+
+@pytest.mark.parametrize("os", ["windows-2019", "ubuntu-24.04"])
+def test_azures_provider_reads_the_identity_from_a_file_that_each_machine_writes(os: str) -> None:
+    node_plan = plan(os, registry_credentials=["acr"])
+    config, named = one(node_plan, "credential-providers").fields, one(node_plan, "registry-identity").fields
+    [provider] = config["content"]["providers"]
+    assert provider["args"] == [named["path"]]
+    assert named["content"]["userAssignedIdentityID"] == ref("facts.registry_identity")
+    (phase_of,) = (each for each in node_plan.phases if "registry-identity" in [step.name for step in each.steps])
+    assert phase_of.scope.value == "node", "an image that others boot too has no identity"
+    assert position(node_plan, "registry-identity") < position(node_plan, "kubelet")
+
+
+def test_googles_provider_asks_the_metadata_service_without_the_proxy() -> None:
+    """It asks for metadata.google.internal. with a last dot, for which the name without it is another one."""
+    proxy = {"http": "http://proxy.example:3128", "no_proxy": ["intern.example"]}
+    alone, behind = (
+        content(plan("ubuntu-24.04", registry_credentials=["gar"], **more), "credential-providers")["providers"][0]
+        for more in ({}, {"proxy": proxy})
+    )
+    assert "env" not in alone
+    [variable] = behind["env"]
+    hosts = variable["value"].split(",")
+    assert variable["name"] == "NO_PROXY" and {"metadata.google.internal.", "intern.example"} <= set(hosts)
+
+
+def test_googles_token_is_offered_to_googles_registries_only() -> None:
+    """The provider answers with the machine's token for the registry of any image that it is asked about."""
+    patterns = content(plan("ubuntu-24.04", registry_credentials=["gar"]), "credential-providers")["providers"][0]
+    assert {".".join(each.split(".")[-2:]) for each in patterns["matchImages"]} == {"gcr.io", "pkg.dev"}
 
 
 def test_run_05_docker_is_a_service_with_private_folders_and_without_a_bridge() -> None:

@@ -1,4 +1,4 @@
-"""What is not built yet, and acknowledgements."""
+"""What is not built, what is of another cloud, and acknowledgements."""
 
 from tests.components.spec.documents import Case
 
@@ -22,10 +22,22 @@ CASES = (
         {"kubernetes": "1.24.17", "cloud_controller": "external"},
     ),
     Case(
-        "not-built-registry-credentials",
+        "registry-credentials-elsewhere",
         {"registry_credentials": ["ecr", "gar"]},
-        "registry_credentials",
+        "registry_credentials.1",
         {"registry_credentials": ["ecr"]},
+    ),
+    Case(
+        "registry-credentials-elsewhere",
+        {"cloud": "azure", "registry_credentials": ["ecr"]},
+        "registry_credentials.0",
+        {"cloud": "azure", "registry_credentials": ["acr"]},
+    ),
+    Case(
+        "registry-credentials-elsewhere",
+        {"cloud": "gcp", "registry_credentials": ["acr"]},
+        "registry_credentials.0",
+        {"cloud": "gcp", "registry_credentials": ["gar"]},
     ),
     Case(
         "encryption-key-malformed",
