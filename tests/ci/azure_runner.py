@@ -1,7 +1,7 @@
 """Runs the jobs of an Azure pipeline on this machine; keys, tasks and expressions that it does not know are errors."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -90,17 +90,42 @@ def template(path: Path, given: Mapping[str, Any]) -> dict[str, Any]:
 def run(clone: Path, file: Path, variables: Mapping[str, str], environment: Mapping[str, str]) -> list[Job]:
     """Run the stages of a pipeline whose conditions hold. variables: predefined ones and those of the run."""
     whole, ran = yaml.safe_load(file.read_text("utf-8")), list[Job]()
-    for stage in whole["stages"]:
-        match = CONDITION.fullmatch(stage["condition"])
-        if not match or set(stage) - {"stage", "condition", "dependsOn", "jobs"}:
+    succeeded = dict[str, bool]()
+    for folder, stage in _stages(clone, whole["stages"]):
+        if set(stage) - {"stage", "condition", "dependsOn", "jobs"} or "dependsOn" not in stage:
             raise Unknown(f"stage {stage['stage']}")
-        if variables.get(match[1], "") != match[2]:
-            continue
-        for each in stage["jobs"]:
-            path = clone / each["template"]
-            for job in template(path, each["parameters"])["jobs"]:
-                ran += _job(clone, path.parent, job, {**whole["variables"], **variables}, environment)
+        done = list[Job]()
+        if starts := _starts(stage, variables, succeeded):
+            for each in stage["jobs"]:
+                path = folder / each.get("template", "")
+                inner = template(path, each["parameters"])["jobs"] if "template" in each else [each]
+                own = {**whole["variables"], **variables}
+                for job in inner:
+                    done += _job(clone, path.parent if "template" in each else folder, job, own, environment)
+        succeeded[stage["stage"]] = starts and not any(job.code for job in done)
+        ran += done
     return ran
+
+
+def _stages(clone: Path, stages: list[Any]) -> Iterator[tuple[Path, Any]]:
+    """Yield each stage, also those of templates, with the folder that its templates are relative to."""
+    for stage in stages:
+        if "template" in stage:
+            path = clone / stage["template"]
+            yield from ((path.parent, each) for each in template(path, stage["parameters"])["stages"])
+        else:
+            yield clone, stage
+
+
+def _starts(stage: Any, variables: Mapping[str, str], succeeded: Mapping[str, bool]) -> bool:
+    """Return whether a stage starts. Without a condition all stages that it depends on must have succeeded."""
+    if "condition" not in stage:
+        before = stage["dependsOn"]
+        return all(succeeded[each] for each in ([before] if isinstance(before, str) else before))
+    match = CONDITION.fullmatch(stage["condition"])
+    if not match or stage["dependsOn"]:
+        raise Unknown(f"stage {stage['stage']}")
+    return variables.get(match[1], "") == match[2]
 
 
 def _job(clone: Path, folder: Path, job: Any, variables: dict[str, str], environment: Mapping[str, str]) -> list[Job]:

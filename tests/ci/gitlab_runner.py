@@ -15,7 +15,7 @@ from .expressions import Unknown
 
 JOB = {
     *("extends", "image", "id_tokens", "variables", "cache", "before_script", "script", "after_script", "artifacts"),
-    *("interruptible", "timeout", "rules", "parallel", "environment", "resource_group", "when"),
+    *("interruptible", "timeout", "rules", "parallel", "environment", "resource_group", "when", "needs"),
 }
 COMPARED = re.compile(r'\$(\w+) (==|!=) (?:"([^"]*)"|\$(\w+))')
 
@@ -49,6 +49,8 @@ def run(clone: Path, file: Path, variables: Mapping[str, str], environment: Mapp
                 continue
             if more := set(rule) - {"if", "when"}:
                 raise Unknown(f"{name}.rules: {sorted(more)}")
+            if set(job.get("needs", [])) - {each.name for each in ran if each.code == 0}:
+                break
             for leg in _legs(job):
                 ran.append(_run(clone, name, job, {**variables, **leg}, environment, rule.get("when") == "manual"))
             break

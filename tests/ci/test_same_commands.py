@@ -136,16 +136,36 @@ def test_gitlab_gives_mullion_the_commands_of_github(
     own = {"CI_JOB_ID": "42", "CI_PROJECT_DIR": str(clone), "CLOUD": "aws", "IDENTITY": IDENTITIES["aws"], **variables}
     environment = workspace.environment(clone, **recording(clone))
     ran = gitlab_runner.run(clone, clone / "ci" / "examples" / "gitlab.yml", own, environment)
-    assert [(each.name, each.code) for each in ran] == [(job, 0), *([("preview", 0)] if job == "test" else [])], ran
-    assert record() == [*COMMANDS[job], *(COMMANDS["preview"] if job == "test" else [])]
-    assert ran[0].manual is (job == "apply")
+    names = {"test": ["test", "preview"], "apply": ["apply-preview", "apply"]}.get(job, [job])
+    assert [(each.name, each.code) for each in ran] == [(name, 0) for name in names], ran
+    assert record() == [command for name in names for command in COMMANDS[name.removeprefix("apply-")]]
+    assert [each.manual for each in ran] == [name == "apply" for name in names]
+
+
+def test_gitlab_offers_no_apply_after_a_refused_preview(clone: Path, record: Callable[[], list[str]]) -> None:
+    own = {"CI_JOB_ID": "42", "CI_PROJECT_DIR": str(clone), "CLOUD": "aws", "IDENTITY": IDENTITIES["aws"]}
+    own |= {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"}
+    environment = workspace.environment(clone, **recording(clone), RECORDED_CODE="3")
+    ran = gitlab_runner.run(clone, clone / "ci" / "examples" / "gitlab.yml", own, environment)
+    assert [(each.name, each.code) for each in ran] == [("apply-preview", 3)]
+    assert record() == COMMANDS["preview"]
+
+
+def test_azure_pipelines_asks_for_no_approval_after_a_refused_preview(
+    clone: Path, record: Callable[[], list[str]]
+) -> None:
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "IndividualCI"}
+    environment = workspace.environment(clone, **recording(clone), RECORDED_CODE="3")
+    ran = azure_runner.run(clone, clone / "ci" / "examples" / "azure.yml", own, environment)
+    assert [(each.name, each.environment, each.code) for each in ran] == [("preview", "", 3)]
+    assert record() == [COMMANDS["preview"][0].replace("aws-", "azure-")]
 
 
 @pytest.mark.parametrize(
     ("jobs", "variables"),
     [
         (("test", "preview"), {"Build.Reason": "PullRequest"}),
-        (("apply",), {"Build.Reason": "IndividualCI"}),
+        (("preview", "apply"), {"Build.Reason": "IndividualCI"}),
         (("drift",), {"Build.Reason": "Schedule", "Build.CronSchedule.DisplayName": "drift"}),
         (("reap",), {"Build.Reason": "Schedule", "Build.CronSchedule.DisplayName": "reap"}),
     ],
@@ -160,7 +180,7 @@ def test_azure_pipelines_gives_mullion_the_commands_of_github(
     assert {connection for each in ran for connection in each.connections} == {"mullion"}
     expected = [command.replace("aws-", "azure-") for job in jobs for command in COMMANDS[job]]
     assert record() == expected
-    assert [each.environment for each in ran] == ["production" if jobs == ("apply",) else ""] * len(jobs)
+    assert [each.environment for each in ran] == ["production" if job == "apply" else "" for job in jobs]
 
 
 BY_TAGS = [*COMMANDS["reap"], f"{COMMANDS['reap'][0]} --by-tags aws --regions eu-west-1\\,us-east-1"]
