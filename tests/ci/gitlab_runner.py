@@ -52,7 +52,8 @@ def run(clone: Path, file: Path, variables: Mapping[str, str], environment: Mapp
             if set(job.get("needs", [])) - {each.name for each in ran if each.code == 0}:
                 break
             for leg in _legs(job):
-                ran.append(_run(clone, name, job, {**variables, **leg}, environment, rule.get("when") == "manual"))
+                own = {**variables, **leg, "CI_JOB_ID": str(int(variables["CI_JOB_ID"]) + len(ran))}
+                ran.append(_run(clone, name, job, own, environment, rule.get("when") == "manual"))
             break
     return ran
 

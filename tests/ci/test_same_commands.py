@@ -10,57 +10,9 @@ from tests.docs.test_commands import mistakes
 from . import azure_runner, gitlab_runner, steps, workspace
 from .expressions import FUNCTIONS, Evaluation, Unknown
 from .github_runner import GitHub
+from .recorded import CLUSTERS, COMMANDS, DISPATCH, IDENTITIES, recording
 
 pytestmark = pytest.mark.subprocess
-
-CLUSTERS = ".github/workflows/clusters.yml"
-DISPATCH = {"pull_request": {"number": 7, "base": {"sha": "0"}, "head": {"repo": {"full_name": "me/mullion"}}}}
-IDENTITIES = {
-    "aws": "arn:aws:iam::111122223333:role/ci",
-    "azure": "client tenant subscription",
-    "gcp": "provider account",
-}
-
-
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = workspace.make(tmp_path_factory.mktemp("clone"))
-    for script in ("setup.sh", "gitlab/tools.sh"):
-        (folder / "ci" / script).write_text("#!/bin/bash\n")
-    (folder / "address").write_text("198.51.100.7\n")
-    return folder
-
-
-def recording(clone: Path) -> dict[str, str]:
-    """Return variables that make `mullion` a recorder, and tell a runner its address."""
-    return {"RECORD": str(clone / "record"), "ADDRESS_FROM": (clone / "address").as_uri()}
-
-
-@pytest.fixture
-def record(clone: Path) -> Callable[[], list[str]]:
-    """Give `record()`: the commands since the last call, with names of clusters as NAME."""
-    file = clone / "record"
-    file.unlink(missing_ok=True)
-
-    def read() -> list[str]:
-        lines = file.read_text().splitlines() if file.exists() else []
-        file.unlink(missing_ok=True)
-        return [" ".join("NAME" if word.startswith("ci-") else word for word in line.split()) for line in lines]
-
-    return read
-
-
-RUN = (
-    "run aws-ci --name NAME --ttl 2h --verify all --artifacts artifacts --set pools.windows.os=windows-2022 "
-    "--set kubernetes=1.36.4 --set api.allow=\\[198.51.100.7/32\\] --yes -- bash -c kubectl\\ get\\ nodes"
-)
-COMMANDS = {
-    "test": [RUN],
-    "preview": ["preview aws-dev"],
-    "apply": ["up aws-dev --yes"],
-    "drift": ["drift aws-dev"],
-    "reap": ["reap --yes --max 10 --format markdown"],
-}
 
 
 def test_the_commands_exist() -> None:

@@ -1,0 +1,92 @@
+"""Options and matrices of pipelines: what each of GitHub, GitLab CI and Azure Pipelines gives `mullion`."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from . import azure_runner, gitlab_runner, workspace
+from .github_runner import GitHub
+from .recorded import CLUSTERS, COMMANDS, DISPATCH, IDENTITIES, recording
+
+pytestmark = pytest.mark.subprocess
+
+OPTIONS = {
+    "settings": "pools.windows.count=2\napi.public=true\n",
+    "ttl": "90m",
+    "verify": "SMK-02",
+    "keep": "1h",
+    "pool": "windows",
+}
+"""Options of a temporary cluster, by the name of GitHub's input; GitLab's variables are the same in capitals."""
+OPTED = (
+    "run CLOUD-ci --name NAME --ttl 90m --verify SMK-02 --artifacts artifacts "
+    "--set pools.windows.os=windows-2022 --set kubernetes=1.36.4 --set pools.windows.count=2 --set api.public=true "
+    "--keep-on-failure 1h --yes -- bash -c kubectl\\ get\\ nodes"
+)
+"""The command with all options, and without the runner's address."""
+
+
+def with_inputs(text: str, after: str, inputs: dict[str, object], indent: str) -> str:
+    """Return a pipeline with more inputs below the line `after`."""
+    lines = "".join(f"{indent}{name}: {json.dumps(value)}\n" for name, value in inputs.items())
+    assert after in text
+    return text.replace(after, f"{after}{lines}", 1)
+
+
+def test_every_option_of_a_cluster_reaches_mullion_on_github(clone: Path, record: Callable[[], list[str]]) -> None:
+    text = (clone / "ci" / "examples" / "github.yml").read_text()
+    inputs = OPTIONS | {"allow_runner": False}
+    (clone / CLUSTERS).write_text(with_inputs(text, "      template: aws-ci\n", inputs, " " * 6))
+    environment = workspace.environment(clone, **recording(clone))
+    hub = GitHub(clone, "pull_request", DISPATCH, environment=environment)
+    assert hub.run(CLUSTERS, only={"test"})["test"] == "success", hub.jobs[0].output
+    assert record() == [OPTED.replace("CLOUD", "aws")]
+
+
+def test_every_option_of_a_cluster_reaches_mullion_on_gitlab(clone: Path, record: Callable[[], list[str]]) -> None:
+    own = {"CI_JOB_ID": "42", "CI_PROJECT_DIR": str(clone), "CLOUD": "aws", "IDENTITY": IDENTITIES["aws"]}
+    own |= {"CI_PIPELINE_SOURCE": "merge_request_event", "ALLOW_RUNNER": "false"}
+    own |= {name.upper(): value for name, value in OPTIONS.items()}
+    environment = workspace.environment(clone, **recording(clone))
+    ran = gitlab_runner.run(clone, clone / "ci" / "examples" / "gitlab.yml", own, environment)
+    assert [each.code for each in ran] == [0, 0], ran
+    assert record()[:1] == [OPTED.replace("CLOUD", "aws")]
+
+
+def test_every_option_of_a_cluster_reaches_mullion_on_azure_pipelines(
+    clone: Path, record: Callable[[], list[str]]
+) -> None:
+    text = (clone / "ci" / "examples" / "azure.yml").read_text()
+    changed = clone / "with-options.yml"
+    inputs = OPTIONS | {"allowRunner": False}
+    changed.write_text(with_inputs(text, "          template: azure-ci\n", inputs, " " * 10))
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "PullRequest"}
+    ran = azure_runner.run(clone, changed, own, workspace.environment(clone, **recording(clone)))
+    assert [each.code for each in ran] == [0, 0], ran
+    assert record()[:1] == [OPTED.replace("CLOUD", "azure")]
+
+
+def test_the_maximum_of_a_reaper_reaches_mullion(clone: Path, record: Callable[[], list[str]]) -> None:
+    expected = [COMMANDS["reap"][0].replace("--max 10", "--max 3")]
+    github = (clone / "ci" / "examples" / "github.yml").read_text()
+    called = "uses: ./.github/workflows/reap.yml"
+    before, _, after = github.partition(called)
+    (clone / CLUSTERS).write_text(before + called + with_inputs(after, "    with:\n", {"most": "3"}, " " * 6))
+    environment = workspace.environment(clone, **recording(clone))
+    hub = GitHub(clone, "schedule", {"schedule": "17 * * * *"}, environment=environment)
+    assert hub.run(CLUSTERS, only={"reap"})["reap"] == "success", hub.jobs[0].output
+    assert record() == expected
+    own = {"CI_JOB_ID": "42", "CI_PROJECT_DIR": str(clone), "CLOUD": "aws", "IDENTITY": IDENTITIES["aws"]}
+    own |= {"TASK": "reap", "CI_PIPELINE_SOURCE": "schedule", "MOST": "3"}
+    gitlab_runner.run(clone, clone / "ci" / "examples" / "gitlab.yml", own, environment)
+    assert record() == expected
+    azure = (clone / "ci" / "examples" / "azure.yml").read_text()
+    changed = clone / "with-most.yml"
+    called = "      - template: ci/azure/reap.yml\n        parameters:\n"
+    changed.write_text(with_inputs(azure, called, {"most": "3"}, " " * 10))
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "Schedule"}
+    own["Build.CronSchedule.DisplayName"] = "reap"
+    azure_runner.run(clone, changed, own, environment)
+    assert record() == expected
