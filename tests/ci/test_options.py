@@ -8,7 +8,7 @@ import pytest
 
 from . import azure_runner, gitlab_runner, workspace
 from .github_runner import GitHub
-from .recorded import CLUSTERS, COMMANDS, DISPATCH, IDENTITIES, recording
+from .recorded import CLUSTERS, COMMANDS, DISPATCH, IDENTITIES, RUN, recording
 
 pytestmark = pytest.mark.subprocess
 
@@ -90,3 +90,73 @@ def test_the_maximum_of_a_reaper_reaches_mullion(clone: Path, record: Callable[[
     own["Build.CronSchedule.DisplayName"] = "reap"
     azure_runner.run(clone, changed, own, environment)
     assert record() == expected
+
+
+SYSTEMS = ["windows-2019", "windows-2022", "windows-2025"]
+VERSIONS = ["1.35.4", "1.36.4"]
+LEGS = [(system, version) for system in SYSTEMS for version in VERSIONS]
+WHOLE = 26
+"""Most characters of a cluster's name (.github/actions/cluster/action.yml)."""
+
+
+def legs(clone: Path, template: str) -> dict[str, tuple[str, str]]:
+    """Return system and version by the name of the cluster, and check the rest of each recorded `mullion run`."""
+    found = dict[str, tuple[str, str]]()
+    for line in (clone / "record").read_text().splitlines():
+        words = line.split()
+        if words[0] != "run":
+            continue
+        name, system, version = words[3], words[11].partition("=")[2], words[13].partition("=")[2]
+        expected = RUN.replace("aws-ci", template).replace("NAME", name)
+        expected = expected.replace("windows-2022", system).replace("1.36.4", version)
+        assert line.strip() == expected
+        assert len(name) <= WHOLE
+        assert name not in found, "each leg needs a cluster of its own"
+        found[name] = (system, version)
+    return found
+
+
+def test_every_leg_of_the_matrix_builds_a_cluster_of_its_own_on_github(
+    clone: Path, record: Callable[[], list[str]]
+) -> None:
+    text = (clone / "ci" / "examples" / "github.yml").read_text()
+    text = text.replace("""'["windows-2022"]'""", f"'{json.dumps(SYSTEMS)}'")
+    (clone / CLUSTERS).write_text(text.replace("""'["1.36.4"]'""", f"'{json.dumps(VERSIONS)}'"))
+    environment = workspace.environment(clone, **recording(clone))
+    hub = GitHub(clone, "pull_request", DISPATCH, environment=environment)
+    assert hub.run(CLUSTERS, only={"test"})["test"] == "success", [job.output for job in hub.jobs]
+    found = legs(clone, "aws-ci")
+    assert list(found) == [f"ci-9000000001-1-{index}" for index in range(6)]
+    assert sorted(found.values()) == LEGS
+    assert len({job.concurrency["group"] for job in hub.jobs}) == len(LEGS), "legs must not cancel each other"
+
+
+def test_every_leg_of_the_matrix_builds_a_cluster_of_its_own_on_gitlab(
+    clone: Path, record: Callable[[], list[str]]
+) -> None:
+    text = (clone / "ci" / "examples" / "gitlab.yml").read_text()
+    text = text.replace("WINDOWS: [windows-2022]", f"WINDOWS: {json.dumps(SYSTEMS)}")
+    changed = clone / "with-matrix.gitlab.yml"
+    changed.write_text(text.replace('KUBERNETES: ["1.36.4"]', f"KUBERNETES: {json.dumps(VERSIONS)}"))
+    own = {"CI_JOB_ID": "42", "CI_PROJECT_DIR": str(clone), "CLOUD": "aws", "IDENTITY": IDENTITIES["aws"]}
+    own["CI_PIPELINE_SOURCE"] = "merge_request_event"
+    ran = gitlab_runner.run(clone, changed, own, workspace.environment(clone, **recording(clone)))
+    assert {each.code for each in ran} == {0}, ran
+    assert list(legs(clone, "aws-ci").items()) == [(f"ci-{42 + index}", leg) for index, leg in enumerate(LEGS)]
+
+
+def test_every_leg_of_the_matrix_builds_a_cluster_of_its_own_on_azure_pipelines(
+    clone: Path, record: Callable[[], list[str]]
+) -> None:
+    text = (clone / "ci" / "examples" / "azure.yml").read_text()
+    text = text.replace("windows: [windows-2022]", f"windows: {json.dumps(SYSTEMS)}")
+    changed = clone / "with-matrix.azure.yml"
+    changed.write_text(text.replace('kubernetes: ["1.36.4"]', f"kubernetes: {json.dumps(VERSIONS)}"))
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "PullRequest"}
+    ran = azure_runner.run(clone, changed, own, workspace.environment(clone, **recording(clone)))
+    assert {each.code for each in ran} == {0}, ran
+    found = legs(clone, "azure-ci")
+    assert list(found.items()) == [(f"ci-42-1-{position}", leg) for position, leg in enumerate(LEGS, 1)]
+    assert [each.name for each in ran[: len(LEGS)]] == [
+        f"on_{system}_{version}".replace("-", "_").replace(".", "_") for system, version in LEGS
+    ]
