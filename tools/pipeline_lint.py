@@ -7,6 +7,7 @@ of requirements.lock. `make lint` runs this.
 import importlib
 import importlib.resources
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,9 @@ AzureValidator: Any = validators.extend(
     type_checker=Draft7Validator.TYPE_CHECKER.redefine("boolean", lambda _, value: value in ("true", "false")),
 )
 """Accepts the texts `true` and `false` as booleans, because Azure Pipelines reads all scalars as text."""
+SCRIPT_KEYS = ("run", "bash", "inlineScript", "before_script", "script", "after_script")
+"""Keys whose value is a shell script: of GitHub, Azure Pipelines, GitLab."""
+_EXPRESSION = re.compile(r"\$\{\{.*?\}\}|\$\([\w.]+\)")
 SHELLCHECK = Path(sys.executable).parent / "shellcheck"
 
 
@@ -38,8 +42,44 @@ def main() -> None:
 
 
 def scripts(root: Path) -> list[Path]:
-    """Return the shell scripts of CI."""
-    return [*sorted((root / "ci").glob("*.sh")), root / ".ci" / "run"]
+    """Return the shell scripts of CI that are files."""
+    return [*sorted((root / "ci").rglob("*.sh")), root / ".ci" / "run"]
+
+
+def actions(root: Path) -> list[Path]:
+    """Return GitHub's local actions."""
+    return sorted((root / ".github" / "actions").glob("*/action.yml"))
+
+
+def pipelines(root: Path) -> list[Path]:
+    """Return the files of GitLab CI and Azure Pipelines."""
+    return [path for part in ("gitlab", "azure", "examples") for path in sorted((root / "ci" / part).glob("*.yml"))]
+
+
+def inline_scripts(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the scripts inside pipelines and actions: where they are (file: path of keys), and their text.
+
+    Expressions that the service replaces (`${{ }}`, and `$(NAME)` of Azure Pipelines) are words here.
+    """
+    for file in dict.fromkeys((*workflows(root), *actions(root), *pipelines(root))):
+        for where, text in _inline(yaml.load(file.read_text("utf-8"), Loader=yaml.BaseLoader), ""):  # noqa: S506 # nosec B506
+            yield f"{file.relative_to(root)}: {where.removeprefix('.')}", _EXPRESSION.sub("replaced", text)
+
+
+def _inline(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _inline(each, f"{where}[{index}]")
+    if not isinstance(value, dict):
+        return
+    for key, each in value.items():
+        path = f"{where}.{key}"
+        if key in SCRIPT_KEYS and isinstance(each, str):
+            yield path, f"{each}\n"
+        elif key in SCRIPT_KEYS and isinstance(each, list):  # GitLab runs the lines in one shell
+            yield path, "\n".join([*each, ""])
+        else:
+            yield from _inline(each, path)
 
 
 def workflows(root: Path) -> list[Path]:
@@ -49,13 +89,12 @@ def workflows(root: Path) -> list[Path]:
 
 def schema_errors(root: Path) -> Iterator[str]:
     """Yield the errors by the published schemas of GitHub, GitLab and Azure Pipelines, with their paths."""
-    actions = sorted((root / ".github" / "actions").glob("*/action.yml"))
     examples = root / "ci" / "examples"
     gitlab = [*sorted((root / "ci" / "gitlab").glob("*.yml")), examples / "gitlab.yml"]
     azure = [*sorted((root / "ci" / "azure").glob("*.yml")), examples / "azure.yml"]
     for schema, files, read in (
         ("github-workflows", workflows(root), _plain),
-        ("github-actions", actions, _plain),
+        ("github-actions", actions(root), _plain),
         ("gitlab-ci", gitlab, _gitlab),
         ("azure-pipelines", azure, _azure),
     ):
@@ -92,8 +131,17 @@ def _azure(text: str) -> Any:
 
 
 def shell_errors(root: Path) -> list[str]:
-    """Return shellcheck's messages about the scripts."""
-    return _said([SHELLCHECK, "--format=gcc", *scripts(root)], root)
+    """Return shellcheck's messages about the scripts, also about those inside pipelines."""
+    with tempfile.TemporaryDirectory() as scratch:
+        named = {f"{index}.sh": each for index, each in enumerate(inline_scripts(root))}
+        for name, (_, text) in named.items():
+            (Path(scratch) / name).write_text(text)
+        inside = _said([SHELLCHECK, "--format=gcc", "--shell=bash", *named], Path(scratch))
+    found = [line.partition(":") for line in inside]
+    return [
+        *_said([SHELLCHECK, "--format=gcc", *scripts(root)], root),
+        *(f"{named[name][0]}: line {rest}" if name in named else name + colon + rest for name, colon, rest in found),
+    ]
 
 
 def workflow_errors(root: Path, program: Path) -> list[str]:

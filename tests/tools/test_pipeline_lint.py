@@ -46,7 +46,40 @@ def test_a_wrong_key_or_value_is_named_with_its_file(file: str, before: str, aft
 @pytest.mark.subprocess
 def test_scripts_pass_shellcheck() -> None:
     assert pipeline_lint.shell_errors(REPOSITORY) == []
-    assert len(pipeline_lint.scripts(REPOSITORY)) == 9
+    files = {path.relative_to(REPOSITORY).as_posix() for path in pipeline_lint.scripts(REPOSITORY)}
+    assert {"ci/cluster.sh", "ci/gitlab/tools.sh", ".ci/run"} <= files
+    assert {path.partition(": ")[0] for path, _ in pipeline_lint.inline_scripts(REPOSITORY)} >= {
+        ".github/workflows/reap.yml",
+        ".github/actions/setup/action.yml",
+        "ci/azure/script.yml",
+        "ci/gitlab/mullion.yml",
+    }
+
+
+@pytest.mark.subprocess
+@pytest.mark.parametrize(
+    ("file", "before", "after", "place"),
+    [
+        ("ci/gitlab/tools.sh", 'folder="$(mktemp -d)"', 'cd "$(mktemp -d)"; echo $HOME', "ci/gitlab/tools.sh:"),
+        (".github/workflows/reap.yml", '>>"$GITHUB_STEP_SUMMARY"', ">>$GITHUB_STEP_SUMMARY", ".run: line 3:"),
+        (".github/actions/setup/action.yml", "python3 ci/github_token.py\n", "python3 $PWD/a.py\n", "runs.steps"),
+        ("ci/azure/script.yml", "bash: exec ci/setup.sh", "bash: exec $HOME/setup.sh", "steps[2].bash: line 1:"),
+        ("ci/azure/script.yml", "inlineScript: exec ci/", "inlineScript: exec $HOME/", ".inputs.inlineScript: line 1:"),
+        ("ci/gitlab/mullion.yml", "- ci/drift.sh", "- ci/drift.sh $STACK", ".mullion-drift.script: line 3:"),
+    ],
+)
+def test_shellcheck_judges_every_script_of_a_pipeline(
+    file: str, before: str, after: str, place: str, tmp_path: Path
+) -> None:
+    for part in ("ci", ".github", ".ci"):
+        shutil.copytree(REPOSITORY / part, tmp_path / part)
+    text = (tmp_path / file).read_text()
+    assert before in text
+    (tmp_path / file).write_text(text.replace(before, after, 1))
+    errors = pipeline_lint.shell_errors(tmp_path)
+    assert errors
+    assert all(error.startswith((file, str(tmp_path / file))) and place in error for error in errors), errors
+    assert any("SC2086" in error for error in errors)
 
 
 def test_actions_of_others_are_pinned_by_commit() -> None:
