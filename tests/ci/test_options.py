@@ -1,7 +1,7 @@
 """Options and matrices of pipelines: what each of GitHub, GitLab CI and Azure Pipelines gives `mullion`."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -28,7 +28,7 @@ OPTED = (
 """The command with all options, and without the runner's address."""
 
 
-def with_inputs(text: str, after: str, inputs: dict[str, object], indent: str) -> str:
+def with_inputs(text: str, after: str, inputs: Mapping[str, object], indent: str) -> str:
     """Return a pipeline with more inputs below the line `after`."""
     lines = "".join(f"{indent}{name}: {json.dumps(value)}\n" for name, value in inputs.items())
     assert after in text
