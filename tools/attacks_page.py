@@ -1,4 +1,7 @@
-"""Renders docs/attacks.md from the docstrings of tests/attacks: each attack, and the part that refuses it."""
+"""Renders docs/attacks.md from the docstrings of tests/attacks: each attack, what refuses it, where that is seen.
+
+Also the table of docs/proof.md that counts them.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -7,8 +10,32 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "tests" / "attacks"
 REFUSED = "\n\nRefused by: "
+SEEN = "\nSeen in: "
+"""After the refusal, or at the end of the file's docstring for all attacks that do not say it themselves."""
+PROOF = FOLDER.parents[1] / "docs" / "proof.md"
+BEGIN, END = "<!-- table of attacks: written by `make generate` -->\n", "<!-- end of the table of attacks -->\n"
+"""Lines of docs/proof.md around the table."""
 NO_ATTACK = "Not an attack:"
 """Beginning of the docstring of a test that shows what must stay possible."""
+
+PLACES = {
+    "standard error": "what the command prints last, before it ends with another exit code than 0",
+    "report": "what the command prints or writes as its result",
+    "the request": "`kubectl get csr NAME -o yaml`: the message of condition `Denied`, or no condition",
+    "the agent's log": "`journalctl -u mullion-agent` and the serial console of control planes; errors are also in the "
+    "status record, and so in `mullion wait STACK`",
+    "the status record": "`mullion wait STACK`; the machine's journal and serial console have it too "
+    "([errors](errors.md))",
+    "the audit log": "the API server's: `/var/log/kubernetes/audit` of control planes, with copies in the snapshot "
+    "store ([control plane](control-plane.md#the-audit-log))",
+    "the cloud's audit log": "CloudTrail with data events, Azure Monitor's resource logs, Google's Data Access logs: "
+    "your account's, which you have to switch on",
+    "the machine": "the command in the row, on the machine",
+    "the archive": "the file that `mullion logs` writes",
+    "the bundle store": "the object, which operators may read",
+    "the Node": "`kubectl get node NAME -o yaml`",
+}
+"""Words for the places where a person finds a refusal, and how to look there. Each attack names at least one."""
 
 HEAD = """\
 # Attacks
@@ -20,7 +47,12 @@ kube-apiserver and kube-controller-manager run with the planned flags (`make lab
 [threat-model.md](threat-model.md) says who is trusted with what, and what is accepted.
 
 {count} attacks.
-"""
+
+Where a refusal is seen:
+
+| place | how to look |
+|---|---|
+{places}"""
 
 
 @dataclass(frozen=True)
@@ -29,6 +61,7 @@ class Attack:
 
     does: str
     refused_by: str
+    seen_in: str
 
 
 @dataclass(frozen=True)
@@ -44,38 +77,69 @@ class Attacker:
 
 def render() -> str:
     """Return the page."""
-    attackers = tuple(map(read, sorted(FOLDER.glob("test_*.py"))))
-    text = HEAD.format(count=sum(len(attacker.attacks) for attacker in attackers))
+    attackers = all_attackers()
+    places = "".join(f"| {place} | {how} |\n" for place, how in PLACES.items())
+    text = HEAD.format(count=sum(len(attacker.attacks) for attacker in attackers), places=places)
     for attacker in attackers:
         real = " Real API server." if attacker.real else ""
-        text += (
-            f"\n## {attacker.where}\n\n`tests/attacks/{attacker.file}`.{real}\n\n| attack | refused by |\n|---|---|\n"
-        )
-        text += "".join(f"| {attack.does} | {attack.refused_by} |\n" for attack in attacker.attacks)
+        text += f"\n## {attacker.where}\n\n`tests/attacks/{attacker.file}`.{real}\n\n"
+        text += "| attack | refused by | seen in |\n|---|---|---|\n"
+        text += "".join(f"| {each.does} | {each.refused_by} | {each.seen_in} |\n" for each in attacker.attacks)
     return text
+
+
+def proof() -> str:
+    """Return docs/proof.md with the present table of attacks. Raises ValueError if it lacks the lines around it."""
+    before, begin, rest = PROOF.read_text("utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise ValueError(f"{PROOF.name} needs the lines {BEGIN.strip()} and {END.strip()}")
+    return before + begin + _counts() + end + after
+
+
+def _counts() -> str:
+    attackers = all_attackers()
+    text = "| attacker | attacks | run | file |\n|---|---|---|---|\n"
+    for each in attackers:
+        run = "`make lab`" if each.real else "always"
+        text += f"| {each.where} | {len(each.attacks)} | {run} | tests/attacks/{each.file} |\n"
+    real = sum(len(each.attacks) for each in attackers if each.real)
+    total = sum(len(each.attacks) for each in attackers)
+    return text + f"| all | {total} | {total - real} always, {real} in `make lab` | tests/attacks |\n"
+
+
+def all_attackers() -> tuple[Attacker, ...]:
+    """Return the attackers in the order of their files."""
+    return tuple(map(read, sorted(FOLDER.glob("test_*.py"))))
 
 
 def read(path: Path) -> Attacker:
     """Return the attacks of a file. Raises ValueError for a test without a docstring of this form."""
     source = path.read_text("utf-8")
     tree = ast.parse(source)
-    where = (ast.get_docstring(tree) or "").split("\n\n")[0].removesuffix(".").partition(":")[0]
-    return Attacker(where, path.name, "pytest.mark.lab" in source, tuple(_attacks(tree, path)))
+    head, _, seen = (ast.get_docstring(tree) or "").partition(SEEN)
+    where = head.split("\n\n")[0].strip().removesuffix(".").partition(":")[0]
+    return Attacker(where, path.name, "pytest.mark.lab" in source, tuple(_attacks(tree, path, seen)))
 
 
-def _attacks(tree: ast.Module, path: Path) -> Iterator[Attack]:
+def _attacks(tree: ast.Module, path: Path, seen: str) -> Iterator[Attack]:
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef) or not function.name.startswith("test_"):
             continue
         said = ast.get_docstring(function) or ""
         if said.startswith(NO_ATTACK):
             continue
-        does, _, refused_by = said.partition(REFUSED)
+        does, _, rest = said.partition(REFUSED)
+        refused_by, _, own = rest.partition(SEEN)
         if not refused_by:
             raise ValueError(
                 f"{path.name}: {function.name} needs a docstring: the attack, an empty line, Refused by: ..."
             )
-        yield Attack(_line(does), _line(refused_by))
+        seen_in = _line(own or seen)
+        if not any(place in seen_in for place in PLACES):
+            places = ", ".join(PLACES)
+            raise ValueError(f"{path.name}: {function.name} needs a line `Seen in: ...` with one of: {places}")
+        yield Attack(_line(does), _line(refused_by), seen_in)
 
 
 def _line(text: str) -> str:

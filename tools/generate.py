@@ -71,6 +71,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/clouds.md": clouds_page.render,
     "docs/errors.md": error_page.render,
     "docs/lint.md": lint_page.render,
+    "docs/proof.md": attacks_page.proof,
     "docs/node-plan.md": kinds_page.render,
     "docs/requirements.md": requirements_page.render,
     "docs/stack-file.md": stack_file_page.render,

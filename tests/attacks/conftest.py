@@ -1,5 +1,11 @@
 """A real API server and controller manager with the planned flags, modules of machines, and the clouds' services."""
 
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.attacks.stack_files import REPORTED
 from tests.cloud_init.conftest import execute, programs
 from tests.lab.agent.conftest import api, cloud, loader, module, node, root, run, served, sign_in
 from tests.lab.conftest import program, pytest_generate_tests
@@ -19,3 +25,16 @@ __all__ = [
     "served",
     "sign_in",
 ]
+
+NAMED = re.compile(r"Refused by: checks? (.+?)(?:[,;.]\s|\.?$)", re.DOTALL)
+"""The checks that a docstring names."""
+
+
+@pytest.fixture(autouse=True)
+def _named_checks(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Demand that a stack file which is refused by a check shows the id of one that the docstring names."""
+    REPORTED.clear()
+    yield
+    named = NAMED.search(request.function.__doc__ or "")
+    if named and REPORTED:
+        assert REPORTED & set(re.findall(r"[a-z]+(?:-[a-z]+)+", named[1])), (named[1], REPORTED)

@@ -8,11 +8,15 @@ from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, read_stack, refuse_unready
 from tests.components.spec.documents import REGION, changed
 
+REPORTED: set[str] = set()
+"""Ids of the problems that a test's stack files had; a fixture empties it and compares it with the docstring."""
+
 
 def refusal(change: Any) -> str:
-    """Return the problems with which `up` refuses a changed stack: path, reason and fix of each."""
+    """Return the problems with which `up` refuses a changed stack: path, reason, id and fix of each."""
     with pytest.raises(SpecError) as refused:
         refuse_unready(read_stack("aws-test", {**REGION, CLUSTER: changed(change)}))
+    REPORTED.update(problem.id for problem in refused.value.problems)
     return "\n".join(f"{problem}" for problem in refused.value.problems)
 
 

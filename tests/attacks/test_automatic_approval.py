@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from tests.agent.kubelets import CLIENT
+from tests.attacks import audit
+from tests.awaited import until
 from tests.lab.agent.served import TOKEN, Served
 
 pytestmark = pytest.mark.lab
@@ -23,6 +25,7 @@ def test_no_controller_approves_a_token_holders_request_while_kubeadms_bindings_
     """Ask for a control plane's certificate with a bootstrap token while kubeadm's automatic approvals exist.
 
     Refused by: kube-controller-manager, which runs without its approver; the agent removes the bindings.
+    Seen in: the request, which gets no condition; the audit log has the deletion of the bindings.
     """
     served._kubeadm("bootstrap-token", "--kubeconfig", str(served.administrator))
     assert "kubeadm:node-autoapprove-bootstrap" in served.kubectl("get", "clusterrolebindings", "--output", "name")
@@ -35,3 +38,5 @@ def test_no_controller_approves_a_token_holders_request_while_kubeadms_bindings_
     assert status == {}, "only the agent approves requests"
     module("signing").close(api)
     assert "node-autoapprove" not in served.kubectl("get", "clusterrolebindings", "--output", "name")
+    bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/kubeadm:node-autoapprove-bootstrap"
+    until(lambda: audit.removed(served, bindings), "the audit log has the deletion")

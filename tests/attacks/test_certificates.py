@@ -13,7 +13,9 @@ import pytest
 from cryptography import x509
 
 from tests.agent.kubelets import CLIENT, SERVING
+from tests.attacks import audit
 from tests.attacks.account import Account, opened
+from tests.attacks.ended import ended
 from tests.awaited import until
 from tests.lab.agent.served import TOKEN, Served
 
@@ -118,6 +120,7 @@ def test_a_workers_token_gets_no_other_nodes_certificate(
     """Ask for the certificate of a Node that flannel declares away, of a planned machine, or of another name.
 
     Refused by: the agent, which approves a name only for the token of that machine.
+    Seen in: the request: `the token is not of the machine that has the name NAME now`, or that no machine has it.
     """
     joined(served, agent, "web-0", tmp_path)
     joined(served, agent, "control-plane-0", tmp_path)
@@ -130,7 +133,8 @@ def test_a_workers_token_gets_no_other_nodes_certificate(
     agent.round()
     said = {name: verdict(api, request) for name, request in asked.items()}
     assert {condition for condition, _ in said.values()} == {"Denied"}, said
-    assert "has the name control-plane-0" in said["control-plane-0"][1]
+    for name in ("control-plane-0", "web-0"):
+        assert said[name][1] == f"the token is not of the machine that has the name {name} now"
     assert said["web-9"][1] == "the cloud has no machine web-9"
     assert said["control-plane-1"][1] == "control-plane-1 is no planned member"
 
@@ -139,6 +143,7 @@ def test_the_secret_that_every_machine_reads_gives_no_rights(served: Served, age
     """Join with the secret that every machine can read.
 
     Refused by: the API server; the secret is a token of a group without rights.
+    Seen in: the audit log, with 403 and the user system:bootstrap:ID.
     """
     with agent.account.on("web-1") as facts:
         secret = machine_run("web-1", facts, Path("/nowhere")).secret("join")
@@ -148,12 +153,14 @@ def test_the_secret_that_every_machine_reads_gives_no_rights(served: Served, age
     body = {"metadata": {"generateName": "csr-"}, "spec": {"signerName": CLIENT, "usages": ["client auth"]}}
     for method, path in (("POST", REQUESTS), ("GET", REQUESTS), ("GET", "/api/v1/namespaces/kube-system/configmaps")):
         assert served.call({"token": secret}, method, path, body)["code"] == 403
+    audit.refused(served, 403, REQUESTS, user=f"system:bootstrap:{secret[:6]}", says="cannot create resource")
 
 
 def test_a_worker_cannot_announce_in_another_machines_name(agent: Agent, tmp_path: Path) -> None:
     """Write another machine's announcement, so that it gets a token that you know.
 
     Refused by: the cloud, by the machine's rights.
+    Seen in: the cloud's audit log, with AccessDenied for the machine's role.
     """
     victim = agent.account.instances["web-0"]
     with agent.account.on("web-1") as facts:
@@ -164,10 +171,13 @@ def test_a_worker_cannot_announce_in_another_machines_name(agent: Agent, tmp_pat
                 run.ask("store", place, method, body)
 
 
-def test_an_announcement_with_a_changed_content_admits_nobody(agent: Agent, api: Any, tmp_path: Path) -> None:
+def test_an_announcement_with_a_changed_content_admits_nobody(
+    agent: Agent, api: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Announce with deep nesting, wrong types, another machine's id, or a wrong number.
 
     Refused by: the agent.
+    Seen in: the agent's log: `the announcement of machine ID of NAME is not valid`.
     """
     instance = agent.account.instances["web-1"]
     bodies = [b"[" * 60000, b"7", b"{}", b'{"number": 7, "instance": "%s"}' % instance.encode(), b"\xff" * 9]
@@ -177,6 +187,7 @@ def test_an_announcement_with_a_changed_content_admits_nobody(agent: Agent, api:
             place = f"{facts['bundle_store']}/join/AROAWORKERS%3A{instance}.json"
             machine_run("web-1", facts, tmp_path).ask("store", place, "PUT", body)
         agent.round()
+        assert f"the announcement of machine {instance} of web-1 is not valid" in capsys.readouterr().out
     secrets = api.call("GET", "/api/v1/namespaces/kube-system/secrets")["items"]
     assert {each["metadata"]["name"] for each in secrets} <= {f"bootstrap-token-{TOKEN[:6]}"}
 
@@ -187,6 +198,8 @@ def test_a_replaced_machines_certificate_is_not_renewed_and_does_not_keep_its_su
     """Keep a stolen kubelet key alive, with heartbeats so that the Node stays Ready, while the machine is rolled.
 
     Refused by: the agent, which renews only for the machine that the cloud has now.
+    Seen in: the request: `the cloud has no machine NAME`, or `was not issued to the machine that has the name NAME
+    now`.
     """
     account, names = agent.account, [x509.DNSName("web-1"), x509.IPAddress(ip_address("10.20.1.5"))]
     stolen = joined(served, agent, "web-1", tmp_path)
@@ -214,6 +227,7 @@ def test_the_token_of_a_replaced_machine_is_refused(served: Served, agent: Agent
     """Join again with the token of a machine that was replaced.
 
     Refused by: the agent, for which the token is of the old machine.
+    Seen in: the request: `the token is not of the machine that has the name NAME now`.
     """
     token = announce(agent.account, "web-1", tmp_path)
     agent.round()
@@ -221,7 +235,7 @@ def test_the_token_of_a_replaced_machine_is_refused(served: Served, agent: Agent
     agent.account.launch("web-1", "10.20.1.5")
     asked = served.request(served.pem("web-1"), CLIENT, {"token": token})
     agent.round()
-    assert verdict(api, asked)[0] == "Denied"
+    assert verdict(api, asked) == ("Denied", "the token is not of the machine that has the name web-1 now")
 
 
 def test_a_flood_of_requests_fills_no_record_and_delays_no_other_machine(
@@ -230,19 +244,23 @@ def test_a_flood_of_requests_fills_no_record_and_delays_no_other_machine(
     """Request certificates without end, so that the record of machines is full and other machines cannot join.
 
     Refused by: the agent, which approves four certificates of a machine in an hour; two more requests wait.
+    Seen in: the request: `2 requests wait already`, with the limit; those that wait have no condition.
     """
     own = joined(served, agent, "web-1", tmp_path)
     flood = [served.request(served.pem("web-1"), CLIENT, own) for _ in range(8)]
     agent.round()
     joined(served, agent, "web-0", tmp_path)
-    said = [verdict(api, each)[0] for each in flood]
-    assert (said.count("Approved"), said.count("Denied"), said.count("")) == (3, 3, 2)
+    said = [verdict(api, each) for each in flood]
+    assert sorted(condition for condition, _ in said) == ["", "", *3 * ["Approved"], *3 * ["Denied"]]
+    denied = {message for condition, message in said if condition == "Denied"}
+    assert denied == {f"2 requests wait already: {importlib.import_module('agent.signing').TOO_MANY}"}
 
 
 def test_a_stolen_certificate_ends_within_a_day(served: Served, agent: Agent, tmp_path: Path) -> None:
     """Use a stolen certificate, client or serving, for as long as it is valid.
 
     Refused by: the API server after a day; kube-controller-manager signs for no longer.
+    Seen in: the audit log, with 401 and no user.
     """
     own = joined(served, agent, "web-1", tmp_path)
     names = [x509.DNSName("web-1"), x509.IPAddress(ip_address("10.20.1.5"))]
@@ -252,6 +270,10 @@ def test_a_stolen_certificate_ends_within_a_day(served: Served, agent: Agent, tm
         found = x509.load_pem_x509_certificate(certificate["certificate"].read_bytes())
         left = found.not_valid_after_utc - datetime.now(timezone.utc)
         assert timedelta(hours=23) < left <= timedelta(hours=24)
+    old = {**own, "certificate": served.folder / "ended.pem"}
+    old["certificate"].write_bytes(ended(served.pki, own["certificate"]))
+    assert served.call(old, "GET", f"{NODES}/web-1")["code"] == 401
+    audit.refused(served, 401, f"{NODES}/web-1", user="", says="")
 
 
 def test_a_machine_that_lost_its_certificate_joins_again(served: Served, agent: Agent, tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""From a writer of the founding log: whoever may write, change and delete objects of the snapshot store."""
+"""From a writer of the founding log: whoever may write, change and delete objects of the snapshot store.
+
+Seen in: the status record, as E520 founding-refused with the place of the record.
+"""
 
 import importlib
 import json
@@ -49,8 +52,13 @@ def refused(founding: ModuleType, run: Any, cloud: FakeCloud, root: Path, says: 
     """Assert that the machine ends with founding-refused and founds nothing."""
     with pytest.raises(Exception, match=says) as stopped:
         founding.make_claim(run, step(cloud))
-    assert getattr(stopped.value, "name", "") == "founding-refused"
+    assert told(stopped.value) == "E520 founding-refused"
     assert not (root / "founder").exists()
+
+
+def told(error: BaseException) -> str:
+    """Return code and name of a failure, as the status record has them."""
+    return f"E{getattr(error, 'code', 0)} {getattr(error, 'name', '')}"
 
 
 @pytest.mark.parametrize("key", [None, "b3RoZXI="], ids=["without MAC", "another key"])
@@ -62,7 +70,7 @@ def test_a_claim_of_a_deleted_machine_that_was_planted_is_not_taken_over(
     Refused by: the executor, 520 founding-refused, by the MAC.
     """
     log(cloud, "claimed", key=key)
-    refused(founding, run, cloud, root, "lacks the MAC of this cluster's desired-state key")
+    refused(founding, run, cloud, root, "founding/0 lacks the MAC of this cluster's desired-state key")
 
 
 def test_a_planted_request_for_a_restore_is_not_followed(
@@ -83,7 +91,7 @@ def test_a_planted_request_for_a_restore_is_not_followed(
     }
     for text in (json.dumps(body), founding_record("b3RoZXI=", body)):
         cloud.objects["/snapshots/founding/2"] = text.encode()
-        refused(founding, run, cloud, root, "lacks the MAC")
+        refused(founding, run, cloud, root, "founding/2 lacks the MAC")
 
 
 def test_a_true_record_counts_only_at_its_own_number(
@@ -95,7 +103,7 @@ def test_a_true_record_counts_only_at_its_own_number(
     """
     log(cloud, "claimed", "founded", "restore", "claimed", "founded")
     cloud.objects["/snapshots/founding/5"] = cloud.objects["/snapshots/founding/2"]
-    refused(founding, run, cloud, root, "has the number 2")
+    refused(founding, run, cloud, root, "founding/5 has the number 2")
 
 
 @pytest.mark.parametrize("left", range(5))
@@ -129,8 +137,9 @@ def test_a_claim_that_was_changed_to_another_snapshot_restores_nothing(
     cloud.objects["/snapshots/founding/3"] = json.dumps(record | {"snapshot": "etcd/older.db"}).encode()
     (root / "founder").write_text(NEW)
     wanted = {**step(cloud), "requires": "/founder", "done": "/restored", "data": "/etcd"}
-    with pytest.raises(Exception, match="lacks the MAC"):
+    with pytest.raises(Exception, match="founding/3 lacks the MAC") as stopped:
         importlib.import_module("kinds.restoring").make_restored(run, wanted)
+    assert told(stopped.value) == "E520 founding-refused"
     assert not (root / "restored").exists()
 
 
@@ -156,9 +165,9 @@ def test_a_planted_end_of_the_founding_chooses_no_snapshot(
     plant(cloud, 4, owner, snapshot)
     (root / "founder").write_text(NEW)
     wanted = {**step(cloud), "requires": "/founder", "done": "/restored", "data": "/etcd"}
-    with pytest.raises(Exception, match="is no claim of this machine") as stopped:
+    with pytest.raises(Exception, match=r"'epoch': 4.* is no claim of this machine") as stopped:
         importlib.import_module("kinds.restoring").make_restored(run, wanted)
-    assert getattr(stopped.value, "name", "") == "founding-refused"
+    assert told(stopped.value) == "E520 founding-refused"
     assert not (root / "restored").exists() and not (root / "etcd").exists()
 
 
@@ -168,12 +177,13 @@ def test_a_deleted_log_does_not_turn_a_restore_into_an_empty_cluster(
     """Delete the log while a machine restores the cluster, so that it starts with an empty etcd.
 
     Refused by: the executor, 206 store-failed: its own claim has to be the last record.
+    Seen in: the status record, as E206 store-failed with the place of the record.
     """
     (root / "founder").write_text(NEW)
     wanted = {**step(cloud), "requires": "/founder", "done": "/restored", "data": "/etcd"}
-    with pytest.raises(Exception, match="does not return the claim") as stopped:
+    with pytest.raises(Exception, match="founding/0: the store does not return the claim") as stopped:
         importlib.import_module("kinds.restoring").make_restored(run, wanted)
-    assert getattr(stopped.value, "name", "") == "store-failed"
+    assert told(stopped.value) == "E206 store-failed"
     assert not (root / "restored").exists()
 
 
@@ -187,9 +197,9 @@ def test_a_planted_end_in_the_founders_name_ends_no_founding(
     log(cloud, "claimed", owner=NEW)
     plant(cloud, 1, NEW, "etcd/older.db")
     (root / "founder").write_text(NEW)
-    with pytest.raises(Exception, match="lacks the MAC") as stopped:
+    with pytest.raises(Exception, match="founding/1 lacks the MAC") as stopped:
         founding.make_founded(run, {**step(cloud), "path": "/founded"})
-    assert getattr(stopped.value, "name", "") == "founding-refused"
+    assert told(stopped.value) == "E520 founding-refused"
     assert not (root / "founded").exists()
 
 
@@ -199,6 +209,7 @@ def test_a_planted_end_is_neither_signed_nor_published_by_the_agent(
     """Write a later `founded` record that names a snapshot: the agent signs its number, all machines restart programs.
 
     Refused by: the agent, which publishes only records with a MAC, and reports the record.
+    Seen in: the agent's log and the status record, with the place of the record.
     """
     log(cloud, "claimed", "founded")
     config = {"founding": step(cloud)}
@@ -206,7 +217,7 @@ def test_a_planted_end_is_neither_signed_nor_published_by_the_agent(
     before = cloud.objects["/bundles/founded.json"]
     plant(cloud, 2, FOUNDER, "etcd/older.db")
     with pytest.raises(
-        Exception, match="lacks the MAC of this cluster's desired-state key, and the cluster was founded"
+        Exception, match="founding/2 lacks the MAC of this cluster's desired-state key, and the cluster was founded"
     ):
         importlib.import_module("agent.epochs").reconcile(run, config)
     assert cloud.objects["/bundles/founded.json"] == before
@@ -233,6 +244,7 @@ def test_junk_in_the_log_does_not_move_the_record_of_a_restore(names: tuple[str,
     """Add objects to the log or delete records, so that the record of a restore gets a number that no machine reads.
 
     Refused by: `mullion restore`, which names the objects.
+    Seen in: the standard error of `mullion restore`.
     """
     assert control_planes._chosen("prod", store("0", "1"), None) == "etcd/x.db"
     with pytest.raises(Stop, match=says) as stop:
@@ -245,6 +257,7 @@ def test_a_first_record_of_another_form_ends_a_restore_with_its_name(first: str)
     """Replace the first record by JSON of another form, or nested so deep that the reader fails.
 
     Refused by: `mullion restore`, which names the record.
+    Seen in: the standard error of `mullion restore`.
     """
     with pytest.raises(Stop, match="founding/0 in bucket b is no founding record"):
         control_planes._chosen("prod", store("0", first=first), None)
@@ -256,6 +269,7 @@ def test_a_log_from_before_records_were_signed_lets_machines_join(
     """Remove the MAC from the record of a founding that has ended, to keep new control planes out.
 
     Refused by: the executor, which lets the machine join, because joining needs no trust in the log.
+    Seen in: the status record, which becomes `ready`.
     """
     log(cloud, "claimed", "founded", key=None)
     founding.make_claim(run, step(cloud))

@@ -43,38 +43,46 @@ def test_a_pods_answer_leaves_the_junit_report_readable() -> None:
     """Answer a check of `verify` with escapes and characters that no XML document may contain.
 
     Refused by: the writer of the report, which keeps printable characters.
+    Seen in: the report, with the rest of the answer.
     """
     row = Row("metadata", "web-0", f"pod {HOSTILE}", Verdict.FAILED, f"it says {HOSTILE}\x00")
     case = ElementTree.fromstring(as_junit("aws-dev", [row])).find("testcase")
     assert case is not None
     assert case.attrib["name"].isprintable()
-    assert case.find("failure").attrib["message"].isprintable()  # type: ignore[union-attr]
+    message = case.find("failure").attrib["message"]  # type: ignore[union-attr]
+    assert message.isprintable() and "it says" in message and "web-0: ready" in message
 
 
 def test_a_record_cannot_control_the_terminal() -> None:
     """Write escapes, line breaks and marks of direction into each field of a status record.
 
     Refused by: the reader of records, which keeps printable characters.
+    Seen in: the report of `mullion wait`, with the rest of each field.
     """
     names = ("state", "message", "phase", "step", "code", "name", "kubernetes")
     report = judge(MACHINE, record(json.dumps({"instance": INSTANCE, **dict.fromkeys(names, HOSTILE)})), None)
-    for line in (report.problem, *table_of([report]).splitlines()):
+    table = table_of([report])
+    for line in (report.problem, *table.splitlines()):
         assert line.isprintable()
+    assert "owned" in table and "web-0: ready" in table
 
 
 def test_a_record_cannot_flood_the_operator() -> None:
-    """Write a message of a million characters, and a number with as many digits.
+    """Write a message of 60000 characters, and a number of 3000 digits.
 
     Refused by: the reader of records, which cuts them.
+    Seen in: the report of `mullion wait`, with the first 2000 characters.
     """
-    found = record(json.dumps({"instance": INSTANCE, "state": "failed", "message": 10**6 * "x", "code": 10**3000}))
-    assert len(judge(MACHINE, found, None).problem) < 3000
+    found = record(json.dumps({"instance": INSTANCE, "state": "failed", "message": 60_000 * "x", "code": 10**3000}))
+    problem = judge(MACHINE, found, None).problem
+    assert len(problem) < 3000 and 2000 * "x" in problem
 
 
 def test_a_record_that_says_absent_does_not_stop_the_program() -> None:
     """Write the state that Mullion itself gives to missing records, without its message.
 
     Refused by: the reader of records.
+    Seen in: the report of `mullion wait`: `absent, it is not a status record`.
     """
     assert record(json.dumps({"instance": INSTANCE, "state": "absent"}))["message"] == "it is not a status record"
 
@@ -84,14 +92,20 @@ def test_a_record_of_another_form_is_absent(text: str) -> None:
     """Write JSON of another form where a record is expected.
 
     Refused by: the reader of records.
+    Seen in: the report of `mullion wait`: `absent`, and `it is no JSON` or `it is not a status record`.
     """
-    assert record(text)["state"] == "absent"
+    found = record(text)
+    assert found["state"] == "absent"
+    assert judge(MACHINE, found, None).problem.startswith(
+        ("absent, it is no JSON", "absent, it is not a status record")
+    )
 
 
 def test_a_record_of_deeply_nested_json_does_not_end_the_run() -> None:
     """Write JSON that is nested so deep that the reader fails, where `up` waits for a record.
 
     Refused by: the reader of records.
+    Seen in: the report of `mullion wait`: `absent, it is no JSON`.
     """
     assert record(60_000 * "[")["message"].startswith("it is no JSON")
 
@@ -100,6 +114,7 @@ def test_a_record_that_is_too_large_is_absent() -> None:
     """Write a true record with megabytes behind it, so that each look of `up` and `mullion wait` reads them.
 
     Refused by: the reader of records, from 64 KiB on.
+    Seen in: the report of `mullion wait`: `absent, it is larger than 65536 bytes`.
     """
     ready = {"instance": INSTANCE, "state": "ready"}
     assert record(json.dumps({**ready, "more": 60_000 * "x"}))["state"] == "ready"
@@ -110,6 +125,7 @@ def test_a_record_of_another_instance_is_absent() -> None:
     """Copy the record of a ready machine to the name of another.
 
     Refused by: the reader of records, by the instance.
+    Seen in: the report of `mullion wait`: `absent, it is of another instance`.
     """
     assert record(json.dumps({"instance": "i-2", "state": "ready"}))["message"] == "it is of another instance"
 
@@ -118,10 +134,11 @@ def test_a_pods_log_cannot_control_the_terminal_or_stop_verify() -> None:
     """Print escapes, foreign digits and endless numbers as answers to `mullion verify`.
 
     Refused by: the reader of answers.
+    Seen in: the report of `mullion verify`, with the rest of each answer.
     """
     found = answers(f"1 ok {HOSTILE.splitlines()[0]}\n\u00b2 ok x\n{5000 * '9'} ok x\n2 no {10**6 * 'y'}\n")
     assert set(found) == {1, 2}
-    assert found[1][1].isprintable()
+    assert found[1][1].isprintable() and "owned" in found[1][1]
     assert len(found[2][1]) < 3000
 
 
@@ -134,6 +151,7 @@ def test_an_answer_without_a_zip_is_refused(archive: Any) -> None:
     """Answer a request for logs with something else than a zip archive.
 
     Refused by: `mullion logs`.
+    Seen in: the standard error of `mullion logs`: `NAME answered with`, and what it is.
     """
     with pytest.raises(Stop, match="web-0 answered with"):
         _archive("web-0", {"id": "x", "archive": archive})
@@ -143,6 +161,7 @@ def test_an_archive_is_never_unpacked() -> None:
     """Answer with a zip whose members leave the folder, or unpack to gigabytes.
 
     Refused by: `mullion logs`, which writes it as it is.
+    Seen in: the archive, with the members as the machine sent them.
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
@@ -178,8 +197,10 @@ def test_secrets_of_programs_do_not_leave_the_machine(line: str) -> None:
     """Read the passwords of programs in an archive of logs that was shared.
 
     Refused by: redaction on the machine.
+    Seen in: the archive, as `[secret]`.
     """
-    assert PLANTED not in redacted(line)
+    said = redacted(line)
+    assert PLANTED not in said and "[secret]" in said
 
 
 @pytest.mark.parametrize("version", ["v1.x", "x", "v1.37", f"v{5000 * '9'}.0.0", f"v1.2.3{HOSTILE}", "v²ndˢ.1.1"])
@@ -187,11 +208,12 @@ def test_an_unreadable_version_of_a_kubelet_is_a_finding(version: str) -> None:
     """Report a version of your kubelet that is none, so that `mullion upgrade` fails without naming the Node.
 
     Refused by: `mullion upgrade --check`, which reports the Node and its version.
+    Seen in: the report of `mullion upgrade --check`.
     """
     node = {"metadata": {"name": "web-0"}, "status": {"nodeInfo": {"kubeletVersion": version}}}
     (found,) = machines._kubelet(node, "1.37.1")
     assert found.stops and found.subject == "Node web-0"
-    assert "replace the machine" in found.fix
+    assert "replace the machine" in found.fix and found.says.startswith("its kubelet reports the version")
     assert len(found.says) < 200
     assert HOSTILE not in found.says
 
@@ -214,17 +236,20 @@ def test_a_summary_of_another_form_fails_its_own_check_alone(summary: Any) -> No
     """Answer the question for a kubelet's summary with JSON of another form, so that `verify` ends.
 
     Refused by: the check, which fails, and the run goes on.
+    Seen in: the report of `mullion verify`, as a failed check of the node with what it answered.
     """
     cluster: Any = SimpleNamespace(get=lambda path: summary)
     node: Any = SimpleNamespace(name="web-0", os="linux", ready=True)
     row = _judged("linux node web-0", "stats/summary", "linux", lambda: _summary(cluster, node))
-    assert row.verdict is Verdict.FAILED
+    assert row.verdict is Verdict.FAILED and row.where == "linux node web-0"
+    assert row.said.startswith("memory ")
 
 
 def test_a_refusal_of_an_api_server_cannot_control_the_terminal() -> None:
     """Let the API of a cluster of yours, which somebody checks with `mullion join --check`, answer with escapes.
 
     Refused by: the command, which prints its last message without them.
+    Seen in: the standard error of `mullion join`, with the rest of the answer.
     """
     code, message = ending(Stop(Exit.FAILED, f"the API at https://x failed: {HOSTILE}"))
     assert code is Exit.FAILED

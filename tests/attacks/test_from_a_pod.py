@@ -29,6 +29,7 @@ def test_a_flush_of_the_rules_does_not_open_metadata(
     """Wait until another program flushes iptables, then read the machine's credentials.
 
     Refused by: mullion-closed-to-pods.service, which each start of the kubelet and a timer run again.
+    Seen in: the machine: `iptables -t mangle -L -v` counts the packets that the rules dropped.
     """
     if why := lacking():
         missing("linuxnode", why)
@@ -55,6 +56,7 @@ def test_the_kubelet_does_not_start_pods_before_the_rules() -> None:
     """Be a pod that runs before, or without, the rules.
 
     Refused by: the unit, which the kubelet requires.
+    Seen in: the machine: `systemctl status mullion-closed-to-pods kubelet`.
     """
     for os in (None, "ubuntu-24.04", "debian-12"):
         node_plan = plan(os)
@@ -69,5 +71,6 @@ def test_a_shell_over_a_websocket_is_in_the_audit_log(resource: str) -> None:
     """Open a shell in other pods over a WebSocket, whose verb is `get`, with the token of a program of Kubernetes.
 
     Refused by: the audit policy, which leaves out reads of those programs but no connections: the log says who it was.
+    Seen in: the audit log, with the user, the pod and the kind of connection.
     """
     assert level(AGENT, "get", resource) == "Metadata"

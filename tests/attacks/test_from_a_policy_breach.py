@@ -1,4 +1,7 @@
-"""From a change of the program: a rule or a right that opens the account, in code beside the component."""
+"""From a change of the program: a rule or a right that opens the account, in code beside the component.
+
+Seen in: the standard error of `up` and `mullion preview`, with the policy's name and the resource.
+"""
 
 from dataclasses import replace
 
@@ -34,7 +37,7 @@ def test_a_service_tag_of_azure_is_public(tag: str) -> None:
     """
     rule = azure_rule(sourceAddressPrefix=tag, destinationPortRange="22")
     said = violations("azure-prod", AZURE_GROUP, "azure-prod-workers", securityRules=[rule])
-    assert f"{tag} can reach port 22 (SSH)" in said
+    assert f"{tag} can reach port 22 (SSH)" in said and "admin-ports-closed" in said
 
 
 def test_a_rule_with_the_right_description_for_other_machines_is_refused() -> None:
@@ -50,7 +53,8 @@ def test_a_rule_with_the_right_description_for_other_machines_is_refused() -> No
         else resource
         for resource in resources("gcp-prod")
     )
-    assert "0.0.0.0/0 can reach port 6443" in f"{broken(changed)}"
+    said = broken(changed)
+    assert [each for each in said["api-by-allow-list"] if "0.0.0.0/0 can reach port 6443" in each]
     rule = azure_rule(sourceAddressPrefix="*", destinationPortRange="6443", description=why)
     assert "can reach port 6443" in violations("azure-prod", AZURE_GROUP, "azure-prod-workers", securityRules=[rule])
 
@@ -62,7 +66,8 @@ def test_kubelets_and_etcd_are_not_opened(port: int, use: str) -> None:
     Refused by: policy admin-ports-closed.
     """
     ports = {"fromPort": port, "toPort": port, "cidrIpv4": "0.0.0.0/0", "ipProtocol": "tcp"}
-    assert f"0.0.0.0/0 can reach port {port} ({use})" in violations("aws-prod", INGRESS, RULE, **ports)
+    said = violations("aws-prod", INGRESS, RULE, **ports)
+    assert f"0.0.0.0/0 can reach port {port} ({use})" in said and "admin-ports-closed" in said
     inline = [{"protocol": "tcp", "fromPort": port, "toPort": port, "ipv6CidrBlocks": ["::/0"]}]
     assert f"({use})" in violations("aws-prod", GROUP, "aws-prod-workers", ingress=inline)
 
@@ -76,4 +81,5 @@ def test_a_managed_policy_gives_machines_no_more(name: str) -> None:
     Refused by: policy permissions-narrow, which lists the few that machines can have.
     """
     arns = [f"arn:aws:iam::aws:policy/{name}"]
-    assert "it has the policy" in violations("aws-prod", ROLE, "aws-prod-workers", managedPolicyArns=arns)
+    said = violations("aws-prod", ROLE, "aws-prod-workers", managedPolicyArns=arns)
+    assert f"it has the policy {name.rpartition('/')[2]}" in said and "permissions-narrow" in said

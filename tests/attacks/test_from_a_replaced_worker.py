@@ -5,8 +5,10 @@ The user-assigned identity belongs to the name, so a stolen token of it may writ
 
 import base64
 import importlib
+import io
 import json
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from types import ModuleType
 from typing import Any
 from urllib.error import HTTPError
@@ -41,6 +43,11 @@ CLIENT = "aaaaaaaa-0000-4000-8000-000000000001"
 """Client id of the user-assigned identity of web-1."""
 OLD, NEW = ("aaaaaaaa-0000-4000-8000-00000000000a", "aaaaaaaa-0000-4000-8000-00000000000b")
 """vmId of the machine that was replaced, and of its successor."""
+UNSIGNED = (
+    *("it is not an identity token", "it is not signed with RS256", "its signature is wrong"),
+    "it has no token of the machine's system-assigned identity",
+)
+"""What the agent says of a token that Microsoft Entra ID did not sign."""
 STORE, MANAGER = "https://storage.azure.com/", "https://management.azure.com/"
 
 
@@ -49,6 +56,8 @@ class Name:
 
     def __init__(self, cloud: FakeCloud, module: Callable[[str], ModuleType], run: Any) -> None:
         self.cloud, self.module, self.run, self.api = cloud, module, run, Cluster()
+        self.log = ""
+        """What the agent said in its last round."""
         self.state = cloud.services.cloud_state
         limited = condition(each for each in grants(SecurityGroup.WORKERS, NAME) if each.prefixes)
         role = f"{AZURE_GROUP}/providers/Microsoft.Authorization/roleDefinitions/objects"
@@ -95,7 +104,10 @@ class Name:
         """Run the agent; return whether the present machine of the name got a token for NUMBER."""
         members = {NAME: MEMBER | {"records": RECORDS}}
         seen = self.module("seen").Seen(self.run, self.api, **GIVEN | {"members": members})
-        self.module("announcements").reconcile(seen)
+        log = io.StringIO()
+        with redirect_stdout(log):
+            self.module("announcements").reconcile(seen)
+        self.log = log.getvalue()
         return self.api.find(SECRET) is not None
 
 
@@ -134,6 +146,11 @@ def stolen(name: Name) -> Stolen:
     return Stolen(name)
 
 
+def refusal(why: str) -> str:
+    """Return the agent's line about an announcement that it refuses."""
+    return f"mullion: the announcement of machine {NEW} for {NAME} is refused: {why}\n"
+
+
 def _announced(name: Name) -> dict[str, Any]:
     """Let the executor of the present machine announce it; return the announcement."""
     announcing, loader, run = (importlib.import_module(each) for each in ("announcing", "loader", "run"))
@@ -159,9 +176,11 @@ def test_an_announcement_without_a_token_admits_nobody(stolen: Stolen) -> None:
     """Announce the successor of your machine, with a number whose bootstrap token you know.
 
     Refused by: the agent, which asks for a token of the successor's system-assigned identity.
+    Seen in: the agent's log: `the announcement of machine ID for NAME is refused`, because it has no token.
     """
     stolen.announce()
     assert not stolen.name.admitted()
+    assert stolen.name.log == refusal("it has no token of the machine's system-assigned identity")
     assert not stolen.name.api.asked
 
 
@@ -169,16 +188,20 @@ def test_tokens_of_the_replaced_machine_admit_nobody(stolen: Stolen) -> None:
     """Announce the successor of your machine with a token of either identity of your machine.
 
     Refused by: the agent, by the principal: the successor's is another one, and no name has it.
+    Seen in: the agent's log: `the announcement of machine ID for NAME is refused`, because `its claim oid has another
+    value`.
     """
     for whose, token in stolen.of_both.items():
         stolen.announce(identity=token)
         assert not stolen.name.admitted(), whose
+        assert stolen.name.log == refusal("its claim oid has another value")
 
 
 def test_a_token_that_entra_did_not_sign_admits_nobody(stolen: Stolen) -> None:
     """Write the successor's principal into a token, and sign it yourself or not at all.
 
     Refused by: the agent, which accepts only RS256 with a published key.
+    Seen in: the agent's log: `the announcement of machine ID for NAME is refused`, with what is wrong with the token.
     """
     good = stolen.name.token(MANAGER)
     head, claims, signature = good.split(".")
@@ -196,6 +219,7 @@ def test_a_token_that_entra_did_not_sign_admits_nobody(stolen: Stolen) -> None:
     ):
         stolen.announce(identity=forged)
         assert not stolen.name.admitted(), f"{forged}"[:80]
+        assert stolen.name.log in map(refusal, UNSIGNED), f"{forged}"[:80]
     stolen.announce(identity=good)
     assert stolen.name.admitted(), "the same token with its true signature"
 
@@ -205,19 +229,23 @@ def test_a_token_for_another_service_admits_nobody(stolen: Stolen, resource: str
     """Announce a machine with a token that it sent to another service.
 
     Refused by: the agent, by the token's audience.
+    Seen in: the agent's log: `the announcement of machine ID for NAME is refused`, because `its claim aud has another
+    value`.
     """
     stolen.announce(identity=stolen.name.token(resource))
     assert not stolen.name.admitted()
+    assert stolen.name.log == refusal("its claim aud has another value")
 
 
 def test_keys_that_cannot_be_read_admit_nobody(stolen: Stolen) -> None:
     """Keep the agent from reading the keys of Microsoft Entra ID, to be admitted without verification.
 
     Refused by: the agent, which waits and reports the error.
+    Seen in: the agent's log and the status record, with the error of the request.
     """
     stolen.name.cloud.services.faults.plan("* /common/discovery/keys", "status", 503, times=1000)
     stolen.announce(identity=stolen.name.token(MANAGER))
-    with pytest.raises((OSError, RuntimeError)):
+    with pytest.raises((OSError, RuntimeError), match="503"):
         stolen.name.admitted()
     assert not stolen.name.api.asked
     stolen.name.cloud.release()
@@ -227,6 +255,7 @@ def test_a_token_of_the_system_assigned_identity_reaches_no_object(stolen: Stole
     """Read announcements in the bundle store, and use the tokens in them.
 
     Refused by: the cloud: the identity of the token has no rights.
+    Seen in: the cloud's audit log, with 403 for the identity.
     """
     for key in (f"join/{RECORDS}{NEW}.json", f"status/{RECORDS}{NEW}.json"):
         assert stolen.name.write(key, stolen.name.token(STORE), instance=NEW) == 403
@@ -237,6 +266,7 @@ def test_an_announcement_has_no_token_of_an_identity_with_rights(name: Name, oth
     """Look in the announcement of a control plane for a token with which you can read its keys.
 
     Refused by: the executor, which writes no token of the user-assigned identity.
+    Seen in: the announcement in the bundle store, which has number and instance only.
     """
     name.launch(NEW, "UserAssigned", others=others)
     assert set(_announced(name)) == {"number", "instance"}

@@ -63,6 +63,7 @@ def test_an_older_pointer_does_not_roll_pools_back(monkeypatch: pytest.MonkeyPat
     """Put the pointer of the last Kubernetes minor back, so that `up` rolls all pools to it.
 
     Refused by: `up`, which compares it with what machines report.
+    Seen in: the standard error of `up`: `desired-state.json ... is refused`, with both versions.
     """
     old, now = (pointer_document(KEY, *BUNDLE, version, 5, version) for version in (OLD, WANTED))
     assert version_of_pools(now, [WANTED, WANTED], monkeypatch) == WANTED
@@ -76,6 +77,7 @@ def test_a_replayed_pointer_takes_no_worker_to_an_older_version(has: str) -> Non
     control plane: both are this cluster's own, and `up` decides the pools' version from them.
 
     Refused by: the gate before a worker is replaced, by the version of its Node.
+    Seen in: the standard error of `up`, with the worker's version and its successor's.
     """
     gate(has, OLD, refused=True)
     gate(has, "1.36.5", refused=False)
@@ -85,6 +87,7 @@ def test_a_worker_that_claims_a_version_of_the_future_does_not_stop_its_replacem
     """Report v1.99.0 as your kubelet, so that no successor is new enough and your pool cannot be rolled.
 
     Refused by: `up`, because no kubelet is newer than the API server.
+    Seen in: the Node, which has that version until it is replaced.
     """
     gate("v1.99.0", "1.36.4", refused=False)
 
@@ -116,6 +119,7 @@ def test_another_signed_document_is_no_pointer(monkeypatch: pytest.MonkeyPatch) 
     """Put the members list, which has a true signature, in the pointer's place.
 
     Refused by: `up`.
+    Seen in: the standard error of `up`: `it is another signed document`.
     """
     with pytest.raises(pulumi.RunError, match="it is another signed document"):
         version_of_pools(members_document(KEY, [], 9), [WANTED, WANTED], monkeypatch)
@@ -125,6 +129,7 @@ def test_the_agent_does_not_follow_an_older_pointer(module: Callable[[str], Modu
     """Put an older pointer back, so that the control plane goes back to an older bundle.
 
     Refused by: the agent, by the serial.
+    Seen in: the agent's log and the status record: `its serial 5 is older than 6`.
     """
     documents = module("documents")
     with pytest.raises(documents.Untrusted, match="serial 5 is older than 6"):
@@ -135,6 +140,7 @@ def test_the_agent_takes_no_members_list_as_pointer(module: Callable[[str], Modu
     """Put the members list in the pointer's place, and the pointer in its.
 
     Refused by: the agent, by the fields of each document.
+    Seen in: the agent's log and the status record: `the document must have exactly the fields ...`.
     """
     documents = module("documents")
     pointer, members = pointer_document(KEY, *BUNDLE, WANTED, 5, WANTED), members_document(KEY, [], 5)

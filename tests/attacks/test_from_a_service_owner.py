@@ -1,4 +1,4 @@
-"""From someone who may create Services in a cluster with `cloud_controller: external`, and so tags balancers on AWS."""
+"""From someone who may create Services in a cluster with an external cloud controller: tags of balancers on AWS."""
 
 from collections.abc import Iterator
 
@@ -33,6 +33,7 @@ def test_tags_of_another_cluster_on_a_balancer_reap_nothing(client: Client, acco
     the name of a cluster of EKS in your network, whose balancers and volumes the reaper then deletes.
 
     Refused by: the reaper, to which a balancer with a controller's tag is the controller's, whatever else it says.
+    Seen in: the report of `mullion reap`, which lists the balancer under its own cluster.
     """
     places = network(client, "mine")
     made_by_kubernetes(client, "office", places)
@@ -53,6 +54,7 @@ def test_balancers_with_our_tags_alone_do_not_say_where_a_cluster_is(client: Cli
     """Tag a balancer as another cluster's without the controller's tag, so that its network counts as that cluster's.
 
     Refused by: the reaper, which takes a cluster's network only from what a controller cannot tag so.
+    Seen in: the report of `mullion reap`, which lists the balancer alone under that name.
     """
     places = network(client, "yours")
     made_by_kubernetes(client, "agency", places)

@@ -1,4 +1,7 @@
-"""From a malicious stack file: a change of the file that a reviewer may overlook."""
+"""From a malicious stack file: a change of the file that a reviewer may overlook.
+
+Seen in: the standard error of `up` and `mullion preview`: the option's path, the reason, the check's id and the fix.
+"""
 
 import time
 from typing import Any
@@ -234,9 +237,10 @@ def test_a_download_without_a_digest_is_not_built() -> None:
 
     Refused by: check download-without-digest.
     """
-    entry = {"name": "kubernetes-node", "version": "1.36.4", "os": "linux", "arch": "amd64", "url": "https://evil.example/k",
+    entry = {"name": "kubernetes-node", "version": "1.36.4", "os": "linux", "url": "https://evil.example/k",
              "digest": "unknown"}  # fmt: skip
-    assert "digest" in refusal({"kubernetes": "1.36.4", "artifacts": {"entries": [entry]}})
+    said = refusal({"kubernetes": "1.36.4", "artifacts": {"entries": [entry]}})
+    assert "has no published digest, so machines cannot check the download; `up` refuses" in said
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""From a malicious stack file that names servers of the attacker: a change that a reviewer may overlook."""
+"""From a malicious stack file that names servers of the attacker: a change that a reviewer may overlook.
+
+Seen in: the standard error of `up` and `mullion preview`: the option's path, the reason, the check's id and the fix.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -140,6 +143,7 @@ def test_an_entry_does_not_decide_where_later_versions_come_from() -> None:
     """Add one version of a program from your host, and wait until `mullion pin` looks for the next one there.
 
     Refused by: `mullion pin`, which takes the address of the built-in entries.
+    Seen in: the report of `mullion pin`, which names the address.
     """
     entry = {"name": "kubernetes-node", "version": "1.99.0", "os": "linux", "url": "https://evil.example/1.99.0",
              "sha256": "7" * 64}  # fmt: skip

@@ -1,4 +1,7 @@
-"""From a malicious stack file that names a key for the state: a change that a reviewer may overlook."""
+"""From a malicious stack file that names a key for the state: a change that a reviewer may overlook.
+
+Seen in: the standard error of the command, with the stack file's name and what its key could read.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -44,8 +47,9 @@ def test_the_state_is_not_encrypted_with_a_key_of_the_stack_file(
     Refused by: commands that start the engine, unless the state has that key or the operator's environment names it.
     """
     written(_key(THEIRS))
-    with pytest.raises(Stop, match="could read every key"):
+    with pytest.raises(Stop, match="could read every key") as stop:
         state_key.refuse_other("small", deployment)
+    assert str(stop.value).startswith("stacks/Pulumi.small.yaml names")
     monkeypatch.setenv(state_key.OVERRIDE, THEIRS)
     state_key.refuse_other("small", deployment)
 

@@ -1,4 +1,7 @@
-"""From a malicious stack file that changes kubeadm's configuration: a change that a reviewer may overlook."""
+"""From a malicious stack file that changes kubeadm's configuration: a change that a reviewer may overlook.
+
+Seen in: the standard error of `up` and `mullion preview`: the option's path, the reason, the check's id and the fix.
+"""
 
 from typing import Any
 
@@ -34,6 +37,7 @@ def test_an_empty_value_removes_no_protection(fields: dict[str, Any]) -> None:
     """Remove encryption at rest, the audit log and all admission from the API server by an empty list or null.
 
     Refused by: the merge, which keeps Mullion's values.
+    Seen in: the report of `mullion render`, which has the values.
     """
     spec = ClusterSpec.model_validate(changed(_cluster(**fields)))
     rendered = cluster_configuration(role("dev", spec, None))

@@ -8,6 +8,7 @@ import pytest
 
 from components import releases
 from tests.agent.kubelets import CLIENT
+from tests.attacks import audit
 from tests.awaited import until
 from tests.lab.agent.served import TOKEN, Served
 
@@ -58,9 +59,13 @@ def test_a_worker_cannot_answer_for_a_service(served: Served, kubelets: dict[str
     """Create a mirror pod with the labels of CoreDNS, so that its Service sends you the cluster's questions.
 
     Refused by: the API server, by policy mullion-node-pods.
+    Seen in: the audit log, with 422 and `only control planes have static pods`.
     """
     answer = created(served, kubelets, WORKER)
-    assert answer["code"] == 422 and "only control planes have static pods" in answer["message"]
+    says = "only control planes have static pods"
+    assert answer["code"] == 422 and says in answer["message"]
+    place = "/api/v1/namespaces/kube-system/pods"
+    audit.refused(served, 422, place, user=f"system:node:{WORKER}", says=says)
 
 
 def test_a_control_plane_shows_its_static_pods(served: Served, kubelets: dict[str, dict[str, Any]]) -> None:

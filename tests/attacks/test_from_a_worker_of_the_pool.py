@@ -2,8 +2,10 @@
 
 import base64
 import importlib
+import io
 import json
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from types import ModuleType
 from typing import Any
 
@@ -28,12 +30,20 @@ THIEF = "5000000000000000005"
 STALE = "0" * 32
 """A number that web-0 did not announce."""
 
+UNSIGNED = (
+    *("it is not an identity token", "it is not signed with RS256", "its signature is wrong"),
+    *("no published key has signed it", "its claim instance_id has another value"),
+)
+"""What the agent says of a token that Google did not sign, or that names no machine."""
+
 
 class Pool:
     """Two workers of a pool: web-0 does not run yet, the thief does."""
 
     def __init__(self, cloud: FakeCloud, module: Callable[[str], ModuleType], run: Any) -> None:
         self.cloud, self.module, self.run, self.api = cloud, module, run, Cluster()
+        self.log = ""
+        """What the agent said in its last round."""
         account = {"email": GCP_EMAIL, "scopes": ["cloud-platform"]}
         given: dict[str, Any] = {"name": "shop-web-1", "zone": GCP_ZONE, "project": GCP_PROJECT}
         with cloud.services.cloud_state.transaction():
@@ -59,9 +69,11 @@ class Pool:
     def admitted(self) -> bool:
         """Run the agent; return whether web-0 got a token for NUMBER."""
         members = {"web-0": MEMBER | {"records": RECORDS}}
-        self.module("announcements").reconcile(
-            self.module("seen").Seen(self.run, self.api, **GIVEN | {"members": members})
-        )
+        seen = self.module("seen").Seen(self.run, self.api, **GIVEN | {"members": members})
+        log = io.StringIO()
+        with redirect_stdout(log):
+            self.module("announcements").reconcile(seen)
+        self.log = log.getvalue()
         return self.api.find(SECRET) is not None
 
 
@@ -88,9 +100,11 @@ def test_an_announcement_without_proof_admits_nobody(pool: Pool) -> None:
     """Write the announcement of a worker of your pool that does not run, with a number whose token you know.
 
     Refused by: the agent, which asks for the machine's identity token.
+    Seen in: the agent's log: `the announcement of machine ID for NAME is refused`, because `it has no identity token`.
     """
     pool.announce()
     assert not pool.admitted()
+    assert pool.log == refusal("it has no identity token")
     assert not pool.api.asked
 
 
@@ -98,18 +112,29 @@ def test_a_token_of_the_thief_admits_nobody(pool: Pool) -> None:
     """Announce another worker of your pool with the identity token of your own machine.
 
     Refused by: the agent, by the instance id that Google signed.
+    Seen in: the agent's log: `the announcement of machine ID for NAME is refused`, because `its claim instance_id has
+    another value`.
     """
     pool.announce(identity=pool.token(NUMBER, THIEF))
     assert not pool.admitted()
+    assert pool.log == refusal("its claim instance_id has another value")
 
 
 def test_a_token_for_another_number_admits_nobody(pool: Pool) -> None:
     """Copy the identity token of another worker's announcement, and announce your own number with it.
 
     Refused by: the agent, by the token's audience, which contains the number.
+    Seen in: the agent's log: `the announcement of machine ID for NAME is refused`, because `its claim aud has another
+    value`.
     """
     pool.announce(identity=pool.token(STALE))
     assert not pool.admitted()
+    assert pool.log == refusal("its claim aud has another value")
+
+
+def refusal(why: str) -> str:
+    """Return the agent's line about an announcement that it refuses."""
+    return f"mullion: the announcement of machine {GCP_INSTANCE} for web-0 is refused: {why}\n"
 
 
 def _forged(pool: Pool, header: dict[str, str], signature: Callable[[bytes], bytes]) -> str:
@@ -123,6 +148,7 @@ def test_a_token_that_google_did_not_sign_admits_nobody(pool: Pool) -> None:
     """Sign the token yourself, with no algorithm, with HMAC and Google's public key, or with the signature padded.
 
     Refused by: the agent, which accepts only RS256 with a published key.
+    Seen in: the agent's log: `the announcement of machine ID for NAME is refused`, with what is wrong with the token.
     """
     key = rsa.generate_private_key(65537, 2048)
     true = {"alg": "RS256", "kid": "sandbox-1"}
@@ -146,9 +172,11 @@ def test_a_token_that_google_did_not_sign_admits_nobody(pool: Pool) -> None:
     ):
         pool.announce(identity=forged)
         assert not pool.admitted(), forged[:80]
+        assert pool.log in map(refusal, UNSIGNED), forged[:80]
     for other in (None, 7, [good], {"a": good}):
         pool.announce(identity=other)
         assert not pool.admitted()
+        assert pool.log == refusal("it has no identity token")
     pool.announce(identity=good)
     assert pool.admitted(), "the same token with its true signature"
 
@@ -157,10 +185,11 @@ def test_keys_that_cannot_be_read_admit_nobody(pool: Pool, cloud: FakeCloud) -> 
     """Keep the agent from reading Google's keys, to be admitted without verification.
 
     Refused by: the agent, which waits and reports the error.
+    Seen in: the agent's log and the status record, with the error of the request.
     """
     cloud.services.faults.plan("* /oauth2/v3/certs", "status", 503, times=1000)
     pool.announce(identity=pool.token(NUMBER))
-    with pytest.raises((OSError, RuntimeError)):
+    with pytest.raises((OSError, RuntimeError), match="503"):
         pool.admitted()
     assert not pool.api.asked
     cloud.release()

@@ -1,4 +1,7 @@
-"""From another user of the host: who may write into the folder for temporary files, and knows the names in it."""
+"""From another user of the host: who may write into the folder for temporary files, and knows the names in it.
+
+Seen in: the standard error of the command that boots the sandbox, with the path.
+"""
 
 import os
 from pathlib import Path

@@ -1,6 +1,8 @@
 """From another worker: what root on one worker may do with the objects of other machines in the bundle store.
 
 The rights are those that the program assigns; the functions with which the sandbox's services enforce them judge.
+
+Seen in: the cloud's audit log, as a refused request of the machine's identity for the object.
 """
 
 from collections.abc import Callable

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from components import releases
+from tests.attacks import audit
 from tests.awaited import until
 from tests.lab.agent.served import Served
 
@@ -69,6 +70,12 @@ def apply(served: Served, document: Any) -> None:
     served.kubectl("apply", "--server-side", "--filename", str(place))
 
 
+def refused(served: Served, node: str) -> None:
+    """Assert that the audit log has a patch of the Node's status that the policy refused."""
+    account = "system:serviceaccount:kube-flannel:flannel"
+    audit.refused(served, 422, f"{NODES}/{node}/status", user=account, says="mullion-flannel")
+
+
 def patched(served: Served, token: str, node: str, body: Any) -> int:
     """Return the status code of a patch of a Node's status with flannel's kind of patch."""
     kind = "application/strategic-merge-patch+json"
@@ -85,9 +92,11 @@ def test_flannels_token_changes_no_other_node(served: Served, token: str) -> Non
     """Send other nodes' pod traffic to yourself, or let the scheduler avoid them, with the token of one flannel pod.
 
     Refused by: the API server, by policy mullion-flannel.
+    Seen in: the audit log, with 422, flannel's account and `policy 'mullion-flannel'`.
     """
     assert patched(served, token, OTHER, {"metadata": {"annotations": LEASE}}) == 422
     assert patched(served, token, OTHER, {"status": {"conditions": [{**UP, "status": "True"}]}}) == 422
+    refused(served, OTHER)
 
 
 @pytest.mark.parametrize(
@@ -105,5 +114,7 @@ def test_flannels_token_changes_nothing_else_of_its_own_node(served: Served, tok
     """Attract pods to your node by a label, a condition, an address or resources that it does not have.
 
     Refused by: the API server, by policy mullion-flannel.
+    Seen in: the audit log, with 422, flannel's account and `policy 'mullion-flannel'`.
     """
     assert patched(served, token, OWN, body) == 422
+    refused(served, OWN)

@@ -45,6 +45,7 @@ def test_a_namesake_in_another_network_is_no_replacement(
     the agent deletes the worker's Node and revokes its certificates.
 
     Refused by: the agent, which counts only instances in its own network.
+    Seen in: the cloud's audit log, which has who created the instance; the agent reports nothing.
     """
     launch(cloud, zone, ATTACKER, ELSEWHERE)
     assert not present(module, run)
@@ -58,6 +59,7 @@ def test_two_instances_of_one_address_replace_nobody(
     """Have the list show two instances with a worker's name and address in the cluster's network.
 
     Refused by: Google, whose networks have an address once; and the agent, which then changes nothing and reports both.
+    Seen in: the agent's log and the status record: store-failed, `two instances`, with their ids.
     """
     launch(cloud, GCP_ZONE, WORKER, GCP_NETWORK)
     launch(cloud, "europe-west1-c", ATTACKER, GCP_NETWORK)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from components import releases
+from tests.attacks import audit
 from tests.awaited import until
 from tests.lab.agent.served import Served
 
@@ -52,9 +53,12 @@ def test_a_pod_that_reaches_the_node_is_refused(served: Served, namespace: str, 
     """Create a pod that is privileged, has the host's network, processes, folders or ports, or is a HostProcess pod.
 
     Refused by: the API server, by the Pod Security Standard baseline.
+    Seen in: the standard error of `kubectl` and the audit log: `violates PodSecurity`.
     """
     said = create(served, namespace, kind, PODS[kind])
-    assert 'violates PodSecurity "baseline:latest"' in said, said
+    says = 'violates PodSecurity "baseline:latest"'
+    assert says in said, said
+    audit.refused(served, 403, f"/api/v1/namespaces/{namespace}/pods", user="admin", says=says)
 
 
 def test_a_plain_pod_and_a_privileged_pod_of_the_system_are_admitted(served: Served, namespace: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.agent.kubelets import CLIENT
+from tests.attacks import audit
 from tests.attacks.test_certificates import NODES, Agent, account, announce, joined, verdict
 from tests.attacks.test_certificates import agent as without_policy
 from tests.awaited import until
@@ -19,6 +20,7 @@ __all__ = ["account", "without_policy"]
 pytestmark = pytest.mark.lab
 RECORD = "/api/v1/namespaces/kube-system/configmaps/mullion-machines"
 LISTED = "/api/v1/namespaces/kube-system/configmaps/mullion-revoked"
+SAYS = "is replaced or revoked"
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "web-1"}}
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "web-1"}}
@@ -41,7 +43,13 @@ def revoke(api: Any, name: str) -> None:
 def refused(served: Served, who: dict[str, Any], path: str, body: Any) -> bool:
     """Return whether the policy refuses a creation; the API server needs a moment to learn a changed list."""
     answer = served.call(who, "POST", path, body)
-    return "is replaced or revoked" in str(answer.get("message"))
+    return SAYS in str(answer.get("message"))
+
+
+def logged(served: Served, *places: str) -> None:
+    """Assert that the audit log has refused writes of web-1's kubelet at these paths."""
+    for place in places:
+        audit.refused(served, 422, place, user="system:node:web-1", says=SAYS)
 
 
 def test_a_revoked_machine_writes_nothing_and_gets_no_certificate(
@@ -50,6 +58,7 @@ def test_a_revoked_machine_writes_nothing_and_gets_no_certificate(
     """Register a revoked machine's Node again to be given pods, renew its Lease, or join by its token.
 
     Refused by: the API server, by an admission policy that lists the machine; the agent, which deletes Node and token.
+    Seen in: the audit log: `is replaced or revoked`, and 401 for the token.
     """
     own, token = joined(served, agent, "web-1", tmp_path), announce(agent.account, "web-1", tmp_path)
     other = joined(served, agent, "web-0", tmp_path)
@@ -59,8 +68,10 @@ def test_a_revoked_machine_writes_nothing_and_gets_no_certificate(
     assert api.find(f"/api/v1/namespaces/kube-system/secrets/bootstrap-token-{token[:6]}") is None
     until(lambda: refused(served, own, NODES, NODE), "the policy is in force")
     assert refused(served, own, LEASES, LEASE)
+    logged(served, NODES, LEASES)
     assert api.find(f"{NODES}/web-1") is None
     until(lambda: served.call({"token": token}, "GET", NODES)["code"] == 401, "its token is gone")
+    audit.refused(served, 401, NODES, user="", says="")
     lease = LEASE | {"metadata": {"name": "web-0"}}
     assert served.call(other, "POST", LEASES, lease)["kind"] == "Lease", "other machines work"
 
@@ -72,6 +83,7 @@ def test_a_revoked_machine_writes_nothing_after_its_machine_is_terminated(
     """Wait until the revoked machine is terminated or its name no longer planned, then register its Node again.
 
     Refused by: the API server, by an admission policy that lists the machine until it has a successor.
+    Seen in: the audit log: `is replaced or revoked`.
     """
     own = joined(served, agent, "web-1", tmp_path)
     revoke(api, "web-1")
@@ -83,6 +95,7 @@ def test_a_revoked_machine_writes_nothing_after_its_machine_is_terminated(
     agent.round()
     assert "system.node.web-1" in api.call("GET", LISTED)["data"]
     assert refused(served, own, NODES, NODE)
+    logged(served, NODES)
 
 
 def test_the_successor_of_a_revoked_machine_joins(served: Served, agent: Agent, api: Any, tmp_path: Path) -> None:
@@ -110,6 +123,7 @@ def test_a_replaced_machines_key_writes_nothing_beside_its_successor(
     """Write with the key of a replaced machine, whose successor has the same user.
 
     Refused by: the API server from Kubernetes 1.32 on, by an admission policy that lists the certificate.
+    Seen in: the audit log: `is replaced or revoked`.
     """
     if tuple(map(int, served.kubernetes.split(".")[:2])) < (1, 32):
         pytest.skip("before 1.32 the API server does not tell with which certificate a request was made")
@@ -119,6 +133,7 @@ def test_a_replaced_machines_key_writes_nothing_beside_its_successor(
     agent.round()
     successor = joined(served, agent, "web-1", tmp_path)
     until(lambda: refused(served, stolen, LEASES, LEASE), "the policy is in force")
+    logged(served, LEASES)
     answer = served.call(stolen, "DELETE", f"{NODES}/web-1")
     assert answer["code"] == 403
     assert served.call(successor, "POST", LEASES, LEASE)["kind"] == "Lease"

@@ -60,6 +60,11 @@ class Served:
         super_admin = self.folder / "super-admin.conf"
         return super_admin if super_admin.exists() else self.folder / "admin.conf"
 
+    @property
+    def audit_log(self) -> Path:
+        """Return the log of the API server with the planned audit policy, one event a line."""
+        return self.folder / "audit.jsonl"
+
     def start(self) -> None:
         """Start all processes, and do what `kubeadm init` does for joining nodes, with automatic approvals."""
         self._configure()
@@ -163,6 +168,9 @@ class Served:
             "oidc-ca-file": self.pki / "ca.crt",
             CHECKS_KUBELETS: given[CHECKS_KUBELETS].replace(PKI, str(self.pki)),
         }
+        policy = self.folder / "audit-policy.json"
+        policy.write_text(json.dumps(self.plan.content("audit-policy")))
+        flags |= {"audit-policy-file": policy, "audit-log-path": self.audit_log}
         if "admission-control-config-file" in given:  # from 1.23 on
             file = self.folder / "admission.json"
             file.write_text(json.dumps(self.plan.content("admission")))
