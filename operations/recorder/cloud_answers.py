@@ -32,7 +32,7 @@ COMPUTED = {
     "aws:ec2/instance:Instance": {"primaryNetworkInterfaceId": "eni-{digits:.17}"},
     "aws:lb/loadBalancer:LoadBalancer": {"dnsName": "{name}.elb.{region}.amazonaws.com", "zoneId": "Z{digits:.20}"},
     "aws:iam/role:Role": {"uniqueId": "AROA{digits:.17}"},
-    "aws:route53/zone:Zone": {"zoneId": "{id}"},
+    "aws:route53/zone:Zone": {"zoneId": "Z{digits:.20}"},
     "aws:s3/bucket:Bucket": {
         "bucket": "{id}",
         "arn": "arn:aws:s3:::{id}",
