@@ -58,7 +58,7 @@ def shown(found: Inventory, now: datetime) -> str:
     rows = [
         (
             *(each.name, each.place, each.cloud, each.owner, age(each, now), ends(each, now)),
-            *(cost.text if (cost := _cost(each, now)) else "unknown", each.machines, each.health),
+            *(cost.text if (cost := cost_of(each, now)) else "unknown", each.machines, each.health),
         )
         for each in found.clusters
     ]
@@ -67,7 +67,8 @@ def shown(found: Inventory, now: datetime) -> str:
     return "\n\n".join([*parts, *without_state(found.stateless)])
 
 
-def _cost(facts: ClusterFacts, now: datetime) -> so_far.SoFar | None:
+def cost_of(facts: ClusterFacts, now: datetime) -> so_far.SoFar | None:
+    """Return what a cluster has cost since its creation; None if its state does not say what it is."""
     return so_far.so_far(facts.name, facts.spec, facts.region, now - facts.created if facts.created else None)
 
 
@@ -109,7 +110,7 @@ def document(facts: ClusterFacts, now: datetime) -> dict[str, Any]:
     """Return a cluster for JSON: times as UTC texts or null, the age in seconds or null, the cost since its creation
     in USD or null.
     """
-    cost = _cost(facts, now)
+    cost = cost_of(facts, now)
     return {
         "name": facts.name,
         "state": facts.place,

@@ -5,7 +5,7 @@ resources by group), Authorization REST API 2022-04-01.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ HOST, GROUPS, ROLES, IDENTITIES = "management.azure.com", "2021-04-01", "2022-04
 MARK, CLUSTER = "mullion:", "mullion:cluster"
 _WAITS = frozenset({"ResourceGroupBeingDeleted", "Conflict", "AnotherOperationInProgress", "OperationNotAllowed"})
 _WAITING = frozenset({"RoleDefinitionHasAssignments", "RetryableError", "ResourceGroupDeletionTimeout"})
+_MACHINE = "microsoft.compute/virtualmachines"
 _MADE = frozenset(
     each.lower()
     for each in (
@@ -89,14 +90,15 @@ class Azure:
             fields: dict[str, Any] = {**tagged_fields(tags, MARK), "deleting": state.lower() == "deleting"}
             created = datetime.fromisoformat(since.replace("Z", "+00:00")[:19] + "+00:00") if since else None
             rank = 2 * TIER if kept else TIER
-            held = self._foreign(row["id"], cluster)
-            yield Thing(
-                "resource-group", row["id"], location, cluster, rank, created=created, kept=kept, held=held, **fields
-            )
+            content = list(self._requests.values(HOST, f"{row['id']}/resources", {"api-version": GROUPS}))
+            fields |= {"held": self._foreign(content, cluster), "kept": kept}
+            fields["inside"] = sum(str(each["type"]).lower() == _MACHINE for each in content)
+            yield Thing("resource-group", row["id"], location, cluster, rank, created=created, **fields)
 
-    def _foreign(self, group: str, cluster: str) -> str:
+    @staticmethod
+    def _foreign(content: Iterable[Mapping[str, Any]], cluster: str) -> str:
         """Return why a group must not be deleted: it has a resource that neither Mullion nor Kubernetes made."""
-        for row in self._requests.values(HOST, f"{group}/resources", {"api-version": GROUPS}):
+        for row in content:
             tags: Mapping[str, str] = row.get("tags") or {}
             ours = cluster in (tags.get(CLUSTER), tags.get("mullion-cluster"))
             if not ours and str(row["type"]).lower() not in _MADE:

@@ -14,6 +14,10 @@ found by them (a network), or they say when the cluster was created.
 """
 
 
+MACHINES = frozenset({"instance", "instances"})
+"""Kinds that are machines, on AWS and on Google Cloud."""
+
+
 @dataclass(frozen=True)
 class Thing:
     """One resource of a cluster.
@@ -22,6 +26,7 @@ class Thing:
     network; empty if it has none, or if no decision needs it. by_controller: Kubernetes made it, without Mullion's
     tags. untagged: it cannot have tags, and belongs to a resource that has them. kept: it is a snapshot store, which
     stays unless --snapshots is given. held: why it must not be deleted. deleting: the cloud says so of it.
+    inside: machines in it (a resource group of Azure).
     """
 
     kind: str
@@ -39,6 +44,7 @@ class Thing:
     kept: bool = False
     held: str = ""
     deleting: bool = False
+    inside: int = 0
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -80,6 +86,11 @@ class Remains:
     expires: datetime | None = None
     why: str = ""
     regions: tuple[str, ...] = field(default=())
+
+    @property
+    def machines(self) -> int:
+        """Number of its machines, without those that the cloud deletes."""
+        return sum(1 if each.kind in MACHINES else each.inside for each in self.things if not each.deleting)
 
     @property
     def created(self) -> datetime | None:

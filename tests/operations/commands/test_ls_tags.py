@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from typer.testing import Result
@@ -14,11 +15,16 @@ from operations.engine import workspace
 from operations.reaping import accounts
 from operations.reaping.api import ApiError
 from operations.reaping.things import Thing
+from operations.stacks import stack_files
 from tests.operations.reaping.test_sweep import Account
 from tests.operations.states import NOW, deployment
 
 Run = Callable[..., Result]
 WORDS = ("ls", "--by-tags", "aws", "--regions", "eu-west-1, us-east-1")
+
+LAST = ("cost so far", "machines", "resources", "state", "health")
+LOST = ("unknown", "1", "2", "no", "unknown")
+"""Last cells of a cluster without a state: its tags do not say what it costs, and its health is not asked."""
 
 
 @pytest.fixture
@@ -44,10 +50,10 @@ def test_all_clusters_of_an_account_are_listed_with_their_states(account: Accoun
     assert answer.exit_code == Exit.OK, answer.stderr
     rows = [[cell for cell in line.split("  ") if cell] for line in answer.stdout.splitlines()]
     assert [[cell.strip() for cell in row] for row in rows] == [
-        ["cluster", "account", "regions", "owner", "age", "expires", "resources", "state"],
-        ["ci", "111122223333", "eu-west-1", "qa", "in 1h 00m", "1", "yes"],
-        ["lasting", "111122223333", "eu-west-1", "qa", "it does not expire", "1", "no"],
-        ["lost", "111122223333", "eu-west-1, us-east-1", "qa", "3h 00m", "1h 00m ago", "2", "no"],
+        ["cluster", "account", "regions", "owner", "age", "expires", *LAST],
+        ["ci", "111122223333", "eu-west-1", "qa", "in 1h 00m", "unknown", "0", "1", "yes", "incomplete"],
+        ["lasting", "111122223333", "eu-west-1", "qa", "it does not expire", "unknown", "0", "1", "no", "unknown"],
+        ["lost", "111122223333", "eu-west-1, us-east-1", "qa", "3h 00m", "1h 00m ago", *LOST],
     ]
 
 
@@ -63,11 +69,32 @@ def test_json_has_times_and_whether_a_state_exists(account: Account, mullion: Ru
         "expires": "2026-11-23T18:00:00Z",
         "expired": True,
         "without_expiry": None,
+        "usd_so_far": None,
+        "without_price": None,
+        "machines": 1,
         "resources": 2,
         "has_state": False,
+        "health": None,
     }
     assert by_name["lasting"]["without_expiry"] == "it does not expire"
     assert by_name["ci"]["has_state"] is True
+
+
+def test_a_cluster_with_a_state_shows_its_cost_and_health(
+    account: Account, backend: dict[str, str], clone: Path, mullion: Run
+) -> None:
+    state = deployment(**stack_files.load("small").spec.model_dump(mode="json"))
+    provider = {"type": "pulumi:providers:aws", "urn": "urn:pulumi:ci::mullion::pulumi:providers:aws::default"}
+    stack = {"type": "pulumi:pulumi:Stack", "urn": "urn:pulumi:ci::mullion::pulumi:pulumi:Stack::mullion-ci"}
+    resources = [stack | {"outputs": {"kubeconfig": "x"}}, provider | {"inputs": {"region": "eu-west-1"}}]
+    backend["team"] = json.dumps({"deployment": {"resources": [*resources, *state["resources"]]}})
+    hour = json.loads(mullion("cost", "small", "--json").stdout)["hour"]
+    [found] = [each for each in json.loads(mullion(*WORDS, "--json").stdout)["clusters"] if each["has_state"]]
+    assert found["usd_so_far"] == pytest.approx(9 * hour, abs=0.01)
+    assert (found["without_price"], found["health"]) == ([], "built")
+    [line] = [line for line in mullion(*WORDS).stdout.splitlines() if line.startswith("  ci ")]
+    assert f"USD {9 * hour:.2f}" in line
+    assert line.rstrip().endswith("built")
 
 
 def test_without_a_backend_the_states_are_unknown(

@@ -105,3 +105,17 @@ def test_roles_of_a_clusters_identity_go_wherever_they_are(world: Account, accou
 def test_a_group_in_another_region_is_not_looked_at(world: Account, tmp_path: Path) -> None:
     with accounts.in_sandbox("azure", ("northeurope",), tmp_path / "world.db") as found:
         assert found[0].inventory() == []
+
+
+def test_the_machines_of_a_group_are_counted(account: Azure, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = type(account._requests).values
+
+    def with_machines(requests: Any, host: str, path: str, query: dict[str, str]) -> Iterator[dict[str, Any]]:
+        yield from values(requests, host, path, query)
+        if path.endswith("/resources"):
+            for kind in ("virtualMachines", "virtualMachines/extensions", "virtualMachines", "disks"):
+                yield {"id": "x", "type": f"Microsoft.Compute/{kind}", "tags": TAGS}
+
+    monkeypatch.setattr(type(account._requests), "values", with_machines)
+    [remains] = accounts.clusters_of(account)
+    assert remains.machines == 2
