@@ -32,13 +32,16 @@ class Usage:
 
 @dataclass(frozen=True)
 class Item:
-    """One item. what: its text. key: in the price table. count: number of units. price: None if unknown."""
+    """One item. what: its text. key: in the price table. count: number of units. price: None if unknown. most: what an
+    unknown price is at most; None if that is unknown too.
+    """
 
     pool: str
     what: str
     key: str
     count: float
     price: Price | None
+    most: Price | None = None
 
     @property
     def unit(self) -> str:
@@ -48,9 +51,15 @@ class Item:
     @property
     def month(self) -> float | None:
         """USD a month; None if the price is unknown."""
-        if self.price is None:
-            return None
-        return self.price.amount * self.count * (HOURS if self.unit == HOUR else 1)
+        return self._month(self.price)
+
+    @property
+    def month_at_most(self) -> float | None:
+        """USD a month, by the bound of a price that is unknown; None without either."""
+        return self._month(self.price or self.most)
+
+    def _month(self, price: Price | None) -> float | None:
+        return None if price is None else price.amount * self.count * (HOURS if self.unit == HOUR else 1)
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,12 @@ class Bill:
         """Pools with an item without a price: their sums are lower bounds."""
         return frozenset(item.pool for item in self.items if item.price is None)
 
+    def at_most(self, pool: str | None = None) -> float | None:
+        """Return what the cluster, or one pool, costs at most, USD a month; None if an item has no bound."""
+        months = [item.month_at_most for item in self.items if pool in (None, item.pool)]
+        known = [month for month in months if month is not None]
+        return sum(known) if len(known) == len(months) else None
+
     def largest(self, count: int) -> list[tuple[Item, float]]:
         """Return the items with a known price that cost most, and their USD a month."""
         known = [(item, item.month) for item in self.items if item.month is not None]
@@ -115,14 +130,17 @@ def _group(planned: ClusterPlan, group: MachineGroup, region: str) -> Iterator[I
     if not count:
         return
     if group.spot:
-        # changes with the demand, and the tables have prices on demand only
-        yield Item(group.name, f"spot {group.size}", group.size, count, None)
+        # The price changes with the demand, and the tables have prices on demand only. These are its maximum: machines
+        # of AWS and Azure are requested without another one (components/aws/machines.py, components/azure/machines.py),
+        # and Google sells spot machines at a discount ("Spot VMs pricing").
+        on_demand = prices.price(cloud, region, group.size)
+        yield Item(group.name, f"spot {group.size}", group.size, count, None, on_demand)
     else:
         yield Item(group.name, group.size, group.size, count, prices.price(cloud, region, group.size))
     if group.os.is_windows and not group.own_licence:
         key, units, premium = prices.windows(cloud, region, group.size)
         what = f"Windows on {'spot ' if group.spot else ''}{group.size}"
-        yield Item(group.name, what, key, count * units, None if group.spot else premium)
+        yield Item(group.name, what, key, count * units, None if group.spot else premium, premium)
     key, units = prices.disk_key(cloud, group.size, group.disk_gb)
     what = f"{key} disk, {group.disk_gb} GiB"
     yield Item(group.name, what, key, count * units, prices.price(cloud, region, key))

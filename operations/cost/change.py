@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from components.cost.bill import Bill
 from operations.console.table import table
+from operations.cost import shown
 
 NEW = "new"
 """Shown in place of a sum before, for a cluster or a pool that is not built yet."""
@@ -43,8 +44,9 @@ def _unpriced(bill: Bill, pool: str) -> list[tuple[str, float]]:
 
 
 def _total(bill: Bill) -> str:
-    least = "at least " if bill.unknown else ""
-    return f"{least}USD {bill.month:,.2f} a month" if bill.month else "no price is known"
+    if not bill.month:
+        return "no price is known"
+    return f"{shown.amount(bill.month, bill.at_most(), unknown=bool(bill.unknown))} a month"
 
 
 def _items(bill: Bill, pool: str) -> list[tuple[str, str, float, float | None]]:
@@ -52,11 +54,8 @@ def _items(bill: Bill, pool: str) -> list[tuple[str, str, float, float | None]]:
 
 
 def _pool(bill: Bill, pool: str, absent: str) -> str:
-    """Return a pool's USD a month; `absent` without the pool; unknown, or at least a sum, if prices are missing."""
-    if pool not in bill.by_pool:
-        return absent
-    month = bill.by_pool[pool]
-    return "unknown" if month is None else f"{'at least ' if pool in bill.incomplete else ''}{month:,.2f}"
+    """Return a pool's USD a month; `absent` without the pool."""
+    return shown.pool_sum(bill, pool) if pool in bill.by_pool else absent
 
 
 def _difference(before: Bill, now: Bill, pool: str) -> str:

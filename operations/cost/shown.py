@@ -34,8 +34,16 @@ def document(bill: Bill) -> dict[str, Any]:
 
 
 def summary(bill: Bill) -> dict[str, Any]:
-    """Return the sums of a bill: USD an hour and a month, and what has no price."""
-    return {"hour": round(bill.hour, 4), "month": round(bill.month, 4), "unknown": list(bill.unknown)}
+    """Return the sums of a bill: USD an hour and a month, and what has no price. at_most: USD a month if all unknown
+    prices have a bound; else None.
+    """
+    most = bill.at_most()
+    return {
+        "hour": round(bill.hour, 4),
+        "month": round(bill.month, 4),
+        "at_most": None if most is None else round(most, 4),
+        "unknown": list(bill.unknown),
+    }
 
 
 def _item(item: Item) -> dict[str, Any]:
@@ -46,6 +54,7 @@ def _item(item: Item) -> dict[str, Any]:
         "unit": item.unit,
         "price": item.price.amount if item.price else None,
         "month": None if item.month is None else round(item.month, 2),
+        "at_most": None if item.month_at_most is None else round(item.month_at_most, 2),
     }
 
 
@@ -59,7 +68,14 @@ def line(sums: Mapping[str, Any], name: str, region: str) -> str:
     least = f"; {lacking(sums['unknown'], region)}" if sums["unknown"] else ""
     if least and not sums["month"]:
         return f"unknown{least} (`mullion cost {name}`)"
-    return f"{'at least ' if least else ''}USD {sums['month']:,.2f} a month{least} (`mullion cost {name}`)"
+    return f"{amount(sums['month'], sums.get('at_most'), unknown=bool(least))} a month{least} (`mullion cost {name}`)"
+
+
+def amount(month: float, most: float | None, *, unknown: bool) -> str:
+    """Return a sum of USD: at least a sum if prices are unknown, and at most another one if these have bounds."""
+    if not unknown:
+        return f"USD {month:,.2f}"
+    return f"at least USD {month:,.2f}{'' if most is None else f', at most USD {most:,.2f}'}"
 
 
 def lacking(unknown: Sequence[str], region: str) -> str:
@@ -73,32 +89,40 @@ def text(bill: Bill) -> str:
 
 
 def _lines(bill: Bill) -> Iterator[str]:
-    least = "at least " if bill.unknown else ""
-    sums = f"{least}USD {bill.month:,.2f} a month of {HOURS} hours, USD {bill.hour:,.4f} an hour"
+    month = amount(bill.month, bill.at_most(), unknown=bool(bill.unknown))
+    sums = f"{month} a month of {HOURS} hours, {'at least ' if bill.unknown else ''}USD {bill.hour:,.4f} an hour"
     yield f"{bill.cluster} on {bill.cloud} in {bill.region}: {sums if bill.month else 'no price is known'}"
     yield ""
     yield table(("pool", "item", "count", "price", "USD a month"), [_row(item) for item in bill.items])
     yield ""
-    yield table(("pool", "USD a month"), [(pool, _sum(bill, pool)) for pool in bill.by_pool])
+    yield table(("pool", "USD a month"), [(pool, pool_sum(bill, pool)) for pool in bill.by_pool])
     yield ""
     if bill.unknown:
         yield f"Unknown: {lacking(bill.unknown, bill.region)}; the sums are without it"
+    if any(item.price is None and item.most for item in bill.items):
+        yield "Spot machines and their licences cost at most their price on demand; what they cost now is unknown"
     yield from assumptions(bill.usage)
     dates = [date for date, _ in sources(bill)]
     if dates:
         yield f"Prices of {dates[-1]} to {dates[0]}; `mullion cost {bill.cluster} --json` names their sources"
 
 
-def _sum(bill: Bill, pool: str) -> str:
-    """Return a pool's USD a month; unknown, or at least a sum, if prices are missing."""
-    month, least = bill.by_pool[pool], "at least " if pool in bill.incomplete else ""
-    return "unknown" if month is None else f"{least}{month:,.2f}"
+def pool_sum(bill: Bill, pool: str) -> str:
+    """Return a pool's USD a month; if prices are missing, at least a sum and at most another one, or unknown."""
+    month, most = bill.by_pool[pool], bill.at_most(pool)
+    if pool not in bill.incomplete:
+        return f"{month:,.2f}"
+    bounds = [] if month is None else [f"at least {month:,.2f}"]
+    return ", ".join([*bounds, *([] if most is None else [f"at most {most:,.2f}"])]) or "unknown"
 
 
 def _row(item: Item) -> tuple[str, ...]:
     article = "an" if item.unit == HOUR else "a"
-    price = f"{item.price.amount:g} {article} {item.unit}" if item.price else "unknown"
-    return item.pool, item.what, f"{item.count:g}", price, "unknown" if item.month is None else f"{item.month:,.2f}"
+    price, month, least = item.price or item.most, item.month_at_most, "" if item.price else "at most "
+    if price is None or month is None:
+        return item.pool, item.what, f"{item.count:g}", "unknown", "unknown"
+    said = f"{least}{price.amount:g} {article} {item.unit}"
+    return item.pool, item.what, f"{item.count:g}", said, f"{least}{month:,.2f}"
 
 
 def assumptions(usage: Usage) -> Iterator[str]:

@@ -50,6 +50,21 @@ def test_against_an_earlier_cost_it_shows_the_difference(clone: Path, mullion: R
     assert found["against"]["now"] == found["month"]
 
 
+def test_spot_machines_are_shown_with_their_price_on_demand_as_bound(clone: Path, mullion: Run) -> None:
+    (clone / "stacks" / "Pulumi.small.yaml").write_text(STACK.replace("count: 2}", "count: 2, spot: true}"))
+    text = mullion("cost", "small").stdout
+    assert ", at most USD 809.02 a month of 730 hours, at least USD" in text.splitlines()[0]
+    cells = [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in text.splitlines()]
+    assert ["web", "spot m6i.xlarge", "2", "at most 0.214 an hour", "at most 312.44"] in cells
+    assert ["web", "at least 22.53, at most 603.61"] in cells
+    assert "Spot machines and their licences cost at most their price on demand" in text
+    found = json.loads(mullion("cost", "small", "--json").stdout)
+    assert found["at_most"] == pytest.approx(809.02, abs=0.01)
+    [item] = [each for each in found["items"] if each["item"] == "spot m6i.xlarge"]
+    assert (item["price"], item["month"], item["at_most"]) == (None, None, 312.44)
+    assert ", at most USD 809.02 a month; no price for spot m6i.xlarge" in mullion("plan", "small").stdout
+
+
 @pytest.mark.parametrize("content", ["", "[]", '{"format": 2}', '{"format": 1, "month": 1, "unknown": [], "items": 3}'])
 def test_against_refuses_another_file(content: str, clone: Path, mullion: Run) -> None:
     (clone / "other.json").write_text(content)

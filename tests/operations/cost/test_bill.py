@@ -144,6 +144,21 @@ def test_the_price_of_spot_machines_is_unknown_and_that_of_their_disks_is_known(
     assert found.month < bill_of(pools={"web": web}).month
 
 
+@pytest.mark.parametrize("cloud", ["aws", "gcp"])
+def test_spot_machines_cost_at_most_what_they_cost_on_demand(cloud: str) -> None:
+    web, region = {"os": "windows-2022", "count": 2}, {"aws": "us-east-1", "gcp": "us-central1"}[cloud]
+    on_demand, spot = (bill_of(region, cloud=cloud, pools={"web": web | {"spot": each}}) for each in (False, True))
+    assert spot.at_most("web") == pytest.approx(on_demand.by_pool["web"])
+    assert on_demand.unknown == ()
+    assert spot.at_most() == on_demand.at_most() == pytest.approx(on_demand.month)
+
+
+def test_a_spot_size_without_a_price_has_no_bound() -> None:
+    found = bill_of("eu-west-1", pools={"web": {"os": "ubuntu-24.04", "size": "m7i.large", "count": 1, "spot": True}})
+    assert (found.at_most(), found.at_most("web")) == (None, None)
+    assert found.at_most("control-plane") == pytest.approx(found.by_pool["control-plane"])
+
+
 def test_a_pool_without_machines_costs_nothing() -> None:
     assert bill_of(pools={"one": {"os": "ubuntu-24.04", "count": 0}}).month == pytest.approx(bill_of(pools={}).month)
 
