@@ -14,6 +14,7 @@ from .expressions import Evaluation, Unknown, filled, text
 FUNCTIONS = {
     "eq": lambda left, right: left == right,
     "ne": lambda left, right: left != right,
+    "coalesce": lambda *values: next(filter(None, values), ""),
     "lower": lambda value: text(value).lower(),
     "replace": lambda value, old, new: value.replace(old, new),
 }
