@@ -128,6 +128,13 @@ def _reboots(role: Role) -> dict[str, Any]:
     return {"reboots": dict(zip(("begin", "minutes"), window_minutes(window), strict=True))} if window else {}
 
 
+HEALTH_JOB = "CreateJob"
+"""Check of `kubeadm upgrade apply` that runs a Job on any node which its pod tolerates, so a worker could keep the
+control plane from being upgraded. An ignored check runs and its error becomes a warning, a minute later (kubeadm,
+phases/upgrade/health.go of 1.36.3 and 1.37.1). The agent asks every API server for /readyz before and after.
+"""
+
+
 def digest(role: Role) -> str:
     """Return the sha256 (hex) of the documents that kubeadm derives static pods and the kubelet's configuration from.
 
@@ -146,17 +153,20 @@ def pulls(role: Role) -> dict[str, list[list[str]]]:
 
 def _upgrade(role: Role) -> dict[str, list[list[str]]]:
     ignored = [*role.release.ignore_preflight, *role.spec.kubeadm.ignore_preflight]
-    flags = ["--ignore-preflight-errors", ",".join(ignored)] if ignored else []
-    flags += ["--patches", kubeadm.patches_folder(role)] if role.release.kubelet_patch else []
+    flags = ["--patches", kubeadm.patches_folder(role)] if role.release.kubelet_patch else []
+    node = ["--ignore-preflight-errors", ",".join(ignored)] if ignored else []
+    # kubeadm refuses `all` beside the name of a check
+    applied = ignored if "all" in [each.lower() for each in ignored] else [HEALTH_JOB, *ignored]
+    apply = ["--ignore-preflight-errors", ",".join(applied)]
     config = ["--config", kubeadm.INIT_CONFIG]
     pulled = [argv for commands in pulls(role).values() for argv in commands]
     return {
         "apply": [
             *pulled,
             [_KUBEADM, "init", "phase", "upload-config", "kubeadm", *config],
-            [_KUBEADM, "upgrade", "apply", f"v{role.spec.kubernetes}", "--yes", *flags],
+            [_KUBEADM, "upgrade", "apply", f"v{role.spec.kubernetes}", "--yes", *apply, *flags],
         ],
-        "node": [*pulled, [_KUBEADM, "upgrade", "node", *flags]],
+        "node": [*pulled, [_KUBEADM, "upgrade", "node", *node, *flags]],
         # `kubeadm upgrade` keeps kube-proxy's configuration in the cluster, so this command replaces it; it runs after
         # all API servers are upgraded, because kube-proxy must not be newer than any of them
         "last": [[_KUBEADM, "init", "phase", "addon", "kube-proxy", *config]],

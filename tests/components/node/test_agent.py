@@ -45,9 +45,25 @@ def test_upgrade_commands_apply_on_the_first_machine_and_upgrade_the_others() ->
     assert applied[1:5] == ["upgrade", "apply", "v1.32.13", "--yes"]
     assert proxied[1:5] == ["init", "phase", "addon", "kube-proxy"]
     assert followed[1:3] == ["upgrade", "node"]
-    for each in (applied, followed):
-        assert each[each.index("--ignore-preflight-errors") + 1] == "SystemVerification"
+    for each, ignored in ((applied, "CreateJob,SystemVerification"), (followed, "SystemVerification")):
+        assert each[each.index("--ignore-preflight-errors") + 1] == ignored
         assert each[each.index("--patches") + 1] == "/etc/mullion/kubeadm/patches"
+
+
+def test_a_worker_that_fails_kubeadms_job_does_not_stop_an_upgrade() -> None:
+    """The Job lands on any node that its pod tolerates; kubeadm then warns."""
+    for version in ("1.24.17", "1.36.4"):
+        commands = configuration(kubernetes=version)["upgrade"]
+        [applied] = [each for each in commands["apply"] if "apply" in each]
+        ignored = applied[applied.index("--ignore-preflight-errors") + 1].split(",")
+        assert "CreateJob" in ignored and "all" not in ignored
+        assert not any("CreateJob" in word for word in commands["node"][-1])
+
+
+def test_all_preflight_errors_stand_alone() -> None:
+    """kubeadm refuses names of checks beside `all` (apis/kubeadm/validation, ValidateIgnorePreflightErrors)."""
+    applied = configuration(kubeadm={"ignore_preflight": ["all"]})["upgrade"]["apply"][-1]
+    assert applied[applied.index("--ignore-preflight-errors") + 1] == "all"
 
 
 def test_upgrade_commands_name_patches_only_if_kubeadm_takes_them() -> None:
