@@ -1,6 +1,7 @@
 """The lab's programs, and the Go module and package of each."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from components import releases
 
@@ -166,6 +167,14 @@ def joining_programs(kubernetes: str) -> tuple[Program, ...]:
     real = cluster_programs(kubernetes)
     kubectl = [program for program in real if (program.name, program.os) == ("kubectl", "windows")]
     return (*(program for program in real if program.name in served), *kubectl, STAND_IN, WITHOUT_RUNTIME, WITH_PODS)
+
+
+def own_programs(kubernetes: str) -> tuple[Program, ...]:
+    """Return the programs whose sources are folders of lab/, one for each, with the module in which each is built."""
+    folder = Path(__file__).parent
+    named = {each.package: each for each in (*joining_programs(kubernetes), *cluster_programs(kubernetes))}
+    named |= {each.package: each for each in programs(kubernetes)}
+    return tuple(program for package, program in sorted(named.items()) if (folder / package).is_dir())
 
 
 def controllers(kubernetes: str) -> tuple[Program, ...]:

@@ -1,8 +1,9 @@
 """`make audit`: look up published advisories about what a clone installs and builds. Needs the network.
 
 pip-audit (of tools/audit.lock) asks OSV about each package of the locks; govulncheck (of tools/govulncheck) asks Go's
-database about the code that the Pulumi engine of tools/go.mod calls. Exit code 1: there is an advisory. 2: a database
-did not answer for every package, so the audit is incomplete.
+database about the code that the programs of GO_FILES and the lab's own programs call. Exit code of
+`python -m tools.audit` (make has its own): 1 if there is an advisory; 2 if a database did not answer for every package,
+so the audit is incomplete.
 """
 
 import json
@@ -14,16 +15,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab import modules
 from lab.go_toolchain import TOOLS, GoError, find_go, run
+from lab.programs import own_programs
 from operations.engine.build import MODULE
+from tools.go_programs import package
+from tools.golden.plans import NEWEST
 
 ROOT = TOOLS.parent
 LOCKS = ("requirements.lock", "components/requirements.txt", "tools/go.lock", "tools/audit.lock")
 """Files of packages with hashes that this clone, the component package and this program install."""
+GO_FILES = ("tools/go.mod", "tools/actionlint/go.mod", "tools/govulncheck/go.mod", "tools/pulumi-yaml/go.mod")
+"""Modules of the programs that a clone builds: the Pulumi engine, and tools."""
 OSV, GO = "https://api.osv.dev/v1/query", "https://vuln.go.dev"
 """Databases of advisories: of Python's packages, and of Go's modules."""
 FOUND, INCOMPLETE = 1, 2
-"""Exit codes of `make audit`."""
+"""Exit codes."""
 GO_FOUND = 3
 """Exit code of govulncheck with an advisory (golang.org/x/vuln v1.9.0, internal/scan/errors.go)."""
 MINUTES = 20
@@ -59,20 +66,23 @@ def of_pip_audit(lock: str, code: int, out: str, log: str) -> Verdict:
     return Verdict(lock, found, silent=f"{OSV} has no answer about {', '.join(skipped)}" if skipped else "")
 
 
-def of_govulncheck(code: int, out: str, log: str) -> Verdict:
-    """Return govulncheck's verdict, from its exit code, its text on standard output, and standard error."""
+def of_govulncheck(subject: str, code: int, out: str, log: str) -> Verdict:
+    """Return govulncheck's verdict about a go.mod or a folder of lab/.
+
+    code, out, log: its exit code, its text on standard output, and standard error.
+    """
     if code == GO_FOUND:
         named = (line for line in out.splitlines() if line.startswith("Vulnerability #"))
-        return Verdict("tools/go.mod", tuple(line.partition(": ")[2] for line in named))
+        return Verdict(subject, tuple(line.partition(": ")[2] for line in named))
     why = f"{GO} gave no answer (govulncheck, exit code {code}: {_last(log)})" if code else ""
-    return Verdict("tools/go.mod", silent=why)
+    return Verdict(subject, silent=why)
 
 
 def main() -> int:
     """Print the verdict about each lock; return the exit code."""
     with tempfile.TemporaryDirectory(prefix="mullion-audit-") as scratch:
         try:
-            verdicts = [*_python(Path(scratch)), _engine(Path(scratch))]
+            verdicts = [*_python(Path(scratch)), *_go(Path(scratch))]
         except (GoError, OSError, subprocess.SubprocessError) as error:
             print(f"make audit: {_last(str(error))}", file=sys.stderr)
             return INCOMPLETE
@@ -97,17 +107,34 @@ def _python(scratch: Path) -> Iterator[Verdict]:
         yield of_pip_audit(lock, done.returncode, done.stdout, done.stderr)
 
 
-def _engine(scratch: Path) -> Verdict:
-    """Build govulncheck from tools/govulncheck, and return its verdict about the engine."""
+def _go(scratch: Path) -> Iterator[Verdict]:
+    """Build govulncheck from tools/govulncheck; yield its verdict about each program."""
     go, program = find_go(scratch, _announce), scratch / "govulncheck"
-    _announce("make audit: building govulncheck, then reading the engine's code; a few minutes")
+    _announce("make audit: building govulncheck, then reading the programs' code; some minutes")
     command = [go, "build", "-mod=readonly", "-o", program, "golang.org/x/vuln/cmd/govulncheck"]
     run(command, TOOLS / "govulncheck", scratch / "log", _announce)
-    path = f"{go.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    done = _ask(
-        [str(program), "-db", GO, "-C", str(TOOLS), f"{MODULE}/pkg/v3/cmd/pulumi"], {**os.environ, "PATH": path}
-    )
-    return of_govulncheck(done.returncode, done.stdout, done.stderr)
+    fixed = {"PATH": f"{go.parent}{os.pathsep}{os.environ.get('PATH', '')}", "CGO_ENABLED": "0", "GOWORK": "off"}
+    environment = {**os.environ, **fixed}
+
+    def judged(subject: str, folder: Path, package: str, **more: str) -> Verdict:
+        words = [str(program), "-db", GO, "-C", str(folder), package]
+        done = _ask(words, {**environment, **more})
+        return of_govulncheck(subject, done.returncode, done.stdout, done.stderr)
+
+    for name in GO_FILES:
+        folder = (ROOT / name).parent
+        tool = f"{MODULE}/pkg/v3/cmd/pulumi" if folder == TOOLS else package((ROOT / name).read_text("utf-8"))
+        yield judged(name, folder, tool)
+    for each in own_programs(NEWEST):
+        subject, folder = f"lab/{each.package}", scratch / "lab" / each.package
+        folder.mkdir(parents=True)
+        try:
+            modules.lay_out(each, folder, go, environment)
+        except subprocess.CalledProcessError as error:
+            yield Verdict(subject, silent=f"{each.module} {each.version} cannot be downloaded: {_last(error.stderr)}")
+            continue
+        # the publisher's go.sum may lack what the folder's own packages need
+        yield judged(subject, folder, f"./{each.package}", GOOS=each.os, GOFLAGS="-mod=mod")
 
 
 def _ask(argv: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:

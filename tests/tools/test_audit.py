@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.programs import own_programs
 from tools import audit
+from tools.golden.plans import NEWEST
 
 PACKAGE = {"name": "pyyaml", "version": "6.0.3", "vulns": []}
 ADVISORY = {"id": "PYSEC-2026-1", "fix_versions": ["99.0"], "aliases": [], "description": "y"}
@@ -51,10 +53,10 @@ def python(code: int, packages: list[dict] | None, log: str = "") -> audit.Verdi
             python(0, [{"name": "pyyaml", "skip_reason": "Dependency not found on PyPI"}]),
             "requirements.lock: not audited: https://api.osv.dev/v1/query has no answer about pyyaml",
         ),
-        (audit.of_govulncheck(0, "No vulnerabilities found.\n", ""), "tools/go.mod: no advisory"),
-        (audit.of_govulncheck(3, IN_ENGINE, ""), "tools/go.mod: GO-2026-9999"),
+        (audit.of_govulncheck("tools/go.mod", 0, "No vulnerabilities found.\n", ""), "tools/go.mod: no advisory"),
+        (audit.of_govulncheck("tools/go.mod", 3, IN_ENGINE, ""), "tools/go.mod: GO-2026-9999"),
         (
-            audit.of_govulncheck(1, "", "govulncheck: fetching vulnerabilities: no such host\n"),
+            audit.of_govulncheck("tools/go.mod", 1, "", "govulncheck: fetching vulnerabilities: no such host\n"),
             (
                 "tools/go.mod: not audited: https://vuln.go.dev gave no answer "
                 "(govulncheck, exit code 1: govulncheck: fetching vulnerabilities: no such host)"
@@ -85,7 +87,7 @@ def test_main_returns_the_exit_code_of_the_worst_verdict(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verdicts: list[audit.Verdict], code: int
 ) -> None:
     monkeypatch.setattr(audit, "_python", lambda _: verdicts[:-1])
-    monkeypatch.setattr(audit, "_engine", lambda _: verdicts[-1])
+    monkeypatch.setattr(audit, "_go", lambda _: verdicts[-1:])
     assert audit.main() == code
     assert len(capsys.readouterr().out.splitlines()) == len(verdicts)
 
@@ -94,3 +96,11 @@ def test_every_lock_of_the_clone_is_audited() -> None:
     compiled = re.findall(r" -o (\S+)", (audit.ROOT / "Makefile").read_text("utf-8"))
     assert set(compiled) == set(audit.LOCKS)
     assert all((audit.ROOT / Path(each)).is_file() for each in audit.LOCKS)
+
+
+def test_every_go_program_of_the_clone_is_audited() -> None:
+    """Each go.mod, and each folder of lab/ with Go sources, which takes its publisher's go.mod."""
+    files = {path.relative_to(audit.ROOT).as_posix() for path in (audit.ROOT / "tools").rglob("go.mod")}
+    assert files == set(audit.GO_FILES)
+    sources = {path.parent.relative_to(audit.ROOT / "lab").as_posix() for path in (audit.ROOT / "lab").rglob("*.go")}
+    assert {each.package for each in own_programs(NEWEST)} == sources
