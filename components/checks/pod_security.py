@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from components import releases
-from components.checks.check import Finding, Subject, at, error
+from components.checks.check import Finding, Subject, at, error, warning
 from components.checks.extra_arguments import flags
 from components.checks.versions import supported
 from components.spec.models import PodSecurity, WorkloadRules
@@ -29,6 +29,11 @@ def _policies_unavailable(subject: Subject) -> Iterator[Finding]:
         yield at("admission", "windows_workloads", minor=subject.minor)
 
 
+def _without_node_policies(subject: Subject) -> Iterator[Finding]:
+    if supported(subject) and not releases.release(subject.minor).admission_policies:
+        yield at("kubernetes", minor=subject.minor)
+
+
 def _has_levels(subject: Subject) -> bool:
     return not supported(subject) or releases.release(subject.minor).pod_security_api is not None
 
@@ -48,6 +53,16 @@ CHECKS = (
         "Kubernetes {minor} has no ValidatingAdmissionPolicy; it came with 1.30",
         "remove windows_workloads and run mullion lint on manifests, or upgrade Kubernetes",
         "LIN-12",
+    ),
+    warning(
+        "node-policies-missing",
+        "kubernetes",
+        _without_node_policies,
+        "Kubernetes {minor} has no ValidatingAdmissionPolicy, so root on one worker can make Service endpoints of"
+        " itself, also of CoreDNS; with flannel's token it can change the status of every Node; and the key of a"
+        " revoked machine can write its own Node until the certificate ends",
+        "upgrade to 1.30 or newer, one minor at a time; until then run on its workers only what you trust, and"
+        " acknowledge this with the reason",
     ),
     error(
         "admission-file-replaced",

@@ -36,6 +36,7 @@ CASES = (
     Case("kubernetes-patch", _at("1.36.99"), "kubernetes", _at("1.36.4")),
     Case("kubernetes-patch", _at("01.36.4"), "kubernetes", _at("1.36.4")),
     Case("kubernetes-end-of-life", _at("1.33.10"), "kubernetes", _at("1.35.4")),
+    Case("node-policies-missing", _at("1.28.15"), "kubernetes", _at("1.30.14")),
     Case("os-end-of-life", linux(os="debian-12"), "pools.linux.os", linux(os="ubuntu-22.04")),
     Case("os-end-of-life", plane(os="debian-12"), "control_plane.os", plane(os="ubuntu-24.04")),
     Case(
