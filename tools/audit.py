@@ -2,7 +2,7 @@
 
 pip-audit (of tools/audit.lock) asks OSV about each package of the locks; govulncheck (of tools/govulncheck) asks Go's
 database about the code that the programs of GO_FILES and the lab's own programs call. Exit code of
-`python -m tools.audit` (make has its own): 1 if there is an advisory; 2 if a database did not answer for every package,
+`python -m tools.audit` (make has its own): 3 if there is an advisory; 2 if a database did not answer for every package,
 so the audit is incomplete.
 """
 
@@ -29,8 +29,8 @@ GO_FILES = ("tools/go.mod", "tools/actionlint/go.mod", "tools/govulncheck/go.mod
 """Modules of the programs that a clone builds: the Pulumi engine, and tools."""
 OSV, GO = "https://api.osv.dev/v1/query", "https://vuln.go.dev"
 """Databases of advisories: of Python's packages, and of Go's modules."""
-FOUND, INCOMPLETE = 1, 2
-"""Exit codes."""
+FOUND, INCOMPLETE = 3, 2
+"""Exit codes; Python ends with 1 at a fault of this program."""
 GO_FOUND = 3
 """Exit code of govulncheck with an advisory (golang.org/x/vuln v1.9.0, internal/scan/errors.go)."""
 MINUTES = 20

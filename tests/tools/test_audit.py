@@ -80,7 +80,7 @@ def test_advisories_are_shown_beside_packages_without_an_answer() -> None:
     [
         ([audit.Verdict("a")], 0),
         ([audit.Verdict("a"), audit.Verdict("b", silent="no answer")], 2),
-        ([audit.Verdict("a", ("X-1",)), audit.Verdict("b", silent="no answer")], 1),
+        ([audit.Verdict("a", ("X-1",)), audit.Verdict("b", silent="no answer")], 3),
     ],
 )
 def test_main_returns_the_exit_code_of_the_worst_verdict(
