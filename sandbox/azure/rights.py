@@ -14,6 +14,7 @@ from sandbox.cloud_state import CloudState
 ASSIGNMENT = "azure-native:authorization:RoleAssignment"
 DEFINITION = "azure-native:authorization:RoleDefinition"
 BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
+PULL = "Microsoft.ContainerRegistry/registries/pull/read"
 GET, SET = (f"Microsoft.KeyVault/vaults/secrets/{each}Secret/action" for each in ("get", "set"))
 
 Row = Mapping[str, Iterable[str]]
@@ -27,6 +28,8 @@ ROLES: Mapping[str, Row] = {
     "ba92f5b4-2d11-453d-a403-e96b0029c9fe": {
         "dataActions": [f"{BLOBS}/{each}" for each in ("read", "write", "delete", "move/action", "add/action")]
     },
+    # AcrPull
+    "7f951dda-4ed3-4680-a7ca-43fe172d538d": {"actions": [PULL]},
     # Key Vault Secrets User
     "4633458b-17de-408a-b874-0445c86b69e6": {"dataActions": [GET, GET.replace("getSecret", "readMetadata")]},
     # Key Vault Secrets Officer

@@ -13,7 +13,6 @@ ASSIGNMENT, DEFINITION = rights.ASSIGNMENT, rights.DEFINITION
 BUILT_IN = frozenset(
     [
         *rights.ROLES,
-        "7f951dda-4ed3-4680-a7ca-43fe172d538d",  # AcrPull
         "43d0d8ad-25c7-4714-9337-8ba259a9fe05",  # Monitoring Reader
         "b24988ac-6180-42a0-ab88-20f7382dd24c",  # Contributor
     ]

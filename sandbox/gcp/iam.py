@@ -13,7 +13,7 @@ _PERMISSION = re.compile(r"[a-z]+(\.[A-Za-z]+){2}")
 PREDEFINED = frozenset(
     [
         *rights.ROLES,
-        *("roles/logging.logWriter", "roles/monitoring.metricWriter", "roles/artifactregistry.reader", "roles/viewer"),
+        *("roles/logging.logWriter", "roles/monitoring.metricWriter", "roles/viewer"),
     ]
 )
 """Predefined roles that a node may need (IAM, "IAM basic and predefined roles reference")."""

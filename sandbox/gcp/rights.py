@@ -15,6 +15,7 @@ PROJECT_MEMBER = "gcp:projects/iAMMember:IAMMember"
 BUCKET_MEMBER = "gcp:storage/bucketIAMMember:BucketIAMMember"
 ENTRY_MEMBER = "gcp:secretmanager/secretIamMember:SecretIamMember"
 
+PULL = "artifactregistry.repositories.downloadArtifacts"
 _READ = {"storage.objects.get", "storage.objects.list"}
 _WRITE = _READ | {"storage.objects.create", "storage.objects.delete", "storage.objects.update"}
 _VERSIONS = {f"secretmanager.versions.{each}" for each in ("add", "destroy", "disable", "enable", "get", "list")}
@@ -27,6 +28,7 @@ ROLES: Mapping[str, set[str]] = {
     "roles/secretmanager.secretAccessor": {"secretmanager.versions.access"},
     "roles/secretmanager.secretVersionAdder": {"secretmanager.versions.add"},
     "roles/secretmanager.secretVersionManager": _VERSIONS,
+    "roles/artifactregistry.reader": {PULL},
     "roles/compute.viewer": {"compute.instances.get", "compute.instances.list"},
 }
 """Permissions of predefined roles; an unlisted role grants nothing here."""

@@ -11,16 +11,18 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from sandbox.cloud_state import CloudState
-from sandbox.services.azure import blob, keyvault, metadata, resources, responses, tokens
+from sandbox.services import distribution
+from sandbox.services.azure import blob, keyvault, metadata, registry, resources, responses, tokens
 from sandbox.services.bearer import Token
 from sandbox.services.calls import METADATA, Answer, Call, Refused, Target
 
-BLOB, VAULT, RESOURCES, KEYS = "blob", "keyvault", "management", "keys"
+BLOB, VAULT, RESOURCES, KEYS, REGISTRY = "blob", "keyvault", "management", "keys", "registry"
 HOSTS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"169\.254\.169\.254"), METADATA),
     (re.compile(r"management\.azure\.com"), RESOURCES),
     (re.compile(r"login\.microsoftonline\.com"), KEYS),
     (re.compile(r"(?P<name>[a-z0-9-]+)\.vault\.azure\.net"), VAULT),
+    (re.compile(r"(?P<name>[a-z0-9-]+)\.azurecr\.io"), REGISTRY),
     (re.compile(r"(?P<name>[a-z0-9]+)\.blob\.core\.windows\.net"), BLOB),
 )
 PATHS: tuple[tuple[str, str], ...] = (
@@ -36,6 +38,7 @@ REFUSALS: Mapping[str, Callable[[Refused], tuple[Answer, str]]] = {
     VAULT: keyvault.refusal,
     RESOURCES: resources.refusal,
     KEYS: metadata.refusal,
+    REGISTRY: distribution.refusal,
 }
 AUDIENCES: Mapping[str, str] = {
     BLOB: "https://storage.azure.com",
@@ -53,7 +56,10 @@ class Azure:
     lifetime: int
 
     def target(self, call: Call) -> Target:
-        """Return the service of a request, by its Host header or its path; bucket is a vault, or ACCOUNT/CONTAINER."""
+        """Return the service of a request, by its Host header or its path.
+
+        bucket is the name of a vault or registry, or ACCOUNT/CONTAINER.
+        """
         host, path = call.headers.get("host", "").partition(":")[0], unquote(call.path)
         for pattern, service in HOSTS:
             if named := pattern.fullmatch(host):
@@ -76,7 +82,7 @@ class Azure:
 
     def caller(self, call: Call, to: Target, now: float) -> tuple[str, Token | None]:
         """Return the machine whose token signs the call, and the token."""
-        if to.service in (METADATA, KEYS):
+        if to.service in (METADATA, KEYS, REGISTRY):
             return "", None
         token = tokens.read(self.cloud_state, call, now)
         if token.audience != AUDIENCES[to.service]:
@@ -91,6 +97,8 @@ class Azure:
             if call.method != "GET" or call.path != tokens.PATH:
                 raise Refused("not_found", "", 404)
             return responses.answer(tokens.public_keys(self.cloud_state))
+        if to.service == REGISTRY:  # its tokens are its own
+            return registry.Registry(self.cloud_state, f"{to.bucket}.azurecr.io").answer(call, now)
         principal = caller.identity if caller else ""
         if to.service == BLOB:
             return blob.Blobs(self.cloud_state, principal).answer(call, to.bucket, to.key)

@@ -27,7 +27,9 @@ VERSIONS = ("2019-08-15", "2020-09-01", "2021-01-01", "2021-02-01", "2021-12-13"
 EVENT_VERSIONS = ("2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
 NAMES = ("client_id", "object_id", "msi_res_id")
 """Query parameters that select an identity."""
-RESOURCES = re.compile(r"https://(storage\.azure\.com|vault\.azure\.net|management\.azure\.com)/?")
+RESOURCES = re.compile(
+    r"https://(storage\.azure\.com|vault\.azure\.net|management\.azure\.com|containerregistry\.azure\.net)/?"
+)
 LONGEST = 86400
 """Lifetime of a token in seconds."""
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from sandbox.cloud_state import CloudState
-from sandbox.services import bearer
+from sandbox.services import bearer, distribution
 from sandbox.services.bearer import Token
 from sandbox.services.calls import METADATA, Answer, Call, Refused, Target
-from sandbox.services.gcp import compute, identity, metadata, secretmanager, storage
+from sandbox.services.gcp import compute, identity, metadata, registry, secretmanager, storage
 
-STORE, SECRETS, COMPUTE, KEYS = "storage", "secretmanager", "compute", "keys"
+STORE, SECRETS, COMPUTE, KEYS, REGISTRY = "storage", "secretmanager", "compute", "keys", "registry"
 HOSTS: Mapping[str, str] = {
     "metadata.google.internal": METADATA,
     "metadata": METADATA,
@@ -39,8 +39,10 @@ REFUSALS: Mapping[str, Callable[[Refused], tuple[Answer, str]]] = {
     SECRETS: secretmanager.refusal,
     COMPUTE: compute.refusal,
     KEYS: metadata.refusal,
+    REGISTRY: distribution.refusal,
 }
 _BUCKET = re.compile(r"([a-z0-9][a-z0-9_.-]+)\.storage\.googleapis\.com")
+_REGISTRY = re.compile(r"(?:[a-z]+\.)?gcr\.io|[a-z0-9-]+\.pkg\.dev")
 LONGEST = 3600
 """Lifetime of a token in seconds (Compute Engine, "Authenticate workloads to Google Cloud APIs")."""
 EVERYWHERE = "https://www.googleapis.com/auth/cloud-platform"
@@ -61,7 +63,9 @@ class Gcp:
 
     def target(self, call: Call) -> Target:
         """Return the service of a request, by its Host header or its path."""
-        host = call.headers.get("host", "").partition(":")[0]
+        host = call.headers.get("host", "").partition(":")[0].removesuffix(".")
+        if _REGISTRY.fullmatch(host):
+            return Target(REGISTRY, "", host)
         named, path = _BUCKET.fullmatch(host), unquote(call.path)
         service = HOSTS.get(host) or next(name for start, name in PATHS if path.startswith(start))
         if path == identity.PATH and service == COMPUTE:
@@ -73,7 +77,7 @@ class Gcp:
 
     def caller(self, call: Call, to: Target, now: float) -> tuple[str, Token | None]:
         """Return the machine whose token signs the call, and the token."""
-        if to.service in (METADATA, KEYS):
+        if to.service in (METADATA, KEYS, REGISTRY):
             return "", None
         token = bearer.read(self.cloud_state, call, now, "Request is missing required authentication credential.")
         if not {EVERYWHERE, *SCOPES[to.service]} & set(token.audience.split()):
@@ -89,6 +93,8 @@ class Gcp:
                 raise Refused("", "", 404)
             body = json.dumps(identity.public_keys(self.cloud_state)).encode()
             return Answer(200, body, {"content-type": "application/json; charset=UTF-8"})
+        if to.service == REGISTRY:  # its tokens are its own
+            return registry.Registry(self.cloud_state, to.bucket).answer(call, now)
         member = f"serviceAccount:{caller.identity if caller else ''}"
         if to.service == STORE:
             return storage.Store(self.cloud_state, member).answer(call, to.bucket, to.key)
