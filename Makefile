@@ -89,6 +89,7 @@ format: venv ## Fix format and style as far as possible
 
 bench: engine ## Measure speed; one process at a time
 	.venv/bin/python -m tools.bench
+	.venv/bin/python -m tools.bench.state_cost 50 500
 	.venv/bin/python -m tests.windows_plans.bench
 
 generate: venv ## Write generated files (schemas, pages, argument types, goldens)

@@ -4,28 +4,23 @@ The second run of node.ps1 is measured by tests/windows_plans/bench.py, with the
 """
 
 import gc
-import json
 import os
 import subprocess
 import sys
-import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from components.sdk.garbage import THRESHOLDS, collect_rarely
-from components.stack_files.stack import CLUSTER, stack_file_config
 from operations.recorder.recorder import record
 from operations.stacks.paths import REPOSITORY
 from tools.bench import executor
 from tools.bench.flat import flat
 from tools.bench.measure import best, show
+from tools.bench.state_cost import CONFIG, STACK, sandbox_stack, sized
 
-STACK = "aws-dev"
-CONFIG = stack_file_config(REPOSITORY / "stacks" / f"Pulumi.{STACK}.yaml")
 SIZES = {10: (7, 1.25), 100: (3, None), 1000: (2, 1.15)}
 """Workers -> number of runs, of which the fastest counts, and goal of the ratio."""
 PROCESS_RUNS = 20
@@ -33,14 +28,6 @@ LIBRARIES = "import typer, yaml; from pydantic import BaseModel; type('Model', (
 """Program that imports the libraries of `mullion plan`, pydantic with what its first model loads."""
 COLLECTOR = gc.get_threshold()
 """Python's default thresholds of its garbage collector."""
-
-
-def sized(workers: int) -> dict[str, Any]:
-    """Return the stack's configuration with this many Windows workers."""
-    cluster = json.loads(json.dumps(CONFIG[CLUSTER]))
-    cluster["pools"]["web"]["count"] = workers
-    cluster["network"]["pods"] = "10.128.0.0/12"
-    return {**CONFIG, CLUSTER: cluster}
 
 
 def process() -> None:
@@ -107,25 +94,10 @@ def same_resources(config: dict[str, Any], workers: int) -> None:
 
 def engine() -> None:
     """Measure `up` in the sandbox with the real engine, against the same resources without components."""
-    import pulumi.automation as auto
-
-    from operations.engine import locate as engines
-    from operations.engine.workspace import prepare
     from operations.recorder.recorder import program
 
-    os.environ["PATH"] = f"{engines.find().path.parent}{os.pathsep}{os.environ['PATH']}"
-    config = {key: value if isinstance(value, str) else json.dumps(value) for key, value in CONFIG.items()}
-
     def up(what: Callable[[], Any]) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            environment = prepare(Path(folder))
-            backend = auto.ProjectBackend(environment["PULUMI_BACKEND_URL"])
-            project = auto.ProjectSettings("mullion", "python", backend=backend)
-            options = auto.LocalWorkspaceOptions(
-                work_dir=folder, env_vars=environment, pulumi_home=environment["PULUMI_HOME"], project_settings=project
-            )
-            stack = auto.create_or_select_stack(STACK, project_name="mullion", program=what, opts=options)
-            stack.set_all_config({key: auto.ConfigValue(value) for key, value in config.items()})
+        with sandbox_stack(CONFIG, what) as (stack, _):
             stack.up()
 
     ours, other = best(3, lambda: up(program), lambda: up(lambda: flat(1)))
