@@ -99,6 +99,17 @@ AWS_CONTROLLER = Program(
 )
 """AWS's cloud controller manager; Go module proxies have it from 1.33.4 on. AWS's SDK makes this the longest build."""
 
+CREDENTIAL_PROVIDERS = tuple(
+    Program(name, os, CRI_API, "0.37.1", "credentials")
+    for name in ("azure-acr-credential-provider", "auth-provider-gcp")
+    for os in ("linux", "windows")
+)
+"""Programs of lab/ in place of Azure's and Google's credential providers: Go module proxies lack their modules, or
+others that these need. One build for all versions."""
+
+PULLS = Program("cripulls", "linux", CRI_API, "0.37.1", "cripulls")
+"""Program of lab/: a container runtime that prints pulls with their credentials. One build for all versions."""
+
 IN_NO_CLUSTER = (CNI_CHECK, KUBELETS.name)
 """Programs for tests that no cluster runs."""
 
@@ -172,14 +183,17 @@ def joining_programs(kubernetes: str) -> tuple[Program, ...]:
 def own_programs(kubernetes: str) -> tuple[Program, ...]:
     """Return the programs whose sources are folders of lab/, one for each, with the module in which each is built."""
     folder = Path(__file__).parent
-    named = {each.package: each for each in (*joining_programs(kubernetes), *cluster_programs(kubernetes))}
+    named = {
+        each.package: each
+        for each in (*joining_programs(kubernetes), *cluster_programs(kubernetes), *of_clouds(kubernetes))
+    }
     named |= {each.package: each for each in programs(kubernetes)}
     return tuple(program for package, program in sorted(named.items()) if (folder / package).is_dir())
 
 
-def controllers(kubernetes: str) -> tuple[Program, ...]:
-    """Return the cloud controllers; one version for API servers of all versions."""
-    return (AWS_CONTROLLER,)
+def of_clouds(kubernetes: str) -> tuple[Program, ...]:
+    """Return cloud controllers and credential providers; one version for all versions of Kubernetes."""
+    return (AWS_CONTROLLER, *CREDENTIAL_PROVIDERS, PULLS)
 
 
 def containerd(version: str, os: str, name: str = "containerd") -> Program:

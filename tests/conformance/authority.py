@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 from tests.certificates import signed
 
-NAMES = ("localhost", "downloads.example")
+NAMES = ("localhost", "downloads.example", "shop.azurecr.io")
 Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
 
 
