@@ -10,6 +10,7 @@ from components.clouds import CLOUDS
 from components.cluster_args import ClusterArgs
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout import simulation
+from components.rollout.pod_routes import PodRouteHooks
 from components.rollout.upgrade import Upgrade
 from components.sdk.registration import add_pending_rpc
 from components.spec.models import Cloud
@@ -75,7 +76,7 @@ class MixedCluster(pulumi.ComponentResource):
         )
         build = _builder(plan.spec.cloud)
         upgrade = Upgrade(plan, generated.begins, simulated=simulation.is_simulated(target))
-        outputs = build(ClusterContext(plan, generated, tags, upgrade, target), self)
+        outputs = build(ClusterContext(plan, generated, tags, upgrade, target, PodRouteHooks(plan.name)), self)
         self.endpoint = Output.from_input(plan.endpoint.url)
         self.public_endpoint = outputs.public_host.apply(
             lambda host: f"https://{host}:{plan.endpoint.port}" if host else ""

@@ -14,7 +14,8 @@ from components.wiring.context import ClusterContext
 class PodRoutes(pulumi.ComponentResource):
     """NET-05: a route for each machine, in every route table of machines.
 
-    A replaced machine keeps its range; its routes then change their interface in place.
+    A replaced machine keeps its range; its routes then change their interface in place. A removed one is drained
+    before its routes are deleted.
     """
 
     def __init__(
@@ -33,6 +34,6 @@ class PodRoutes(pulumi.ComponentResource):
                     route_table_id=network.table_ids[table],
                     destination_cidr_block=str(machine.pods),
                     network_interface_id=instance.primary_network_interface_id,
-                    opts=ResourceOptions(parent=self),
+                    opts=ResourceOptions(parent=self, hooks=context.pod_routes.of_route),
                 )
         self.register_outputs({"tables": list(plan.machine_tables)})

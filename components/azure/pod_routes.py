@@ -3,6 +3,7 @@
 from typing import Any
 
 import pulumi
+from pulumi import ResourceOptions
 from pulumi_azure_native import network as azure
 
 from components.azure.place import Place
@@ -14,7 +15,8 @@ def table_of_pods(context: ClusterContext, place: Place, parent: pulumi.Resource
 
     All routes are in the table's own request: Azure refuses concurrent changes of a table
     (RetryableErrorDueToAnotherOperation), and subnets with a table that is being changed, and the provider does not
-    retry either. A replaced machine keeps its address, so its route does not change.
+    retry either. A replaced machine keeps its address, so its route does not change. A removed one is drained before
+    the table loses its route.
 
     Older clusters have the table NAME-pods with a resource for each route. This one has another name: the subnets then
     move to it before the engine deletes those routes.
@@ -29,4 +31,6 @@ def table_of_pods(context: ClusterContext, place: Place, parent: pulumi.Resource
         }
         for machine in context.plan.machines
     ]
-    return azure.RouteTable(full, route_table_name=full, routes=routes, **place.here(parent, azure.RouteTable, full))
+    options = ResourceOptions(parent=parent, hooks=context.pod_routes.of_table)
+    here = place.here(parent, azure.RouteTable, full, options)
+    return azure.RouteTable(full, route_table_name=full, routes=routes, **here)

@@ -14,7 +14,8 @@ from components.wiring.context import ClusterContext
 class PodRoutes(pulumi.ComponentResource):
     """NET-05: a route for each machine.
 
-    A replaced machine keeps its address, so its route does not change.
+    A replaced machine keeps its address, so its route does not change. A removed one is drained before its route is
+    deleted.
     """
 
     def __init__(
@@ -35,6 +36,6 @@ class PodRoutes(pulumi.ComponentResource):
                 project=network.project,
                 dest_range=str(machine.pods),
                 next_hop_ip=str(machine.address),
-                opts=ResourceOptions(parent=self, depends_on=[instance]),
+                opts=ResourceOptions(parent=self, depends_on=[instance], hooks=context.pod_routes.of_route),
             )
         self.register_outputs({"count": len(instances)})

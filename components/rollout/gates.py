@@ -89,13 +89,15 @@ class Rollout:
         self._registered[name] = resource
 
     async def _before_delete(self, args: ResourceHookArgs) -> None:
-        """Before a worker is deleted, wait for the other workers of its pool, then drain it."""
-        name = args.name.removeprefix(f"{self._cluster}-")
+        await self.release(args.name.removeprefix(f"{self._cluster}-"))
+
+    async def release(self, name: str) -> None:
+        """Before a worker or its route is deleted, wait for the other workers of its pool, then drain it."""
         if not await self._spare(name):
             return
-        pool = pool_of(name)
+        pool, resource = pool_of(name), self._registered.get(f"{self._cluster}-{name}")
         try:
-            await self._drain(name, self._options.get(pool, Options()), self._registered.get(args.name))
+            await self._drain(name, self._options.get(pool, Options()), resource)
         except RuntimeError as error:
             self._replacing[pool].discard(name)  # the worker stays
             raise RuntimeError(f"{error}{self.traffic.consequence(name)}") from error
@@ -251,8 +253,7 @@ class Rollout:
             return None
 
     async def _access_now(self) -> Access:
-        access = await self._access.future()
-        if access is None:
+        if (access := await self._access.future()) is None:
             raise RuntimeError("the cluster's certificate authority is not known")
         return await self._tunnel.reached(access) if self._tunnel else access
 

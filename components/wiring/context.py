@@ -7,6 +7,7 @@ from pulumi import Output
 from components.plan import ClusterPlan
 from components.rollout import simulation
 from components.rollout.kubernetes_api import Access
+from components.rollout.pod_routes import PodRouteHooks
 from components.rollout.upgrade import Upgrade
 from components.wiring.kept_secrets import Generated
 from components.wiring.tags import Tags
@@ -22,6 +23,7 @@ class ClusterContext:
     upgrade: Upgrade
     target: str
     """Where the cluster is built: cloud or sandbox (components/machine/service_urls.py)."""
+    pod_routes: PodRouteHooks
 
     def access(self, public_host: Output[str]) -> Output[Access]:
         """Return how the program itself reaches the Kubernetes API. public_host: empty if the API is private."""

@@ -193,7 +193,7 @@ def machines(
     tunnel = ApiTunnel(plan, partial(records.place, plan), simulation.sessions()) if by_tunnel else None
     access = context.access(public_host)
     rollout = gates.Rollout(plan, records, access, simulated=simulated, tunnel=tunnel)
-    rollout.version = upgrade.version
+    rollout.version, context.pod_routes.release = upgrade.version, rollout.release
     control_plane = ControlPlane(plan.name, plan.control_plane, cloud_machines, protect=plan.spec.protect, opts=opts)
     key = context.generated.desired_state_key
     upgrade.source = ControlPlaneRecords(records, control_plane.instance_ids, key)

@@ -1,12 +1,15 @@
 """Pod routes of the cloud (l2bridge) on the real engine: they follow machines that are added, replaced or removed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import pulumi.automation as auto
 import pytest
 
 from . import sampling
 from .conftest import Stack
+from .kubernetes import Cluster, resolve, serve
 from .things import THINGS
 
 pytestmark = pytest.mark.engine
@@ -59,5 +62,43 @@ def test_net_05_routes_of_pods_follow_their_machines(stack: Stack) -> None:
         moved = {"web-0": ("update",)} if things.moved else {}
         assert made == {"linux-1": ("create",), **moved}, "in place, so that no other machine is touched"
     assert stack.up().steps == {}
+
+
+class Watched(Cluster):
+    """A Kubernetes API that remembers which machines had a route to their pods when a node was cordoned."""
+
+    def __init__(self, stack: Stack) -> None:
+        super().__init__(nodes=dict.fromkeys(("linux-0", "linux-1", "web-0"), True))
+        self._stack, self.routed = stack, dict[str, set[str]]()
+
+    def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
+        """Record the routes with each cordon."""
+        if method == "PATCH":
+            self.routed.setdefault(path.rpartition("/")[2], set(routed(self._stack).values()))
+        return super().answer(method, path, body)
+
+
+@pytest.fixture
+def cluster(stack: Stack, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Watched]:
+    """The cluster's API at the address that the program uses."""
+    edit(stack, linux={"count": 2})
+    stack.up()
+    watched, host = Watched(stack), f"api.{stack.name}.mullion.internal"
+    with serve(watched, host, stack.stashed("cluster-ca"), tmp_path) as port:
+        resolve(monkeypatch, host, port)
+        yield watched
+
+
+def test_a_removed_worker_is_drained_while_the_network_still_leads_to_its_pods(stack: Stack, cluster: Watched) -> None:
+    cluster.add("app", "linux-1", refusals=10**6)
+    edit(stack, linux={"count": 1, "rollout": {"drain": "1s"}})
+    with pytest.raises(auto.CommandError, match="pods remain on node linux-1"):
+        stack.up()
+    assert "linux-1" in routed(stack).values(), "the pods that could not be evicted are still reached"
+    cluster.refusals["app"] = 0
+    stack.up()
+    assert cluster.asked[-1] == "evict app" or cluster.asked[-2:] == ["evict app", "cordon linux-1"]
+    assert cluster.routed.keys() == {"linux-1"} and "linux-1" in cluster.routed["linux-1"]
+    assert sorted(routed(stack).values()) == sorted(stack.machines()) == ["control-plane-0", "linux-0", "web-0"]
     stack.down()
-    assert stack.cloud_state.resources(things.route) == []
+    assert stack.cloud_state.resources(THINGS[stack.cloud.name].route) == []
