@@ -17,6 +17,15 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,13}[a-z0-9]")
 """Part of a cluster's name after the team's: 2 to 15 characters."""
 
 
+_S = Cluster.State
+_STATES = {
+    Job.Kind.UP: ((_S.FAILED,), _S.BUILDING),
+    Job.Kind.EXTEND: ((_S.READY,), _S.READY),
+    Job.Kind.DOWN: ((_S.BUILDING, _S.READY, _S.FAILED, _S.REMOVING), _S.REMOVING),
+}
+"""By kind of job: the states of a cluster for which a person can ask for it, and the state while it waits and runs."""
+
+
 class NotPossible(Exception):
     """An action that is refused; the text says why and what to do."""
 
@@ -152,13 +161,16 @@ def _may_change(user: User, cluster: Cluster) -> None:
         raise NotPossible(f"You are not in team {cluster.team.name}.")
 
 
-def _enqueue(user: User, cluster: Cluster, kind: str, action: str, hours: int = 0) -> None:
+def _enqueue(user: User, cluster: Cluster, kind: Job.Kind, action: str, hours: int = 0) -> None:
+    """Put a job into the queue, unless the cluster's state in the database does not allow it: another request may have
+    changed it since it was read, such as a withdrawal before the approval.
+    """
+    before, after = _STATES[kind]
     try:
         with transaction.atomic():
+            if not Cluster.objects.filter(pk=cluster.pk, state__in=before).update(state=after):
+                raise NotPossible(f"{cluster.name} has changed meanwhile; look at its page, and try again.")
             audit.record(user.actor, action, cluster.name, team=cluster.team, detail={"hours": hours} if hours else {})
-            if kind != Job.Kind.EXTEND:
-                state = Cluster.State.REMOVING if kind == Job.Kind.DOWN else Cluster.State.BUILDING
-                Cluster.objects.filter(pk=cluster.pk).update(state=state)
             jobs.enqueue(cluster, kind, user.actor, hours)
     except IntegrityError:
         raise NotPossible(f"{cluster.name} has a job that has not ended; wait for it.") from None

@@ -23,6 +23,7 @@ from components.checks import (
     machines,
     names,
     network,
+    node_programs,
     not_built,
     open_access,
     pod_security,
@@ -61,7 +62,8 @@ TABLES: dict[str, tuple[Check, ...]] = {
     + harmful_config.CHECKS
     + open_access.CHECKS
     + control_plane_reach.CHECKS
-    + image_sources.CHECKS,
+    + image_sources.CHECKS
+    + node_programs.CHECKS,
     "Life of the cluster": lifecycle.CHECKS,
     "Not built yet": not_built.CHECKS,
 }
@@ -76,7 +78,8 @@ TO_ACKNOWLEDGE = frozenset(
     {
         *(api.ANYWHERE_ID, downloads.REPLACED, region.UNKNOWN, region.WITHOUT_ZONES),
         *(control_plane_reach.ARGUMENT, control_plane_reach.ENVIRONMENT, control_plane_reach.VOLUME),
-        *(image_sources.ELSEWHERE, image_sources.UNENCRYPTED, image_sources.INTERCEPTED),
+        *(image_sources.ELSEWHERE, image_sources.UNENCRYPTED, image_sources.INTERCEPTED, image_sources.TRUSTED),
+        *(node_programs.UNJUDGED, node_programs.ELSEWHERE),
     }
 )
 """Ids of warnings that stop `up` unless the stack acknowledges them."""

@@ -1,5 +1,6 @@
 """Flags that users give to control-plane programs through kubeadm's documents (extraArgs)."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
@@ -7,7 +8,7 @@ from components import releases
 from components.checks.check import Finding, Path, Subject, at, error, warning
 from components.checks.versions import supported
 from components.spec.models import ApiAccess, Cloud
-from components.spec.wording import known_words
+from components.spec.wording import known_words, shown
 
 PROGRAMS = {
     "apiServer": "kube-apiserver",
@@ -38,6 +39,9 @@ FIXED = {
 }
 """Flags that protect every cluster and that no option sets -> reason."""
 
+_NAME = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
+"""Form of all flags. kubeadm writes --NAME=VALUE, so a name with an equals sign would set another flag."""
+
 _APPROVERS = ("csrapproving", "certificatesigningrequest-approving-controller")
 """Names of the controller that approves kubelets' certificate requests; the first is known to every minor, the second
 since 1.28 (kubernetes/cmd/kube-controller-manager/names)."""
@@ -50,6 +54,13 @@ def _unknown(subject: Subject) -> Iterator[Finding]:
         for path, name, _ in flags(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
             if name not in known:
                 yield at(*path, program=program, name=name, minor=subject.minor, fix=_fix(name, known))
+
+
+def _names(subject: Subject) -> Iterator[Finding]:
+    for program, place, written in programs(subject):
+        for path, name, _ in flags(written, place):
+            if not _NAME.fullmatch(name):
+                yield at(*path, program=program, name=shown(name))
 
 
 def _planned(subject: Subject) -> Iterator[Finding]:
@@ -122,6 +133,14 @@ def _kubelet(subject: Subject) -> Iterator[Finding]:
 
 
 CHECKS = (
+    error(
+        "extra-argument-name",
+        "kubeadm.config",
+        _names,
+        "{name} is not the name of a flag of {program}, and could set another one",
+        "write the name without dashes before it, and the value as the value",
+        "SRV-13",
+    ),
     error(
         "extra-argument-unknown",
         "kubeadm.config kubernetes",

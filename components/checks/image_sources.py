@@ -29,10 +29,15 @@ def _of_containerd(subject: Subject, group: MachineGroupSpec) -> Iterator[tuple[
     for below, value in walk(group.options.containerd.config):
         if isinstance(value, Mapping | list) or value in (None, ""):
             continue
-        after = below[below.index("registry") + 1 :][:1] if "registry" in below else ()
-        named = after in (("mirrors",), ("configs",)) or below[-1:] == ("config_path",) or below[:1] == ("imports",)
-        if named or _other_pause(subject, below, value):
+        if decides_images(subject, below, value):
             yield below, value
+
+
+def decides_images(subject: Subject, below: Path, value: Any) -> bool:
+    """Return whether a value of config.toml decides where images come from."""
+    after = below[below.index("registry") + 1 :][:1] if "registry" in below else ()
+    named = after in (("mirrors",), ("configs",)) or below[-1:] == ("config_path",) or below[:1] == ("imports",)
+    return named or _other_pause(subject, below, value)
 
 
 def _other_pause(subject: Subject, below: Path, value: Any) -> bool:
@@ -69,6 +74,11 @@ def _intercepted(subject: Subject) -> Iterator[Finding]:
         yield at("proxy", value=address)
 
 
+def _of_another_owner(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.network.existing is not None and subject.spec.trusted_cas:
+        yield at("trusted_cas")
+
+
 ELSEWHERE = "images-from-elsewhere"
 """Id of the warning about images of another publisher; it stops `up` unless it is acknowledged."""
 
@@ -77,6 +87,9 @@ UNENCRYPTED = "mirror-unencrypted"
 
 INTERCEPTED = "proxy-with-authorities"
 """Id of the warning about a proxy that may answer for every server; it stops `up` unless it is acknowledged."""
+
+TRUSTED = "existing-network-with-authorities"
+"""Id of the warning about a network whose owner may answer for every server; it stops `up` unless acknowledged."""
 
 CHECKS = (
     warning(
@@ -103,6 +116,15 @@ CHECKS = (
         " these authorities can answer for every registry and read what machines ask the cloud; `up` stops unless this"
         " is acknowledged",
         "remove one of them, or acknowledge it with the name of the team that runs the proxy",
+        "OPS-08",
+    ),
+    warning(
+        TRUSTED,
+        "network.existing trusted_cas",
+        _of_another_owner,
+        "machines trust trusted_cas, and their requests pass the existing network, so whoever runs it with a key of"
+        " these authorities can answer for every registry and for the cloud; `up` stops unless this is acknowledged",
+        "remove trusted_cas, or acknowledge it with the name of the team that runs the network",
         "OPS-08",
     ),
 )

@@ -215,3 +215,34 @@ def test_the_platform_team_downloads_the_audit_trail(sign_in: SignIn) -> None:
 
 def test_migrations_describe_the_models(data: Path) -> None:
     call_command("makemigrations", "--check", "--dry-run", verbosity=0)
+
+
+def test_a_request_that_is_withdrawn_twice_at_once_is_not_built(sign_in: SignIn) -> None:
+    """Two removals that both read the request as waiting: the second must not queue a job, whose cancellation would
+    leave a cluster that can be built without approval.
+    """
+    from portal import actions
+    from portal.models import Job, User
+
+    ask(sign_in("alice"), hours="48")
+    alice = User.objects.get(username="alice")
+    read, again = cluster(), cluster()
+    assert read.state == again.state == "asked"
+    actions.remove(alice, read, "red-one")
+    with pytest.raises(actions.NotPossible, match="changed meanwhile"):
+        actions.remove(alice, again, "red-one")
+    with pytest.raises(actions.NotPossible, match="has not failed"):
+        actions.retry(alice, again)
+    assert (cluster().state, list(Job.objects.all())) == ("removed", [])
+
+
+def test_a_removal_that_meets_a_refusal_removes_nothing(sign_in: SignIn) -> None:
+    from portal import actions
+    from portal.models import Cluster, Job, User
+
+    ask(sign_in("alice"), hours="48")
+    read = cluster()
+    Cluster.objects.filter(pk=read.pk).update(state="refused")
+    with pytest.raises(actions.NotPossible, match="changed meanwhile"):
+        actions.remove(User.objects.get(username="alice"), read, "red-one")
+    assert (cluster().state, list(Job.objects.all())) == ("refused", [])

@@ -8,6 +8,7 @@ from tests.components.checks.cases import (
     ingress,
     machines,
     network,
+    node_programs,
     open_access,
     refused,
     runtimes,
@@ -28,6 +29,7 @@ CASES = (
     *downloads.CASES,
     *egress.CASES,
     *open_access.CASES,
+    *node_programs.CASES,
     *refused.CASES,
     *sessions.CASES,
 )
