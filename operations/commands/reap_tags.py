@@ -13,7 +13,7 @@ from operations.commands import ls, reap
 from operations.commands.reap import EXPIRED, FAILED, KEPT, LATER, REMOVED
 from operations.console.exits import Exit, Stop, ending
 from operations.engine import workspace
-from operations.engine.clusters import span, utc
+from operations.engine.clusters import names_of, span, utc
 from operations.reaping import accounts, sweep
 from operations.reaping.sweep import Left
 from operations.reaping.things import Account, Remains
@@ -64,7 +64,7 @@ def run(asked: Asked) -> None:
         listed, now = ls.of_sandboxes() if asked.sandbox else ls.of_backend(), expiry.now()
         with accounts.opened(asked.cloud, asked.regions, sandbox=asked.sandbox) as found:
             verdicts = [one for account in found for one in _judged(account, asked, listed, now)]
-            verdicts = _limited(verdicts, asked, {each.name: each for each in found}, now)
+            verdicts = _limited(verdicts, asked, {each.name: each for each in found}, listed, now)
     print(report(verdicts, asked, now))
     for line in listed.unread:
         print(f"mullion: {line}", file=sys.stderr)
@@ -81,12 +81,27 @@ def _judged(account: Account, asked: Asked, listed: ls.Inventory, now: datetime)
     stated = listed.names
     verdicts = list[Verdict]()
     for each in accounts.clusters_of(account):
-        why = BY_STATE if each.has_state(stated) else each.kept(now, snapshots=asked.snapshots) or unknown
+        kept = each.kept(now, snapshots=asked.snapshots) or _claimed(each, listed)
+        why = BY_STATE if each.has_state(stated) else kept or unknown
         verdicts.append(Verdict(account.name, each, KEPT if why else EXPIRED, why))
     return verdicts
 
 
-def _limited(verdicts: list[Verdict], asked: Asked, found: dict[str, Account], now: datetime) -> list[Verdict]:
+def _claimed(remains: Remains, listed: ls.Inventory) -> str:
+    """Return which resource of a cluster is in the state of another; empty if none is.
+
+    Whoever may set tags could give a resource of a running cluster the tags of an expired one.
+    """
+    for facts in listed.clusters:
+        for thing in remains.things:
+            if not facts.ids.isdisjoint(names_of(thing.id)):
+                return f"{thing.kind} {thing.id} is in the state of {facts.name}; its tags name another cluster"
+    return ""
+
+
+def _limited(
+    verdicts: list[Verdict], asked: Asked, found: dict[str, Account], listed: ls.Inventory, now: datetime
+) -> list[Verdict]:
     """Remove expired clusters until `most` are removed, the longest expired first; a dry run counts them as removed."""
     late = sorted((each for each in verdicts if each.result == EXPIRED), key=lambda each: each.remains.expires or now)
     done = list[Verdict]()
@@ -96,16 +111,17 @@ def _limited(verdicts: list[Verdict], asked: Asked, found: dict[str, Account], n
         if sum(one.result in (EXPIRED, REMOVED) for one in done) >= asked.most:
             done.append(replace(verdict, result=LATER, why=f"{ago}; --max {asked.most} is reached"))
         else:
-            done.append(_removed(found[each.account], verdict, asked) if asked.yes else verdict)
+            done.append(_removed(found[each.account], verdict, asked, listed) if asked.yes else verdict)
     return done + [each for each in verdicts if each.result == KEPT]
 
 
-def _removed(account: Account, verdict: Verdict, asked: Asked) -> Verdict:
+def _removed(account: Account, verdict: Verdict, asked: Asked, listed: ls.Inventory) -> Verdict:
     """Remove a cluster, and return the verdict. Its progress is printed to standard error."""
     cluster = verdict.remains.cluster
     print(f"\n{plain(cluster)}: {verdict.why}", file=sys.stderr, flush=True)
     try:
-        outcome = sweep.removed(account, cluster, _still(verdict.remains, asked), snapshots=asked.snapshots, tell=_tell)
+        still = _still(verdict.remains, asked, listed)
+        outcome = sweep.removed(account, cluster, still, snapshots=asked.snapshots, tell=_tell)
     except Exception as error:  # one cluster must not stop the removal of the others
         code, message = ending(error)
         if code is Exit.INTERRUPTED:
@@ -121,8 +137,8 @@ def _removed(account: Account, verdict: Verdict, asked: Asked) -> Verdict:
     return replace(verdict, result=REMOVED, why=f"{verdict.why}; {count}")
 
 
-def _still(judged: Remains, asked: Asked) -> Callable[[Remains], str]:
-    """Return a function that returns why a cluster must stay, by its present tags.
+def _still(judged: Remains, asked: Asked, listed: ls.Inventory) -> Callable[[Remains], str]:
+    """Return a function that returns why a cluster must stay, by its present tags and resources.
 
     A cluster that is being removed may have lost the resource that says when it was created. Then the first verdict
     holds, as long as no resource has a new expiry or protection.
@@ -132,7 +148,7 @@ def _still(judged: Remains, asked: Asked) -> Callable[[Remains], str]:
     def why(present: Remains) -> str:
         found = present.kept(expiry.now(), snapshots=asked.snapshots)
         same = {each.expires for each in present.things} <= texts and not any(each.protected for each in present.things)
-        return "" if same else found
+        return _claimed(present, listed) or ("" if same else found)
 
     return why
 

@@ -27,7 +27,7 @@ class ClusterFacts:
     """One cluster, by its state. expires: None if the cluster does not expire, or if it is unknown; `unreadable` then
     has the reason. machines, resources: their numbers in the state. health: result of the last run. region: of the
     provider; empty if unknown. components: names of the clusters' components, which are in the tags. spec: the recorded
-    inputs of the component, unchecked.
+    inputs of the component, unchecked. ids: of all resources in the state, by `names_of`.
     """
 
     name: str
@@ -44,6 +44,7 @@ class ClusterFacts:
     region: str = ""
     components: tuple[str, ...] = ()
     spec: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    ids: frozenset[str] = frozenset()
 
 
 def read(name: str, place: str, deployment: Mapping[str, Any]) -> ClusterFacts | None:
@@ -60,6 +61,7 @@ def read(name: str, place: str, deployment: Mapping[str, Any]) -> ClusterFacts |
         resources=state.counted(resources),
         health=_health(deployment, resources),
         region=_region(resources),
+        ids=frozenset(name for each in resources if each.get("id") for name in names_of(f"{each['id']}")),
     )
     roots = [each for each in resources if each["type"] == CLUSTER]
     facts = replace(facts, components=tuple(each["urn"].rpartition("::")[2] for each in roots))
@@ -81,6 +83,17 @@ def read(name: str, place: str, deployment: Mapping[str, Any]) -> ClusterFacts |
         return facts
     ends = expiry.end(text, created) if isinstance(text, str) else None
     return replace(facts, expires=ends, unreadable="" if ends else _wrong(text))
+
+
+def names_of(identifier: str) -> set[str]:
+    """Return the names by which a cloud's list may know a resource with this id, in lower case: the id, and of an ARN
+    also the path and the name at its end.
+    """
+    lower = identifier.lower()
+    if not lower.startswith("arn:"):
+        return {lower}
+    path = lower.split(":", 5)[-1]
+    return {lower, path, path.rpartition("/")[2]}
 
 
 def _region(resources: state.State) -> str:

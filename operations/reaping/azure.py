@@ -97,13 +97,17 @@ class Azure:
 
     @staticmethod
     def _foreign(content: Iterable[Mapping[str, Any]], cluster: str) -> str:
-        """Return why a group must not be deleted: it has a resource that neither Mullion nor Kubernetes made."""
+        """Return why a group must not be deleted: it has a resource that neither Mullion nor Kubernetes made, or only
+        such as Kubernetes makes, so that the group's own tags alone say whose it is.
+        """
+        any_ours, last = False, ""
         for row in content:
             tags: Mapping[str, str] = row.get("tags") or {}
             ours = cluster in (tags.get(CLUSTER), tags.get("mullion-cluster"))
             if not ours and str(row["type"]).lower() not in _MADE:
                 return f"it contains {row['id']}, which is not Mullion's"
-        return ""
+            any_ours, last = any_ours or ours, str(row["id"])
+        return f"it contains {last}, and nothing with Mullion's tags" if last and not any_ours else ""
 
     def _principals(self, group: Thing) -> Iterator[str]:
         """Yield the principals of a group's identities."""

@@ -71,6 +71,27 @@ def test_only_expired_clusters_without_a_state_are_removed(account: Account, mul
     }
 
 
+@pytest.mark.parametrize("known", ["vpc-prod", "arn:aws:ec2:eu-west-1:111122223333:vpc/vpc-prod"])
+def test_a_resource_of_a_running_cluster_keeps_the_cluster_that_its_tags_name(
+    known: str, account: Account, backend: dict[str, str], mullion: Run
+) -> None:
+    """Somebody who may set tags gave prod's network the tags of an expired cluster."""
+    state = deployment()
+    state["resources"].append(
+        {
+            "urn": "urn:pulumi:prod::mullion::aws:ec2/vpc:Vpc::prod",
+            "type": "aws:ec2/vpc:Vpc",
+            "custom": True,
+            "id": known,
+        }
+    )
+    backend["prod"] = json.dumps({"deployment": state})
+    account.things.append(thing("zzz", "2026-01-01T00:00:00Z", id="vpc-prod"))
+    answer = mullion(*WORDS, "--yes", "--format", "json")
+    assert "vpc-prod" not in account.asked
+    assert results(answer)["zzz"] == ("kept", "vpc vpc-prod is in the state of prod; its tags name another cluster")
+
+
 def test_max_limits_the_clusters_that_are_removed(account: Account, mullion: Run) -> None:
     answer = mullion(*WORDS, "--yes", "--max", "1", "--format", "markdown")
     assert account.asked == ["vpc-long-lost"]

@@ -49,6 +49,16 @@ def test_a_group_goes_with_all_that_is_in_it_and_another_stays(world: Account, a
     assert left(world) == ["other", "other/providers/Microsoft.Network/virtualNetworks/other"]
 
 
+def test_a_group_without_any_resource_of_mullion_stays(world: Account, account: Azure) -> None:
+    """Somebody who may set tags gave the group of a network team the two tags of an expired cluster."""
+    given = {"resourceGroupName": "net", "location": PLACE}
+    world.create("ResourceGroup", "net", tags={**TAGS, "mullion:cluster": "net"}, **given)
+    world.create("NetworkSecurityGroup", "edge", networkSecurityGroupName="edge", **given)
+    [found] = sweep.removed(account, "net", lambda _: "", clock=passing()).left
+    assert found.why.endswith("networkSecurityGroups/edge, and nothing with Mullion's tags")
+    assert any("edge" in each for each in left(world))
+
+
 def test_a_group_with_a_resource_of_somebody_else_stays(world: Account, account: Azure) -> None:
     given = {"resourceGroupName": "ci", "location": PLACE}
     world.create(
