@@ -79,6 +79,11 @@ def node_pods_policy(role: Role) -> list[Manifest]:
     return manifests
 
 
+def node_range_policy(role: Role) -> list[Manifest]:
+    """Return the admission policy by which no node chooses its pod range; empty before Kubernetes 1.30."""
+    return _manifests("node-range-policy.yaml") if role.release.admission_policies else []
+
+
 def windows_workloads(role: Role) -> list[Manifest]:
     """Return the admission policies with the rules of `mullion lint`.
 
@@ -151,6 +156,7 @@ ADDONS: dict[str, Callable[[Role], list[Manifest]]] = {
     "flannel": flannel,
     "flannel-policy": flannel_policy,
     "node-pods-policy": node_pods_policy,
+    "node-range-policy": node_range_policy,
     "windows-workloads": windows_workloads,
     "windows-nodes": windows_nodes,
     "runtime-classes": runtime_classes,

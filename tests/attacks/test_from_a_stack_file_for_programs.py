@@ -1,4 +1,7 @@
-"""From a malicious stack file that starts programs on machines, or sends what they ask to the attacker."""
+"""From a malicious stack file that starts programs on machines, or sends what they ask to the attacker.
+
+Seen in: the standard error of `up` and `mullion preview`: the option's path, the reason, the check's id and the fix.
+"""
 
 from typing import Any
 

@@ -15,6 +15,8 @@ from tests.lab.agent.served import TOKEN, Served
 pytestmark = pytest.mark.lab
 
 WORKER, HEAD = "stolen-0", "control-plane-2"
+RANGE = "10.244.7.0/24"
+"""Pod range of another Node."""
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +24,10 @@ def kubelets(served: Served) -> Iterator[dict[str, dict[str, Any]]]:
     """Return the identities of a worker's and a control plane's kubelet, with their Nodes."""
     if not releases.release(served.kubernetes).admission_policies:
         pytest.skip("Kubernetes before 1.30 has no ValidatingAdmissionPolicy")
-    place = served.folder / "policy.json"
-    place.write_text(json.dumps(served.plan.content("addon-node-pods-policy")))
-    served.kubectl("apply", "--server-side", "--filename", str(place))
+    for addon in ("addon-node-pods-policy", "addon-node-range-policy"):
+        place = served.folder / f"{addon}.json"
+        place.write_text(json.dumps(served.plan.content(addon)))
+        served.kubectl("apply", "--server-side", "--filename", str(place))
     found: dict[str, dict[str, Any]] = {}
     for name in (WORKER, HEAD):
         asked = served.request(served.pem(name), CLIENT, {"token": TOKEN})
@@ -34,6 +37,7 @@ def kubelets(served: Served) -> Iterator[dict[str, dict[str, Any]]]:
         assert made["kind"] == "Node", made
     # the API server takes a policy up a moment after its creation
     until(lambda: created(served, found, WORKER)["code"] == 422, "the policy holds")
+    until(lambda: registered(served, found, podCIDR=RANGE)["code"] == 422, "the policy of ranges holds")
     yield found
     served.kubectl("delete", "node", WORKER, HEAD, "--wait=false")
 
@@ -55,6 +59,12 @@ def created(served: Served, kubelets: dict[str, dict[str, Any]], node: str) -> A
     return served.call(kubelets[node], "POST", "/api/v1/namespaces/kube-system/pods?dryRun=All", pod)
 
 
+def registered(served: Served, kubelets: dict[str, dict[str, Any]], **spec: Any) -> Any:
+    """Return the API's answer to the worker's registration with these fields, as a dry run."""
+    node = {"metadata": {"name": WORKER}, "spec": spec}
+    return served.call(kubelets[WORKER], "POST", "/api/v1/nodes?dryRun=All", node)
+
+
 def test_a_worker_cannot_answer_for_a_service(served: Served, kubelets: dict[str, dict[str, Any]]) -> None:
     """Create a mirror pod with the labels of CoreDNS, so that its Service sends you the cluster's questions.
 
@@ -71,3 +81,33 @@ def test_a_worker_cannot_answer_for_a_service(served: Served, kubelets: dict[str
 def test_a_control_plane_shows_its_static_pods(served: Served, kubelets: dict[str, dict[str, Any]]) -> None:
     """Not an attack: kubelets of control planes create mirror pods of etcd and the API server."""
     assert created(served, kubelets, HEAD).get("kind") == "Pod", created(served, kubelets, HEAD)
+
+
+@pytest.mark.parametrize("spec", [{"podCIDR": RANGE}, {"podCIDRs": [RANGE]}, {"podCIDR": RANGE, "podCIDRs": [RANGE]}])
+def test_a_worker_does_not_register_with_the_range_of_another(
+    served: Served, kubelets: dict[str, dict[str, Any]], spec: dict[str, Any]
+) -> None:
+    """Register your Node anew with the pod range of another, so that flannel sends you the traffic of its pods.
+
+    Refused by: the API server, by policy mullion-node-range.
+    Seen in: the audit log, with 422 and `a node does not choose its pod range`.
+    """
+    answer = registered(served, kubelets, **spec)
+    assert answer["code"] == 422 and "a node does not choose its pod range" in answer["message"]
+
+
+def test_a_worker_does_not_take_a_range_before_the_controller_gives_one(
+    served: Served, kubelets: dict[str, dict[str, Any]]
+) -> None:
+    """Set the pod range of your Node yourself, before the controller manager does.
+
+    Refused by: the API server, by policy mullion-node-range.
+    Seen in: the audit log, with 422 and `a node does not choose its pod range`.
+    """
+    node = json.loads(served.kubectl("get", "node", WORKER, "--output", "json"))
+    own = f"/api/v1/nodes/{WORKER}?dryRun=All"
+    answer = served.call(kubelets[WORKER], "PUT", own, {**node, "spec": {**node["spec"], "podCIDR": RANGE}})
+    assert answer["code"] == 422 and "a node does not choose its pod range" in answer["message"]
+    labels = {**node["metadata"].get("labels", {}), "node.kubernetes.io/instance-type": "m6i.large"}
+    changed = {**node, "metadata": {**node["metadata"], "labels": labels}}
+    assert served.call(kubelets[WORKER], "PUT", own, changed).get("kind") == "Node", "its own labels are its own"
