@@ -155,7 +155,7 @@ class GitHub:
             self.jobs.append(done)
             done.concurrency = filled(job.get("concurrency"), own, functions)
             done.approved_by = filled(job.get("environment", ""), own, functions)
-            own |= {"runner": {"os": "Linux", "arch": "X64"}}
+            own |= {"runner": {"os": "Linux", "arch": "X64", "temp": f"{self.temp}"}}
             self._steps(done, job["steps"], own)
             results.append(done.result)
         return _worst(results)
@@ -239,7 +239,8 @@ class GitHub:
                     self.clone / given["path"], self.clone / ".uploads" / given["name"]
                 )
         elif action == "actions/download-artifact":
-            shutil.copytree(self.artifacts[given["name"]], self.clone, dirs_exist_ok=True)
+            known(given, {"name", "path"}, action)
+            shutil.copytree(self.artifacts[given["name"]], self.clone / given.get("path", ""), dirs_exist_ok=True)
         elif action not in ("actions/checkout", "actions/cache"):
             raise Unknown(f"action {action}")
 

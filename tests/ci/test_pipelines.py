@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -134,6 +135,25 @@ def test_a_pull_request_gets_a_tested_cluster_and_one_comment(clone: Path, githu
     assert (hub.artifacts[NAME] / "engine.log").is_file()
     assert nothing_left(clone)
     assert not hub.signed_in
+
+
+def test_the_job_that_may_comment_runs_no_file_of_the_pull_request(clone: Path, github: Callable[..., GitHub]) -> None:
+    """The pull request's preview writes a folder in the place of its text, with programs in it."""
+    script, run = clone / "ci" / "preview.sh", "from pathlib import Path; Path('taken').touch()"
+    before = script.read_text()
+    names = ("github_comment.py", "json.py")
+    writes = "".join(f'echo "{run}" >preview.md/ci/{name}\necho "{run}" >preview.md/{name}\n' for name in names)
+    script.write_text(
+        f"#!/bin/sh\nrm -rf preview.md\nmkdir -p preview.md/ci\n{writes}echo text >preview.md/preview.md\n"
+    )
+    try:
+        with comments() as (api, written):
+            assert github("pull_request", PULL_REQUEST, api=api).run(CLUSTERS, only={"preview"})["preview"] == "success"
+    finally:
+        script.write_text(before)
+        shutil.rmtree(clone / "preview.md")
+    assert not (clone / "taken").exists()
+    assert [each["body"].strip().endswith("text") for each in written] == [True]
 
 
 def test_a_cancelled_job_removes_its_cluster_and_the_reaper_that_of_a_dead_runner(
