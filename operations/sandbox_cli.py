@@ -90,6 +90,23 @@ def key(
     sandbox_key.create(stack, disabled=disabled)
 
 
+@command(FAULTS, "mullion sandbox quota aws-dev", "mullion sandbox quota aws-dev 'VPCs per region' 1")
+def quota(
+    stack: StackName,
+    name: Annotated[str | None, typer.Argument(metavar="QUOTA", help="Name of a quota, as the list has it.")] = None,
+    limit: Annotated[int | None, typer.Argument(metavar="N", min=0, help="The account's limit.")] = None,
+) -> None:
+    """List the quotas of the account in the stack's sandbox, or change one: `up` and the cloud then refuse more."""
+    from operations.commands import sandbox_quota
+
+    if name is None:
+        sandbox_quota.show(stack)
+    elif limit is None:
+        raise typer.BadParameter("write the limit too, or no quota to list them", param_hint="N")
+    else:
+        sandbox_quota.change(stack, name, limit)
+
+
 @command(FAULTS, "mullion sandbox change aws-dev web-0 instanceType=m6i.2xlarge")
 def change(
     stack: StackName,

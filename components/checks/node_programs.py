@@ -54,7 +54,7 @@ def _opens(below: Path, value: Any) -> str:
         return ""
     if below[0] in PROGRAMS or below[-1] in STARTED:
         return "containerd would start a program of the stack file as root, or ask it for the content of images"
-    plugin = f"{below[1]}" if len(below) > 1 else ""
+    plugin = f"{next(iter(below[1:2]), '')}"
     server = below[0] in ("grpc", "ttrpc", "debug") or plugin.startswith(SERVERS)
     return _ROOT if server and below[-1] in ("address", "tcp_address") else ""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from components.catalogue.account_limits import ADDRESSES, REQUEST, SSD, VCPUS
+from components.catalogue.account_limits import ADDRESSES, FIREWALLS, NETWORKS, REQUEST, SSD, VCPUS
 from components.plan import ClusterPlan
 from components.spec.models import Cloud
 from operations.clouds.account_limits import account_limits
@@ -71,6 +71,17 @@ def _gcp(plan: ClusterPlan) -> Callable[[Any], Mapping[str, Quota]]:
     return read
 
 
+def _gcp_project(answer: Any) -> Mapping[str, Quota]:
+    """Read the quotas of a project (Compute Engine API, projects: quotas)."""
+    names = {"NETWORKS": NETWORKS, "FIREWALLS": FIREWALLS}
+    rows = [each for each in answer["quotas"] if each["metric"] in names]
+    return {names[each["metric"]]: Quota(int(each["limit"]), int(each["usage"])) for each in rows}
+
+
+AZURE_USE = ("az", "vm", "list-usage", "--location", "{region}", "--output", "json")
+"""Command that prints limits and use of vCPU on Azure: in all, and of each family."""
+
+
 def _service_quota(code: str) -> tuple[str, ...]:
     command = ("aws", "service-quotas", "get-service-quota", "--service-code", "ec2", "--quota-code", code)
     return (*command, "--region", "{region}", "--output", "json")
@@ -95,12 +106,15 @@ def _questions(plan: ClusterPlan) -> tuple[_Question, ...]:
         case Cloud.AZURE:
             addresses = _azure(ADDRESSES, "IPv4StandardSkuPublicIpAddresses")
             return (
-                _Question(("az", "vm", "list-usage", *here, *text), _azure(VCPUS, "cores")),
+                _Question(AZURE_USE, _azure(VCPUS, "cores")),
                 _Question(("az", "network", "list-usages", *here, *text), addresses),
             )
         case Cloud.GCP:
             command = ("gcloud", "compute", "regions", "describe", "{region}")
-            return (_Question((*command, "--format=json"), _gcp(plan)),)
+            project = ("gcloud", "compute", "project-info", "describe", "--format=json(quotas)")
+            # the host project of a network of the user's has quotas of its own
+            whole = () if plan.network.existing else (_Question(project, _gcp_project),)
+            return (_Question((*command, "--format=json"), _gcp(plan)), *whole)
 
 
 @dataclass(frozen=True)
@@ -141,7 +155,7 @@ def quotas(plan: ClusterPlan, region: str, identity: Identity) -> dict[str, Quot
     """Return the limits that the cloud's command line prints, by what is limited; empty if it prints none."""
     found: dict[str, Quota] = {}
     for question in _questions(plan):
-        answer = _asked(question.command, region, identity)
+        answer = asked(question.command, region, identity)
         try:
             found |= question.read(answer) if answer is not None else {}
         except (
@@ -160,7 +174,7 @@ def disabled(cloud: str, identity: Identity, *, sessions: bool = False) -> list[
     sessions: the cluster has `access: session`.
     """
     services = SERVICES.get(cloud)
-    answer = _asked(services.command, "", identity) if services else None
+    answer = asked(services.command, "", identity) if services else None
     if services is None or not isinstance(answer, list) or not answer:
         return []
     names = {str(each["config"]["name"] if isinstance(each, dict) else each).lower() for each in answer}
@@ -193,24 +207,34 @@ def compared(plan: ClusterPlan, found: Mapping[str, Quota], *, built: bool) -> l
         quota = found.get(row["what"])
         if quota is None:
             continue
-        used = 0 if built or quota.used is None else quota.used
-        in_use = "" if quota.used is None else f", {quota.used} in use"
-        line = f"{row['what']}: the cluster takes {row['needed']}, the account has {quota.limit}{in_use}"
-        short = row["needed"] > quota.limit - used
-        page = REQUEST[plan.spec.cloud.value]
-        lines.append((line, f"ask for more {row['title']!r} ({page}), or plan fewer machines" if short else ""))
+        lines.append(judged(row["what"], row["title"], row["needed"], quota, plan.spec.cloud.value, built=built))
     return lines
 
 
-def _asked(command: tuple[str, ...], region: str, identity: Identity) -> Any:
-    """Return the JSON that a command prints; None if it fails, or if the program is missing."""
+def judged(what: str, title: str, needed: int, quota: Quota, cloud: str, *, built: bool) -> tuple[str, str]:
+    """Return a line about a limit, and a fault if a cluster needs more than the account has left.
+
+    title: the limit's name in the cloud's console.
+    """
+    used = 0 if built or quota.used is None else quota.used
+    in_use = "" if quota.used is None else f", {quota.used} in use"
+    line = f"{what}: the cluster takes {needed}, the account has {quota.limit}{in_use}"
+    short = needed > quota.limit - used
+    return line, f"ask for more {title!r} ({REQUEST[cloud]}), or plan fewer machines" if short else ""
+
+
+def asked(command: tuple[str, ...], region: str, identity: Identity, seconds: float = SECONDS) -> Any:
+    """Return the JSON that a command prints; None if it fails, or if the program is missing.
+
+    {region} in its words is replaced. seconds: its time limit.
+    """
     program = shutil.which(command[0])
     words = [*(word.format(region=region) for word in command[1:]), *identity.options]
     if not program or (command[0] == "gcloud" and not identity.account):
         return None
     try:
         done = subprocess.run(
-            [program, *words], check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS
+            [program, *words], check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds
         )
         return json.loads(done.stdout) if done.returncode == 0 else None
     except (OSError, subprocess.SubprocessError, ValueError):

@@ -8,7 +8,7 @@ from components.checks.acknowledged import ACCOUNT
 from components.clouds import CLOUDS
 from components.plan import ClusterPlan
 from components.spec.models import MachineAccess
-from operations.clouds import account_state, identity
+from operations.clouds import account_offers, account_state, identity, organisation_policies
 from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files, target
 
@@ -36,6 +36,9 @@ def findings(name: str, planned: ClusterPlan, region: str, *, sandbox: bool, bui
     rows = account_state.compared(planned, limits, built=built)
     sessions = planned.spec.access is MachineAccess.SESSION
     services = [] if sandbox else account_state.disabled(cloud, used, sessions=sessions)
+    if not sandbox:
+        rows += account_offers.rows(planned, region, used, built=built)
+        rows += organisation_policies.rows(planned, used)
     rows += [("a service that the cluster needs is not enabled", f"run: {command}") for command in services]
     for line, fault in rows:
         if fault and accepted:

@@ -9,11 +9,12 @@ from importlib import metadata
 
 from components.plan import ClusterPlan, plan_cluster
 from components.spec.report import SpecError
+from operations.clouds import cloud_tables, identity
 from operations.commands import account_check, readiness
 from operations.console.exits import EngineError, Exit, Stop
 from operations.engine import failures, locate, locks, workspace
 from operations.recovery import recovery, state_check
-from operations.stacks import stack_files, target
+from operations.stacks import account, stack_files, target
 from operations.stacks.paths import REPOSITORY
 
 OLDEST_PYTHON = (3, 10)
@@ -145,8 +146,20 @@ def _account(name: str, planned: ClusterPlan, region: str) -> Iterator[Finding]:
     sandbox = place is not None and place.name == target.SANDBOX
     if not sandbox:
         yield from (Finding(lack, note=True) for lack in readiness.lacks(planned.spec.cloud.value))
+        yield _identity(name, planned.spec.cloud.value, region)
     for found in account_check.findings(name, planned, region, sandbox=sandbox, built=place is not None):
         yield Finding(found.line, found.fault, found.note)
+
+
+def _identity(name: str, cloud: str, region: str) -> Finding:
+    """Return the account and region that the stack is or would be built in."""
+    facts, used = cloud_tables.CLOUDS[cloud], identity.of_stack(cloud, stack_files.config(name))
+    command = " ".join((*facts.account[0], *used.options))
+    if found := account.account(facts, used):
+        return Finding(f"{name} in account {found}, region {region}")
+    if not used.certain:
+        return Finding(f"{name}: account of the stack's own credentials, region {region}")
+    return Finding(f"{name}: account unknown, because `{command}` names none here; region {region}", note=True)
 
 
 def _run(name: str) -> Iterator[Finding]:

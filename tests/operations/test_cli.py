@@ -227,6 +227,23 @@ def test_doctor_does_not_call_missing_credentials_and_open_warnings_ok(
     assert lines[at + 2].startswith("           write eu-west-"), "below its warning, indented further"
 
 
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ("111122223333", "ok     small in account 111122223333, region eu-west-1"),
+        ("", "note   small: account unknown, because `aws sts get-caller-identity"),
+    ],
+)
+def test_doctor_shows_the_account_or_that_no_credentials_answer(
+    found: str, said: str, clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locate, "installed", lambda announce: None)
+    monkeypatch.setattr(account_check, "findings", lambda *_, **__: ())
+    monkeypatch.setattr(account, "account", lambda cloud, identity: found)
+    (clone / "stacks" / "Pulumi.small.yaml").write_text(STACK)
+    assert any(line.startswith(said) for line in mullion("doctor", "small").stdout.splitlines())
+
+
 def test_every_command_and_exit_code_is_documented() -> None:
     page = (REPOSITORY / "docs" / "cli.md").read_text("utf-8")
     assert set(typer.main.get_group(app).commands) - {"sandbox"} == COMMANDS
