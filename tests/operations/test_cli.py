@@ -219,6 +219,7 @@ def test_doctor_does_not_call_missing_credentials_and_open_warnings_ok(
     monkeypatch.setattr(locate, "installed", lambda announce: None)
     monkeypatch.setattr(account_check, "findings", lambda *_, **__: ())
     monkeypatch.setattr(readiness, "lacks", lambda cloud: iter(["no credentials for AWS on this machine"]))
+    monkeypatch.setattr(account, "account", lambda cloud, identity: "")
     stack = clone / "stacks" / "Pulumi.small.yaml"
     stack.write_text(STACK.replace("eu-west-1", "eu-west-9"))
     lines = mullion("doctor", "small").stdout.splitlines()
