@@ -96,6 +96,8 @@ class CloudFacts:
     """Whether NAT is one service of the whole region; else a gateway in one zone or in each."""
     edge_subnets: bool = False
     """Whether NAT gateways and load balancers need public subnets; else they belong to the region."""
+    endpoint_subnets: bool = False
+    """Whether private endpoints of the cloud's services are network interfaces in subnets, one in each zone."""
     route_limit: int
     """NET-06: default maximum of routes in a network's route table."""
     deregistration_seconds: int = 0
@@ -167,6 +169,7 @@ CLOUDS: dict[str, CloudFacts] = {
         powershell_tags=("<powershell>\n", "</powershell>\n"),
         workers_share=Share.ALL,  # policies name the machine itself, by aws:userid
         edge_subnets=True,
+        endpoint_subnets=True,
         deregistration_seconds=120,  # aws/containers-roadmap issue 470
         route_limit=500,  # since June 2025, before 50
         # machines have 9001 (EC2 user guide, "Network MTU"), but HNS gives Windows pods 1450 (Azure/AKS#2873)

@@ -57,7 +57,7 @@ class NetworkArgs(TypedDict):
     zone_names: NotRequired[list[str]]
     """Names of the availability zones. Default: the first of the region, looked up at the first `up`, then kept."""
     egress: NotRequired[Egress]
-    """How machines reach the internet: nat (through NAT) or public (each has a public address; no NAT to pay)."""
+    """How machines reach the internet: nat (through NAT), public (each has a public address), none (no way out)."""
     nat_gateways: NotRequired[NatGateways]
     """One NAT gateway (single) or one per zone (zonal). Default: zonal if control_plane.count is 3, else single."""
     outside: NotRequired[list[str]]

@@ -5,6 +5,7 @@ import pulumi_aws as aws
 from pulumi import InvokeOptions, Output, ResourceOptions
 
 from components.aws.api import Api
+from components.aws.endpoints import Endpoints
 from components.aws.existing import ExistingVpc
 from components.aws.firewall import Firewall
 from components.aws.identity import Identity
@@ -36,6 +37,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     else:
         network = Network(context, checked(plan, images.zone_names, offered), opts=child)
     firewall = Firewall(context, network, opts=child)
+    endpoints = Endpoints(context, network, firewall, opts=child).ways if plan.private_endpoints else []
     storage = Storage(context, network.zone_names, opts=child)
     identity = Identity(context, storage, opts=child)
     services = _services(context.target, InvokeOptions(parent=parent))
@@ -43,10 +45,11 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     api = Api(context, network, firewall, opts=child)
     access = ServiceAccess(identity.role_ids, storage.secret_names, services)
     launch = launch_data(context, storage, api.public_host, access)
+    ways = [*network.routes, *endpoints, *firewall.egress]
     inputs = MachineInputs(context, network.machine_subnets, firewall.group_ids, identity.profiles, images.ids)
     registered = machines(
         context,
-        cloud_machines(inputs, launch, [*network.routes, *firewall.egress, storage.members, api.record]),
+        cloud_machines(inputs, launch, [*ways, storage.members, api.record]),
         Records(parent, network.vpc_id, storage.bundle_bucket, identity.role_ids),
         api.public_host,
         child,

@@ -18,6 +18,7 @@ DESCRIPTIONS = {
     SecurityGroup.WORKERS: "Kubernetes workers",
     SecurityGroup.API_INTERNAL: "Kubernetes API for nodes",
     SecurityGroup.API_PUBLIC: "Kubernetes API for people",
+    SecurityGroup.ENDPOINTS: "Private endpoints of AWS services",
 }
 
 
@@ -33,6 +34,8 @@ class Firewall(pulumi.ComponentResource):
     """Ids of the security groups."""
     egress: list[pulumi.Resource]
     """Rules for outgoing traffic: a machine has no connection before these exist."""
+    to_endpoints: list[pulumi.Resource]
+    """Rules that admit machines to private endpoints."""
 
     def __init__(self, context: ClusterContext, network: UsableNetwork, opts: ResourceOptions | None = None) -> None:
         plan, name = context.plan, context.plan.name
@@ -56,6 +59,7 @@ class Firewall(pulumi.ComponentResource):
         }
         rules = [(rule, self._rule(f"{name}-{rule.name}", rule)) for rule in plan.rules]
         self.egress = [resource for rule, resource in rules if not rule.ingress and rule.group in NODES]
+        self.to_endpoints = [resource for rule, resource in rules if rule.group is SecurityGroup.ENDPOINTS]
         self.register_outputs({"group_ids": {group.value: id_ for group, id_ in self.group_ids.items()}})
 
     def _rule(self, name: str, rule: Rule) -> pulumi.Resource:

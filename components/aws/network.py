@@ -22,10 +22,12 @@ class UsableNetwork(pulumi.ComponentResource):
     """Ids of the machines' subnets, by zone."""
     edge_subnets: list[Output[str]]
     """Ids of the public subnets, by zone."""
+    endpoint_subnets: list[Output[str]]
+    """Ids of the subnets for private endpoints, by zone; empty with a way to the internet."""
     zone_names: Output[list[str]]
     """Names of the zones, by zone."""
     gateways: list[pulumi.Resource]
-    """The internet gateway; empty for the user's VPC."""
+    """The internet gateway; empty for the user's VPC, and without a way to the internet."""
     table_ids: Mapping[str, Output[str]]
     """Ids of the route tables, by planned name; empty for the user's VPC."""
     routes: list[pulumi.Resource]
@@ -35,7 +37,7 @@ class UsableNetwork(pulumi.ComponentResource):
 
 
 class Network(UsableNetwork):
-    """A VPC with the planned subnets, one gateway to the internet, and NAT where planned."""
+    """A VPC with the planned subnets, and a gateway to the internet and NAT where planned."""
 
     subnet_ids: Mapping[str, Output[str]]
     """Ids of the subnets, by planned name (edge-0, machines-0)."""
@@ -60,18 +62,20 @@ class Network(UsableNetwork):
         self.subnet_ids = {subnet.name: self._subnet(subnet.name) for subnet in plan.subnets}
         self.machine_subnets = [self.subnet_ids[subnet.name] for subnet in plan.machines]
         self.edge_subnets = [self.subnet_ids[subnet.name] for subnet in plan.edge]
-        internet = aws.ec2.InternetGateway(
-            f"{name}-internet",
-            vpc_id=vpc.id,
-            tags=tags.on(self, aws.ec2.InternetGateway, f"{name}-internet"),
-            opts=ResourceOptions(parent=self),
-        )
-        self.gateways = [internet]
-        gateways = {nat.name: self._nat_gateway(nat.name, nat.subnet, internet) for nat in plan.gateways}
+        self.endpoint_subnets = [self.subnet_ids[subnet.name] for subnet in plan.endpoints]
+        used = any(route.target == INTERNET for table in plan.tables for route in table.routes)
+        internet = self._internet(f"{name}-internet") if used else None
+        self.gateways = [internet] if internet else []
+        gateways = {nat.name: self._nat_gateway(nat.name, nat.subnet) for nat in plan.gateways}
         tables = {table.name: self._route_table(table.name) for table in plan.tables}
         self.table_ids = {name: table.id for name, table in tables.items()}
         self.routes = [*self._routes(internet, gateways), self._s3_endpoint()]
         self.register_outputs({"vpc_id": self.vpc_id, "subnet_ids": dict(self.subnet_ids)})
+
+    def _internet(self, full: str) -> aws.ec2.InternetGateway:
+        """Return the internet gateway, which a network without a way to the internet lacks."""
+        tags = self._tags.on(self, aws.ec2.InternetGateway, full)
+        return aws.ec2.InternetGateway(full, vpc_id=self.vpc_id, tags=tags, opts=ResourceOptions(parent=self))
 
     def _s3_endpoint(self) -> aws.ec2.VpcEndpoint:
         """Route traffic to S3 by a gateway endpoint, which is free; a NAT gateway charges for each gigabyte.
@@ -100,7 +104,7 @@ class Network(UsableNetwork):
             opts=ResourceOptions(parent=self),
         ).id
 
-    def _nat_gateway(self, name: str, subnet: str, internet: aws.ec2.InternetGateway) -> aws.ec2.NatGateway:
+    def _nat_gateway(self, name: str, subnet: str) -> aws.ec2.NatGateway:
         full = f"{self._cluster}-{name}"
         address = aws.ec2.Eip(
             full, domain="vpc", tags=self._tags.on(self, aws.ec2.Eip, full), opts=ResourceOptions(parent=self)
@@ -110,7 +114,7 @@ class Network(UsableNetwork):
             allocation_id=address.allocation_id,
             subnet_id=self.subnet_ids[subnet],
             tags=self._tags.on(self, aws.ec2.NatGateway, full),
-            opts=ResourceOptions(parent=self, depends_on=[internet]),  # its VPC must have an internet gateway
+            opts=ResourceOptions(parent=self, depends_on=self.gateways),  # its VPC must have an internet gateway
         )
 
     def _route_table(self, name: str) -> aws.ec2.RouteTable:
@@ -119,7 +123,7 @@ class Network(UsableNetwork):
         return aws.ec2.RouteTable(full, vpc_id=self.vpc_id, tags=tags, opts=child)
 
     def _routes(
-        self, internet: aws.ec2.InternetGateway, gateways: Mapping[str, aws.ec2.NatGateway]
+        self, internet: aws.ec2.InternetGateway | None, gateways: Mapping[str, aws.ec2.NatGateway]
     ) -> list[pulumi.Resource]:
         routes: list[pulumi.Resource] = []
         for table in self._plan.tables:
@@ -128,7 +132,7 @@ class Network(UsableNetwork):
             for route in table.routes:
                 to = (
                     {"gateway_id": internet.id}
-                    if route.target == INTERNET
+                    if route.target == INTERNET and internet
                     else {"nat_gateway_id": gateways[route.target].id}
                 )
                 routes.append(

@@ -111,8 +111,8 @@ def _zones_unused(subject: Subject) -> Iterator[Finding]:
 
 def _zonal_without_nat(subject: Subject) -> Iterator[Finding]:
     net = subject.spec.network
-    if net.egress is Egress.PUBLIC and net.nat_gateways is NatGateways.ZONAL and net.zones > 1:
-        yield at("network", "nat_gateways")
+    if net.egress is not Egress.NAT and net.nat_gateways is NatGateways.ZONAL and net.zones > 1:
+        yield at("network", "nat_gateways", egress=net.egress.value)
 
 
 def _regional_nat(subject: Subject) -> Iterator[Finding]:
@@ -249,7 +249,7 @@ CHECKS = (
         "zonal-nat-without-nat",
         "network.nat_gateways network.egress network.zones",
         _zonal_without_nat,
-        "with egress: public each machine has a public address, and there is no NAT gateway",
+        "with egress: {egress} there is no NAT gateway",
         "remove nat_gateways, or write egress: nat",
     ),
     error(

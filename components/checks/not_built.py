@@ -7,6 +7,7 @@ from components.spec.models import (
     Cloud,
     CloudController,
     ClusterSpec,
+    Egress,
 )
 
 _Used = Callable[[ClusterSpec], bool]
@@ -19,6 +20,14 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
         "a cloud controller on this cloud (AWS has one; those of Azure and GCP are not tried against their APIs)",
         "write cloud_controller: none, and bring a load balancer (docs/load-balancers.md)",
         "SVC-01",
+    ),
+    (
+        "egress-none",
+        "network.egress",
+        lambda s: s.network.egress is Egress.NONE and (s.cloud is not Cloud.AWS or s.network.existing is not None),
+        "egress: none on this cloud or in an existing network (AWS has it, in a network that Mullion creates)",
+        "write egress: nat; in an existing network the routes are yours, and may lead to a proxy only",
+        "",
     ),
     (
         "csi",

@@ -149,7 +149,7 @@ def _group(planned: ClusterPlan, group: MachineGroup, region: str) -> Iterator[I
 
 
 def _network(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float]]:
-    """Yield gateways, load balancers, the host of sessions, and their public addresses."""
+    """Yield gateways, endpoints, load balancers, the host of sessions, and their public addresses."""
     gateways, addresses = len(planned.network.gateways), 0
     if gateways and cloud == "gcp":  # one Cloud NAT with one address; 256 ports for each of up to 252 machines
         yield "Cloud NAT machine", "nat-vm", min(len(planned.machines), NAT_MACHINES)
@@ -157,6 +157,8 @@ def _network(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float
     elif gateways:
         yield "NAT gateway", "nat-gateway", gateways
         addresses += gateways
+    if planned.private_endpoints:  # AWS PrivateLink pricing: each hour in each zone
+        yield "interface endpoint", "endpoint", len(planned.private_endpoints) * planned.network.zones
     public = planned.endpoint.public + sum(not balancer.internal for balancer in planned.load_balancers)
     balancers = planned.endpoint.balanced + planned.endpoint.public + len(planned.load_balancers)
     if balancers:  # GCP: one price for the first five forwarding rules

@@ -33,6 +33,7 @@ UNITS = {
     "nat-gateway": HOUR,
     "nat-vm": HOUR,
     "nat-gb": GB,
+    "endpoint": HOUR,
     "egress-gb": GB,
     "load-balancer": HOUR,
     "bastion": HOUR,
@@ -40,7 +41,8 @@ UNITS = {
     "secret": MONTH,
     "store-gib": GIB,
 }
-"""Keys other than instance types. windows-vcpu: premium of one vCPU; nat-vm: one machine behind Cloud NAT."""
+"""Keys other than instance types. windows-vcpu: premium of one vCPU; nat-vm: one machine behind Cloud NAT;
+endpoint: an interface endpoint in one zone."""
 
 WINDOWS = "windows/"
 """Prefix of keys for the premium of Windows on a type whose premium differs from windows-vcpu."""

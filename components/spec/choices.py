@@ -63,6 +63,7 @@ class Egress(str, Enum):
 
     NAT = "nat"
     PUBLIC = "public"
+    NONE = "none"
 
 
 class NatGateways(str, Enum):

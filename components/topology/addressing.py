@@ -1,7 +1,8 @@
 """Subnets, routes and fixed addresses: pure arithmetic over the node range.
 
-The node range is divided into quarters. The first holds the edge subnets (NAT gateways, public load balancers), each
-other quarter the machines of one zone. So a change of the number of pools, machines or edge subnets changes no address.
+The node range is divided into quarters. The first holds the edge subnets (NAT gateways, public load balancers) and the
+subnets of private endpoints, each other quarter the machines of one zone. So a change of the number of pools, machines
+or edge subnets changes no address.
 In an existing network the user's subnets take the place of the quarters; one subnet for several zones is divided.
 
 A worker's address depends only on its pool's name and its index: each pool starts at a slot (a block of addresses, the
@@ -82,7 +83,8 @@ class NatGateway:
     subnet: str
 
 
-INTERNET = "internet"
+INTERNET, ENDPOINTS = "internet", "endpoints"
+"""Target of routes; beginning of the names of subnets for private endpoints."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,11 @@ class NetworkPlan:
         return tuple(each for each in self.subnets if each.name.startswith("machines"))
 
     @property
+    def endpoints(self) -> tuple[Subnet, ...]:
+        """Subnets for private endpoints, by zone."""
+        return tuple(each for each in self.subnets if each.name.startswith(ENDPOINTS))
+
+    @property
     def smallest(self) -> IPv4Network:
         """Range of the smallest of the machines' subnets, which decides the slots."""
         return max((each.cidr for each in self.machines), key=lambda cidr: cidr.prefixlen)
@@ -135,6 +142,8 @@ def network_plan(network: Network, access: ApiAccess, cloud: Cloud, *, ingress: 
         return _existing_plan(network, network.existing)
     quarters = list(network.nodes.subnets(prefixlen_diff=2))
     edges = list(quarters[0].subnets(prefixlen_diff=2))
+    if network.egress is Egress.NONE:
+        return _private_plan(network, quarters, endpoints=cloud.facts.endpoint_subnets)
     public = network.egress is Egress.PUBLIC
     zones = range(network.zones)
     machines = [Subnet(f"machines-{zone}", zone, quarters[zone + 1], public) for zone in zones]
@@ -155,6 +164,20 @@ def network_plan(network: Network, access: ApiAccess, cloud: Cloud, *, ingress: 
     return NetworkPlan(
         network.nodes, network.zones, tuple(network.zone_names), (*edge, *machines), tuple(tables), tuple(gateways)
     )
+
+
+def _private_plan(network: Network, quarters: Sequence[IPv4Network], *, endpoints: bool) -> NetworkPlan:
+    """Return subnets without a way to the internet, in one table without routes.
+
+    endpoints: also a subnet in each zone for private endpoints, which then take no address of a machine: a 64th of the
+    node range. In a /22 it is a /28, with 11 addresses to use.
+    """
+    zones = range(network.zones)
+    parts = list(quarters[0].subnets(prefixlen_diff=4))[-4:]
+    own = [Subnet(f"{ENDPOINTS}-{zone}", zone, parts[zone], False) for zone in zones] if endpoints else []
+    subnets = (*own, *(Subnet(f"machines-{zone}", zone, quarters[zone + 1], False) for zone in zones))
+    table = RouteTable("machines", tuple(each.name for each in subnets), ())
+    return NetworkPlan(network.nodes, network.zones, tuple(network.zone_names), subnets, (table,), ())
 
 
 def bastion_range(network: Network) -> IPv4Network | None:
@@ -190,7 +213,7 @@ def control_plane_address(plan: NetworkPlan, index: int) -> IPv4Address:
 
 
 def control_plane_ranges(plan: NetworkPlan) -> list[IPv4Network]:
-    """Return the ranges that only control planes and load balancers have, one in each zone: they end before workers."""
+    """Return the ranges of control planes and load balancers, one in each zone: they end before workers."""
     return [IPv4Network((int(each.cidr.network_address), 33 - WORKER_OFFSET.bit_length())) for each in plan.machines]
 
 

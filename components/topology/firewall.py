@@ -1,6 +1,7 @@
 """The table of firewall rules. Each cloud's firewall module creates these rules and no others.
 
-A row has sources, targets, ports and a reason. Groups: the control plane, the workers, and load balancers.
+A row has sources, targets, ports and a reason. Groups: the control plane, the workers, load balancers, and private
+endpoints.
 """
 
 from collections.abc import Iterator
@@ -12,8 +13,10 @@ from components import naming
 from components.spec.models import ApiAccess, ClusterSpec, MachineAccess, NetworkMode
 from components.topology.addressing import ANYWHERE, bastion_range
 from components.topology.load_balancers import LoadBalancer, LoadBalancerGroup, load_balancers
+from components.topology.private_endpoints import private_endpoints
 
 API_PORT = 6443
+HTTPS = 443
 KUBELET_PORT = 10250
 SSH_PORT = 22
 ETCD_PORTS = (2379, 2380)
@@ -27,10 +30,13 @@ class SecurityGroup(str, Enum):
     WORKERS = naming.WORKERS
     API_INTERNAL = "api-internal"
     API_PUBLIC = "api-public"
+    ENDPOINTS = "endpoints"
 
 
 Group = SecurityGroup | LoadBalancerGroup
 NODES = (SecurityGroup.CONTROL_PLANE, SecurityGroup.WORKERS)
+BALANCERS = (SecurityGroup.API_INTERNAL, SecurityGroup.API_PUBLIC)
+"""Load balancers of the API."""
 ALL_PORTS = (0, 65535)
 
 
@@ -70,13 +76,14 @@ def groups(spec: ClusterSpec) -> tuple[Group, ...]:
         return NODES
     internal = (SecurityGroup.API_INTERNAL,) if load_balanced(spec) else ()
     public = (SecurityGroup.API_PUBLIC,) if spec.api.access is ApiAccess.PUBLIC else ()
-    return (*NODES, *internal, *public, *(balancer.group for balancer in load_balancers(spec)))
+    endpoints = (SecurityGroup.ENDPOINTS,) if private_endpoints(spec) else ()
+    return (*NODES, *internal, *public, *endpoints, *(balancer.group for balancer in load_balancers(spec)))
 
 
 def _rows(spec: ClusterSpec) -> list[_Row]:
     control_plane, workers = (SecurityGroup.CONTROL_PLANE,), (SecurityGroup.WORKERS,)
     api = (API_PORT, API_PORT)
-    balancers = tuple(each for each in groups(spec) if isinstance(each, SecurityGroup) and each not in NODES)
+    balancers = tuple(each for each in groups(spec) if isinstance(each, SecurityGroup) and each in BALANCERS)
     return [
         *_pod_rows(spec),
         # from workers: metrics-server and other collectors of metrics, whose packets have their node's address
@@ -106,6 +113,7 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
         ),
         *(_passed_rows(spec) if spec.cloud.facts.probe_ranges else []),
         *_session_rows(spec),
+        *_endpoint_rows(spec),
         *(row for balancer in load_balancers(spec) for row in _ingress_rows(spec, balancer)),
         *(
             _Row(f"node-port-{port}", workers, tuple(spec.ingress.node_ports.allow), "tcp", (port, port), "node port")
@@ -134,6 +142,14 @@ def _ingress_rows(spec: ClusterSpec, balancer: LoadBalancer) -> Iterator[_Row]:
     for port in balancer.probed_ports:
         why = f"health probes of load balancer {name}"
         yield _Row(f"ingress-{name}-probes-{port}", workers, probes, "tcp", (port, port), why)
+
+
+def _endpoint_rows(spec: ClusterSpec) -> Iterator[_Row]:
+    """Yield the row for private endpoints. A Windows pod's own address reaches them where the cloud routes pods."""
+    if private_endpoints(spec):
+        pods = (spec.network.pods,) if spec.network.mode is NetworkMode.L2BRIDGE else ()
+        https, why = (HTTPS, HTTPS), "services of the cloud, by private endpoints"
+        yield _Row("https", (SecurityGroup.ENDPOINTS,), (*NODES, *pods), "tcp", https, why)
 
 
 def _session_sources(spec: ClusterSpec) -> tuple[IPv4Network, ...]:
@@ -224,7 +240,7 @@ def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
             "balancer to API and checks",
         )
         for group in groups(spec)
-        if isinstance(group, SecurityGroup) and group not in NODES
+        if isinstance(group, SecurityGroup) and group in BALANCERS
     ]
     forwarded = [
         Rule(

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
-from components.spec.models import ClusterSpec, Network, NetworkMode
+from components.spec.models import ClusterSpec, Egress, Network, NetworkMode
 from components.topology.addressing import ANYWHERE, INTERNET, NetworkPlan, Route, Subnet
-from components.topology.firewall import API_PORT, KUBELET_PORT, Group, Rule, SecurityGroup, allows, lets_in
+from components.topology.firewall import API_PORT, HTTPS, KUBELET_PORT, Group, Rule, SecurityGroup, allows, lets_in
 from components.topology.load_balancers import LoadBalancer
-
-HTTPS = 443
 
 POD_PORTS = (("tcp", 53), ("tcp", 8080), ("udp", 53))
 """Ports of routed pods to judge: one in each range that the firewall rules open."""
@@ -83,10 +81,7 @@ def paths(
     for group, subnets in places.items():
         for subnet in subnets:
             source = f"{group.value} in {subnet.name}"
-            how, lacks = way_out(plan, subnet)
-            missing = lacks or allows(rules, group, None, "tcp", HTTPS)
-            for destination in ("bundle store", "secret store", "downloads"):
-                yield Path(source, destination, how, missing)
+            yield from _outside(plan, rules, network, group, subnet)
             hops = (
                 [group, SecurityGroup.CONTROL_PLANE]
                 if group is SecurityGroup.CONTROL_PLANE
@@ -107,6 +102,26 @@ def paths(
         if not any(each.group is SecurityGroup.API_PUBLIC and each.ingress for each in rules):
             missing = missing or "no inbound rule of api-public"
         yield Path("allowed ranges", "API", "public load balancer", missing)
+
+
+def _outside(
+    plan: NetworkPlan, rules: tuple[Rule, ...], network: Network, group: SecurityGroup, subnet: Subnet
+) -> Iterator[Path]:
+    """Yield the paths from a group's machines in a subnet to the stores and to downloads."""
+    source, out = f"{group.value} in {subnet.name}", allows(rules, group, None, "tcp", HTTPS)
+    if network.egress is not Egress.NONE:
+        how, lacks = way_out(plan, subnet)
+        for destination in ("bundle store", "secret store", "downloads"):
+            yield Path(source, destination, how, lacks or out)
+        return
+    # the gateway endpoint of S3 is in the tables of machines' subnets
+    routed = any(subnet.name in table.subnets for table in plan.tables)
+    without = None if routed else f"subnet {subnet.name} has no route table for the endpoint of the store"
+    yield Path(source, "bundle store", "gateway endpoint", without or out)
+    inside = None if plan.endpoints else "no subnet for private endpoints"
+    way = inside or allows(rules, group, SecurityGroup.ENDPOINTS, "tcp", HTTPS)
+    yield Path(source, "secret store", "private endpoint", way)
+    yield Path(source, "downloads", "proxy or mirror", out)  # whether there is one: components/checks/no_egress.py
 
 
 def ingress_paths(rules: tuple[Rule, ...], spec: ClusterSpec, balancers: Iterable[LoadBalancer]) -> Iterator[Path]:

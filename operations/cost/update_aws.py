@@ -13,7 +13,7 @@ from operations.cost.asking import Answers, Found, Wanted
 
 BASE = "https://pricing.us-east-1.amazonaws.com"
 SOURCE = "AWS price list (pricing.us-east-1.amazonaws.com/offers/v1.0)"
-SERVICES = ("gp3", "nat-gateway", "nat-gb", "public-ipv4", "load-balancer")
+SERVICES = ("gp3", "nat-gateway", "nat-gb", "public-ipv4", "load-balancer", "endpoint")
 """Keys in the query, besides instance types and the premium of Windows."""
 
 OFFERS = ("AmazonEC2", "AmazonVPC", "AWSELB")
@@ -23,6 +23,7 @@ _USAGES = {
     f"{_PREFIX}NatGateway-Hours": "nat-gateway",
     f"{_PREFIX}NatGateway-Bytes": "nat-gb",
     f"{_PREFIX}PublicIPv4:InUseAddress": "public-ipv4",
+    f"{_PREFIX}VpcEndpoint-Hours": "endpoint",
 }
 _BALANCER = re.compile(f"{_PREFIX}LoadBalancerUsage")
 

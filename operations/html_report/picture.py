@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 
 from components.plan import ClusterPlan, Machine, MachineGroup
+from components.spec.choices import Egress
 from components.topology.addressing import Subnet
 
 COLUMN, NARROWEST = 270, 700
@@ -150,7 +151,7 @@ class _Drawing:
     def _subnet(self, subnet: Subnet, x: float, width: float) -> None:
         top, at = self._y, len(self._boxes)
         inner = list(_inside(self._planned, subnet))
-        edge = subnet.name.startswith("edge")
+        edge = not subnet.name.startswith("machines")
         head = Box("edge" if edge else "subnet", f"{subnet.name}: {subnet.cidr}", tuple(_edge(self._planned, subnet)))
         self._y += _tall(head) + (2 if inner else 0)
         for box in inner:
@@ -185,6 +186,8 @@ def _network_title(planned: ClusterPlan) -> str:
 
 
 def _edge(planned: ClusterPlan, subnet: Subnet) -> Iterator[str]:
+    if subnet in planned.network.endpoints:
+        yield f"private endpoints: {', '.join(each.service for each in planned.private_endpoints)}"
     if not subnet.name.startswith("edge"):
         return
     gateways = [each.name for each in planned.network.gateways if each.subnet == subnet.name]
@@ -220,6 +223,8 @@ def _span(addresses: Sequence[IPv4Address]) -> tuple[IPv4Address, IPv4Address]:
 def _internet(planned: ClusterPlan) -> Box:
     if planned.has_public_machines:
         return Box("outside", "Internet", ("by public addresses",))
+    if planned.spec.network.egress is Egress.NONE:
+        return Box("outside", "Proxy or mirror", ("no way to the internet",))
     if planned.network.existing:
         return Box("outside", "Internet", ("by your routes",))
     return Box("outside", "Internet", ("through NAT",))

@@ -4,7 +4,8 @@ from typing import Any
 
 from sandbox import simulated_boot
 from sandbox.aws import machine as one
-from sandbox.aws.network import ASSOCIATION, EGRESS, GATEWAY, GROUP, INSTANCE, NAT, ROUTE, SUBNET, TABLE
+from sandbox.aws import private_ways
+from sandbox.aws.network import EGRESS, GATEWAY, GROUP, INSTANCE, NAT
 from sandbox.aws.s3 import is_versioned
 from sandbox.aws.secretsmanager import ENTRY
 from sandbox.cloud_state import CloudState
@@ -15,15 +16,17 @@ HTTPS = 443
 
 
 def _no_way_out(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """Return why a machine has no route to an internet gateway, by a public address or a NAT gateway; empty if it
-    has one.
+    """Return why a machine has no route to an internet gateway, by a public address or a NAT gateway, and no private
+    endpoints; empty if it has one of them.
     """
     subnet = machine.inputs.get("subnetId", "")
     gateway, nat = _default_route(cloud_state, subnet)
     if gateway:
         return "" if machine.outputs.get("publicIp") else f"{subnet} routes to {gateway}, but it has no public address"
     if nat is None:
-        return f"{subnet} has no route to the internet"
+        services = ["s3", "secretsmanager", *(["ec2"] if "compute_service" in found["facts"] else [])]
+        lacks = next(filter(None, (private_ways.missing(cloud_state, machine, each) for each in services)), "")
+        return f"{subnet} has no route to the internet, and {lacks}" if lacks else ""
     further, _ = _default_route(cloud_state, nat.inputs.get("subnetId", ""))
     return "" if further else f"{nat.id} is in a subnet without a route to an internet gateway"
 
@@ -36,14 +39,9 @@ def _pods(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> st
 
 def _default_route(cloud_state: CloudState, subnet: str) -> tuple[str, Record | None]:
     """Return the id of the internet gateway or NAT gateway behind 0.0.0.0/0 of a subnet."""
-    tables = [one.inputs["routeTableId"] for one in cloud_state.referrers(SUBNET, subnet) if one.type == ASSOCIATION]
-    found = [one.inputs for table in tables for one in cloud_state.referrers(TABLE, table) if one.type == ROUTE]
-    for table in filter(None, (cloud_state.find(TABLE, table) for table in tables)):
-        found += [{**row, "destinationCidrBlock": row.get("cidrBlock")} for row in table.inputs.get("routes") or []]
-    for route in found:
-        if route.get("destinationCidrBlock") == "0.0.0.0/0":
-            gateway = cloud_state.find(GATEWAY, route.get("gatewayId") or "")
-            return gateway.id if gateway else "", cloud_state.find(NAT, route.get("natGatewayId") or "")
+    for route in private_ways.default_routes(cloud_state, subnet):
+        gateway = cloud_state.find(GATEWAY, route.get("gatewayId") or "")
+        return gateway.id if gateway else "", cloud_state.find(NAT, route.get("natGatewayId") or "")
     return "", None
 
 

@@ -4,11 +4,11 @@ A network load balancer without a healthy target forwards to all targets (Elasti
 for your target groups"). The resolver is the third address of the network (VPC user guide, "DNS attributes").
 """
 
-import re
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 from typing import Any
 
+from sandbox.aws import private_ways
 from sandbox.aws.boot_obstacles import MACHINES
 from sandbox.aws.network import BALANCER, EGRESS, GROUP, INGRESS, INSTANCE
 from sandbox.aws.targets import LISTENER, TARGETS
@@ -19,7 +19,6 @@ from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 
 ATTACHMENT, RECORD = "aws:lb/targetGroupAttachment:TargetGroupAttachment", "aws:route53/record:Record"
-SERVICES = re.compile(r"(?:.+\.)?(?:s3|secretsmanager|ec2)\.[a-z0-9-]+\.amazonaws\.com")
 
 
 def _user_data(ask: Ask) -> bytes:
@@ -125,8 +124,9 @@ CLOUD_SERVICES = CloudServices(
     user_data=lambda _, ask: _user_data(ask),
     range=lambda cloud_state: IPv4Network(cloud_state.resources("aws:ec2/vpc:Vpc")[0].inputs["cidrBlock"]),
     resolver=lambda network: str(network[2]),
-    services=SERVICES,
+    services=private_ways.HOST,
     names=addresses,
     permissions=permissions,
     forwarders=forwarders,
+    reached=private_ways.is_reached,
 )

@@ -3,12 +3,15 @@
 from typing import Any
 
 from sandbox.aws import addresses
-from sandbox.aws.network import EIP, INSTANCE, NAT, SUBNET, TABLE, has_gateway, in_groups, in_subnet, in_vpc
+from sandbox.aws.network import EIP, INSTANCE, NAT, SUBNET, TABLE, VPC, has_gateway, in_groups, in_subnet, in_vpc
 from sandbox.aws.quotas import QUOTAS
 from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
 
 ENDPOINT = "aws:ec2/vpcEndpoint:VpcEndpoint"
-SERVICES = ("s3", "dynamodb", "ec2", "ec2messages", "ssm", "ssmmessages", "secretsmanager", "sts", "logs", "kms")
+SERVICES = (
+    *("s3", "dynamodb", "ec2", "ec2messages", "ssm", "ssmmessages", "secretsmanager", "sts", "logs", "kms"),
+    *("ecr.api", "ecr.dkr", "elasticloadbalancing"),
+)
 """Services with VPC endpoints that machines use; AWS has more."""
 _ARN = "arn:aws:ec2:{region}:{account}:"
 
@@ -43,6 +46,42 @@ def _service(request: Request) -> None:
     name, region = request.inputs.get("serviceName", ""), request.region
     if name.startswith("com.amazonaws.") and name.removeprefix(f"com.amazonaws.{region}.") not in SERVICES:
         raise Refusal("InvalidServiceName", f"The Vpc Endpoint Service '{name}' does not exist")
+
+
+def _private_dns(request: Request) -> None:
+    """Check what private DNS needs: both DNS attributes of the VPC, and no other endpoint with the same names.
+
+    EC2 API, CreateVpcEndpoint, PrivateDnsEnabled: "you must set the following VPC attributes to true".
+    """
+    if not request.inputs.get("privateDnsEnabled"):
+        return
+    vpc = request.cloud_state.find(VPC, request.inputs["vpcId"])
+    if vpc and not (vpc.outputs["enableDnsSupport"] and vpc.outputs["enableDnsHostnames"]):
+        raise Refusal(
+            "InvalidParameter",
+            "Enabling private DNS requires both enableDnsSupport and enableDnsHostnames VPC attributes set to true for"
+            f" {vpc.id}",
+        )
+    for other in request.cloud_state.resources(ENDPOINT):
+        same = all(other.inputs.get(name) == request.inputs.get(name) for name in ("vpcId", "serviceName"))
+        if same and other.sequence != request.sequence and other.inputs.get("privateDnsEnabled"):
+            raise Refusal(
+                "InvalidParameter",
+                "private-dns-enabled cannot be set because there is already a conflicting DNS domain for"
+                f" {request.inputs['serviceName']} in the VPC {request.inputs['vpcId']}",
+            )
+
+
+def _one_in_each_zone(request: Request) -> None:
+    """Check that no two subnets of an interface endpoint are in one zone."""
+    found = [request.cloud_state.find(SUBNET, id) for id in request.inputs.get("subnetIds") or []]
+    zones = [subnet.outputs["availabilityZone"] for subnet in found if subnet]
+    if len(zones) > len({*zones}):
+        raise Refusal(
+            "DuplicateSubnetsInSameZone",
+            "Found another VPC endpoint subnet in the availability zone of "
+            + ", ".join(request.inputs.get("subnetIds") or []),
+        )
 
 
 def _eip(request: Request) -> dict[str, Any]:
@@ -132,6 +171,6 @@ TYPES: dict[str, ResourceType] = {
                 "routeTableIds[]", TABLE, "InvalidRouteTableId.NotFound", "The routeTable ID '{id}' does not exist"
             ),
         ),
-        rules=(_service,),
+        rules=(_service, _private_dns, _one_in_each_zone),
     ),
 }

@@ -28,6 +28,7 @@ class CloudServices:
     machines: how the cloud's tables describe machines. address: a machine's planned private address.
     user_data: a machine's user-data, requested as cloud-init does. range: address range of all nodes.
     resolver: address of the name server in that range. services: pattern of the host names of the cloud's services.
+    reached: whether all machines have a way to the cloud's service with this host name.
     names: all addresses of a name in the cloud's private zones, None if the name does not exist.
     permissions: firewall rules that apply to a machine. forwarders: internal load balancers.
     """
@@ -41,6 +42,7 @@ class CloudServices:
     names: Callable[[CloudState, str], list[str] | None]
     permissions: Callable[[CloudState, Record], list[Permission]]
     forwarders: Callable[[CloudState], list[Forwarder]]
+    reached: Callable[[CloudState, str], bool] = lambda *_: True
 
     def records(self, cloud_state: CloudState) -> list[Record]:
         """Return all machines."""

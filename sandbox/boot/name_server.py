@@ -13,6 +13,8 @@ from sandbox.boot.cloud_services import services_of
 from sandbox.cloud_state import CloudState
 
 MIRROR = "mirror.sandbox.internal"
+NOWHERE = "203.0.113.1"
+"""Address (RFC 5737, documentation) of services that machines have no way to: as public ones, it answers nothing."""
 A, IN = 1, 1
 _ANSWER, _NO_SUCH_NAME, _TTL = 0x8580, 0x8583, 5
 """Flags: authoritative response with recursion available; the same with code NXDOMAIN. Time to live in seconds."""
@@ -21,8 +23,10 @@ _ANSWER, _NO_SUCH_NAME, _TTL = 0x8580, 0x8583, 5
 def addresses(cloud_state: CloudState, name: str, services: str) -> list[str] | None:
     """Return all addresses of a name; None if it does not exist. services: address of the cloud's services."""
     cloud_services = services_of(cloud_state)
-    if name == MIRROR or cloud_services.services.fullmatch(name):
+    if name == MIRROR:
         return [services]
+    if cloud_services.services.fullmatch(name):
+        return [services if cloud_services.reached(cloud_state, name) else NOWHERE]
     return cloud_services.names(cloud_state, name)
 
 

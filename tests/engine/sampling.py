@@ -31,6 +31,18 @@ def each(kind: str) -> list[Any]:
     return [f"{SAMPLED}-{kind}", *(pytest.param(f"{cloud}-{kind}", marks=pytest.mark.soak) for cloud in CLOUDS)]
 
 
+def one(of: Sequence[str]) -> list[Any]:
+    """Return parameters for `drawn`: one of these stacks; in soak, each."""
+    return [SAMPLED, *(pytest.param(each, marks=pytest.mark.soak) for each in of)]
+
+
+def drawn(parameter: str, of: Sequence[str], what: str) -> str:
+    """Return the stack of a parameter of `one`. what: name of the test."""
+    name = random.Random(f"{SEED} {what}").choice(of) if parameter == SAMPLED else parameter
+    print(f"MULLION_SEED={SEED}: {what} on {name}")  # noqa: T201 - pytest shows it where the test fails
+    return name
+
+
 def stack(parameter: str, what: str) -> str:
     """Return the stack of a parameter. what: name of the test, so that the tests of a run draw different clouds."""
     kind = parameter.partition("-")[2]

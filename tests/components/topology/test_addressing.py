@@ -24,7 +24,7 @@ names = st.from_regex(r"[a-z][a-z0-9]{0,8}", fullmatch=True)
 @given(
     prefix=st.integers(addressing.LARGEST_PREFIX, addressing.SMALLEST_PREFIX),
     zones=st.integers(1, 3),
-    egress=st.sampled_from(["nat", "public"]),
+    egress=st.sampled_from(["nat", "public", "none"]),
     access=st.sampled_from(list(ApiAccess)),
 )
 def test_subnets_are_inside_the_node_range_and_do_not_overlap(
@@ -102,6 +102,14 @@ def test_nat_gateways_are_in_edge_subnets_single_or_one_per_zone() -> None:
     assert [each.name for each in single.gateways] == ["nat-0"]
     assert [each.subnet for each in zonal.gateways] == ["edge-0", "edge-1", "edge-2"]
     assert {table.routes[0].target for table in single.tables} == {"internet", "nat-0"}
+
+
+def test_without_egress_no_subnet_has_a_route_out_and_machines_keep_their_addresses() -> None:
+    plan = addressing.network_plan(network(egress="none", nodes="10.0.0.0/22"), ApiAccess.PRIVATE, Cloud.AWS)
+    assert plan.machines == addressing.network_plan(network(nodes="10.0.0.0/22"), ApiAccess.PRIVATE, Cloud.AWS).machines
+    assert [table.routes for table in plan.tables] == [()] and plan.gateways == () and plan.edge == ()
+    assert [(each.name, each.cidr.prefixlen) for each in plan.endpoints] == [(f"endpoints-{i}", 28) for i in range(3)]
+    assert not any(each.public for each in plan.subnets)
 
 
 @pytest.mark.parametrize("cloud", [Cloud.GCP, Cloud.AZURE])

@@ -169,6 +169,13 @@ def test_public_machines_cost_addresses_instead_of_a_nat_gateway() -> None:
     assert sum(item.count for item in found.items if item.key == "public-ipv4") == 3
 
 
+def test_without_egress_each_private_endpoint_costs_in_each_zone() -> None:
+    web = {"http": "http://10.0.0.1:3128", "https": "http://10.0.0.1:3128"}
+    found = bill_of(network={"egress": "none", "zones": 2}, proxy=web, registry_credentials=["ecr"])
+    assert [item.count for item in found.items if item.key == "endpoint"] == [2 * 4]
+    assert not {"nat-gateway", "public-ipv4"} & {item.key for item in found.items}
+
+
 def test_traffic_and_stored_files_cost_nothing_unless_given() -> None:
     found = amounts(bill_of(usage=Usage(traffic_gb=100, stored_gib=5)))
     assert (found["GB to the internet"], found["GB through NAT"]) == (9.0, 4.5)

@@ -75,7 +75,10 @@ def aws_answer(path: str, given: dict[str, str]) -> tuple[int, str]:
             aws_row(usageType="EU-Another", PricePerUnit=""),
             aws_row(usageType="EU-NatGateway-Hours", PricePerUnit="0.0000000000"),
         ),
-        "AmazonVPC": aws_list(aws_row(usageType="EU-PublicIPv4:InUseAddress", PricePerUnit="0.005")),
+        "AmazonVPC": aws_list(
+            aws_row(usageType="EU-PublicIPv4:InUseAddress", PricePerUnit="0.005"),
+            aws_row(usageType="EU-VpcEndpoint-Hours", PricePerUnit="0.011"),
+        ),
         "AWSELB": aws_list(
             aws_row(usageType="EU-LoadBalancerUsage", PricePerUnit="0.028", Product_Family="Load Balancer"),
             aws_row(usageType="EU-LoadBalancerUsage", PricePerUnit="0.0252", Product_Family="Load Balancer-Network"),
@@ -85,7 +88,7 @@ def aws_answer(path: str, given: dict[str, str]) -> tuple[int, str]:
 
 def test_update_of_aws_reads_on_demand_prices_of_shared_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     with served(aws_answer, monkeypatch) as asked:
-        assert update.update("aws").startswith("aws: 8 prices in 1 regions, ")
+        assert update.update("aws").startswith("aws: 9 prices in 1 regions, ")
     assert [path.split("/")[4:] for path in asked] == [
         [offer, "current", "eu-west-1", "index.csv"] for offer in ("AmazonEC2", "AmazonVPC", "AWSELB")
     ]
@@ -96,6 +99,7 @@ def test_update_of_aws_reads_on_demand_prices_of_shared_machines(monkeypatch: py
         "gp3": 0.088,
         "nat-gateway": 0.048,
         "public-ipv4": 0.005,
+        "endpoint": 0.011,
         "load-balancer": 0.0252,
         "windows-vcpu": 0.046,
         "windows/t3.large": 0.0276,

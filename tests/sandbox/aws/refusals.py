@@ -135,6 +135,28 @@ ROWS: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "InvalidServiceName",
         "does not exist",
     ),
+    "private DNS without the VPC's DNS": (
+        "VpcEndpoint",
+        {
+            "vpcId": "$vpc",
+            "serviceName": f"com.amazonaws.{REGION}.ec2",
+            "vpcEndpointType": "Interface",
+            "privateDnsEnabled": True,
+        },
+        "InvalidParameter",
+        "requires both enableDnsSupport and enableDnsHostnames",
+    ),
+    "an endpoint's subnets in one zone": (
+        "VpcEndpoint",
+        {
+            "vpcId": "$vpc",
+            "serviceName": f"com.amazonaws.{REGION}.ec2",
+            "vpcEndpointType": "Interface",
+            "subnetIds": ["$subnet", "$beside"],
+        },
+        "DuplicateSubnetsInSameZone",
+        "Found another VPC endpoint subnet",
+    ),
     "public balancer without a gateway": ("LoadBalancer", NLB, "InvalidSubnet", "no internet gateway"),
     "balancer in two VPCs": (
         "LoadBalancer",

@@ -18,6 +18,7 @@ from tests.sandbox.scenes import Scene, filled, maker
 SCENES: dict[str, tuple[str, dict[str, Any]]] = {
     "vpc": ("Vpc", {"cidrBlock": "10.20.0.0/16"}),
     "subnet": ("Subnet", {"vpcId": "$vpc", "cidrBlock": "10.20.0.0/24", "availabilityZone": "eu-west-1a"}),
+    "beside": ("Subnet", {"vpcId": "$vpc", "cidrBlock": "10.20.1.0/24", "availabilityZone": "eu-west-1a"}),
     "group": ("SecurityGroup", {"vpcId": "$vpc"}),
     "table": ("RouteTable", {"vpcId": "$vpc"}),
     "gateway": ("InternetGateway", {"vpcId": "$vpc"}),

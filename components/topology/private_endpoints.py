@@ -1,0 +1,48 @@
+"""Private endpoints of AWS: what machines without a way to the internet ask of the cloud, by service.
+
+S3 is reached by a gateway endpoint, which every cluster has. KMS needs no endpoint: S3 and Secrets Manager use the key
+with the machine's rights (AWS KMS developer guide, "kms:ViaService"). Nor does STS: the metadata service gives out the
+role's credentials. Time, DNS and the activation of Windows have link-local addresses (EC2 user guide, "Local addresses
+on the same host").
+"""
+
+from dataclasses import dataclass
+
+from components.spec.choices import Cloud, CloudController, Egress, MachineAccess
+from components.spec.models import ClusterSpec
+
+
+@dataclass(frozen=True)
+class PrivateEndpoint:
+    """An interface endpoint. service: end of AWS's name of the service, com.amazonaws.REGION.SERVICE."""
+
+    service: str
+    why: str
+
+    @property
+    def name(self) -> str:
+        """Name as part of a resource's name."""
+        return self.service.replace(".", "-")
+
+
+def private_endpoints(spec: ClusterSpec) -> tuple[PrivateEndpoint, ...]:
+    """Return the interface endpoints of a cluster, sorted by service; empty if machines have a way to the internet.
+
+    Sources: AWS PrivateLink guide, "AWS services that integrate with AWS PrivateLink"; Systems Manager user guide,
+    "Improve the security of EC2 instances by using VPC endpoints"; Amazon ECR user guide, "Amazon ECR interface VPC
+    endpoints"; Elastic Load Balancing, "Elastic Load Balancing and interface VPC endpoints".
+    """
+    if spec.network.egress is not Egress.NONE or spec.cloud is not Cloud.AWS:
+        return ()
+    wanted = {
+        "secretsmanager": "secrets of machines",
+        "ec2": "list of machines, for control planes",
+    }
+    if spec.access is MachineAccess.SESSION:
+        # agents before 3.3.40.0 get messages from ec2messages, newer ones from ssmmessages
+        wanted |= dict.fromkeys(("ssm", "ssmmessages", "ec2messages"), "sessions")
+    if "ecr" in spec.registry_credentials:
+        wanted |= dict.fromkeys(("ecr.api", "ecr.dkr"), "images of ECR; their layers are in S3")
+    if spec.cloud_controller is CloudController.EXTERNAL:
+        wanted["elasticloadbalancing"] = "the cloud controller"
+    return tuple(PrivateEndpoint(service, wanted[service]) for service in sorted(wanted))

@@ -1,0 +1,79 @@
+"""`egress: none` on AWS: no gateway and no route, but an interface endpoint for each service that machines ask."""
+
+from typing import Any
+
+import pytest
+
+from components.stack_files.stack import CLUSTER
+from operations.recorder.recorder import Recording, record
+from tests.components.aws.samples import changed, instances
+from tests.components.recorded_wiring import config, of
+
+ENDPOINT = "aws:ec2/vpcEndpoint:VpcEndpoint"
+PROXY = {"http": "http://10.0.0.1:3128", "https": "http://10.0.0.1:3128"}
+MIRRORED = {"containerd": {"mirrors": {"*": ["https://images.example.com"]}}}
+
+
+def without_egress(stack: str = "aws-prod", **fields: Any) -> Recording:
+    network = {**config(stack)[CLUSTER].get("network", {}), "egress": "none", "nat_gateways": "single"}
+    found = record(stack, changed(stack, **{"proxy": PROXY, "network": network, "api": {}, **fields}))
+    assert found.errors == []
+    return found
+
+
+def services(found: Recording) -> set[str]:
+    return {each.name.removeprefix("aws-prod-") for each in of(found, ENDPOINT).values()}
+
+
+def test_no_machine_has_a_way_to_the_internet() -> None:
+    found = without_egress()
+    gone = ("ec2/internetGateway:InternetGateway", "ec2/natGateway:NatGateway", "ec2/eip:Eip", "ec2/route:Route")
+    assert not {each.type.removeprefix("aws:") for each in found.resources.values()} & {*gone}
+    assert not any(each.inputs["associatePublicIpAddress"] for each in instances(found).values())
+
+
+def test_endpoints_are_in_every_zone_behind_a_group_that_admits_machines_to_https() -> None:
+    found = without_egress()
+    [group] = [each for name, each in of(found, "aws:ec2/securityGroup:SecurityGroup").items() if "endpoints" in name]
+    inside = [each for each in of(found, ENDPOINT).values() if each.inputs["vpcEndpointType"] == "Interface"]
+    assert {each.name for each in inside} == {"aws-prod-ec2", "aws-prod-secretsmanager"}
+    for endpoint in inside:
+        assert endpoint.inputs["privateDnsEnabled"] and len(endpoint.inputs["subnetIds"]) == 3
+        assert endpoint.dependencies >= {group.urn}
+        assert endpoint.inputs["serviceName"].startswith("com.amazonaws.eu-west-1.")
+    rules = of(found, "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule").values()
+    ports = [(each.inputs["fromPort"], each.inputs["toPort"]) for each in rules if group.urn in each.dependencies]
+    assert ports == [(443, 443)] * 2
+
+
+def test_machines_wait_for_the_endpoints_and_for_their_rules() -> None:
+    found = without_egress()
+    ways = {each.urn for each in of(found, ENDPOINT).values()}
+    ways |= {each.urn for each in found.resources.values() if "endpoints-https-from" in each.name}
+    assert len(ways) == 5
+    assert instances(found)["aws-prod-control-plane-0"].dependencies >= ways
+
+
+@pytest.mark.parametrize(
+    ("fields", "more"),
+    [
+        ({"registry_credentials": ["ecr"]}, {"ecr-api", "ecr-dkr"}),
+        ({"cloud_controller": "external"}, {"elasticloadbalancing"}),
+        ({"access": "session"}, {"ssm", "ssmmessages", "ec2messages"}),
+    ],
+    ids=["ECR", "cloud controller", "sessions"],
+)
+def test_options_add_the_endpoints_of_their_services(fields: dict[str, Any], more: set[str]) -> None:
+    fields = dict(fields)
+    if "access" in fields:  # SSM Agent would not use the proxy
+        cluster = config("aws-prod")[CLUSTER]
+        pools = {name: {**pool, **MIRRORED} for name, pool in cluster["pools"].items()}
+        mirror = {**cluster.get("artifacts", {}), "mirror": "https://files.example.com"}
+        plane = {**cluster["control_plane"], **MIRRORED}
+        known = {**cluster.get("acknowledge", {}), "images-from-elsewhere": "our registry team"}
+        fields |= {"proxy": None, "artifacts": mirror, "pools": pools, "control_plane": plane, "acknowledge": known}
+    assert services(without_egress(**fields)) == {"s3", "ec2", "secretsmanager", *more}
+
+
+def test_stacks_with_nat_have_no_interface_endpoint() -> None:
+    assert services(record("aws-prod", config("aws-prod"))) == {"s3"}
