@@ -58,7 +58,7 @@ class Network(UsableNetwork):
             tags=tags.on(self, aws.ec2.Vpc, f"{name}-vpc"),
             opts=ResourceOptions(parent=self, protect=context.plan.spec.protect),
         )
-        self.vpc_id = vpc.id
+        self.vpc_id, self._vpc = vpc.id, vpc
         self.subnet_ids = {subnet.name: self._subnet(subnet.name) for subnet in plan.subnets}
         self.machine_subnets = [self.subnet_ids[subnet.name] for subnet in plan.machines]
         self.edge_subnets = [self.subnet_ids[subnet.name] for subnet in plan.edge]
@@ -107,7 +107,10 @@ class Network(UsableNetwork):
     def _nat_gateway(self, name: str, subnet: str) -> aws.ec2.NatGateway:
         full = f"{self._cluster}-{name}"
         address = aws.ec2.Eip(
-            full, domain="vpc", tags=self._tags.on(self, aws.ec2.Eip, full), opts=ResourceOptions(parent=self)
+            full,
+            domain="vpc",
+            tags=self._tags.on(self, aws.ec2.Eip, full),
+            opts=ResourceOptions(parent=self, depends_on=[self._vpc]),  # no address if the layout's check fails
         )
         return aws.ec2.NatGateway(
             full,
