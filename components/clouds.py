@@ -17,6 +17,9 @@ WIRE_SERVER = "168.63.129.16"
 GCP_METADATA = "metadata.google.internal"
 """Google's name of the metadata server, which serves NTP too."""
 
+GOOGLE_APIS = IPv4Network("199.36.153.8/30")
+"""Addresses of private.googleapis.com."""
+
 _SERVICES = r"HKLM\SYSTEM\CurrentControlSet\Services"
 _TCP = rf"{_SERVICES}\Tcpip\Parameters"
 
@@ -96,6 +99,8 @@ class CloudFacts:
     """Whether NAT is one service of the whole region; else a gateway in one zone or in each."""
     edge_subnets: bool = False
     """Whether NAT gateways and load balancers need public subnets; else they belong to the region."""
+    private_ranges: tuple[IPv4Network, ...] = ()
+    """Ranges of the cloud's own services: the routes of machines that have no way to the internet."""
     endpoint_subnets: bool = False
     """Whether private endpoints of the cloud's services are network interfaces in subnets, one in each zone."""
     route_limit: int
@@ -258,6 +263,9 @@ CLOUDS: dict[str, CloudFacts] = {
         # ("Overview of IAM Conditions"), of which each identity takes two
         workers_share=Share.POOL,
         regional_nat=True,
+        # APIs (VPC, "Configure Private Google Access"), and kms.windows.googlecloud.com, which activates Windows
+        # (Compute Engine, "Create a route to Windows activation host")
+        private_ranges=(GOOGLE_APIS, IPv4Network("35.190.247.13/32")),
         single_health_check=True,  # a backend service takes one ("Backend services overview")
         route_limit=250,  # of a network's quota
         # Load balancing documentation, "Probe IP ranges and firewall rules": internal and external passthrough

@@ -11,6 +11,7 @@ from functools import cached_property
 from components.cost import prices
 from components.cost.prices import HOUR, HOURS, Price
 from components.plan import ClusterPlan, MachineGroup
+from components.spec.choices import Egress
 
 SHARED = "(shared)"
 """Shown in place of a pool's name for items that all pools share."""
@@ -119,7 +120,7 @@ def bill(planned: ClusterPlan, region: str, usage: Usage | None = None) -> Bill:
     items = [item for group in planned.machine_groups for item in _group(planned, group, region)]
     items += [
         Item(SHARED, what, key, count, prices.price(cloud, region, key))
-        for what, key, count in (*_network(planned, cloud), *_stores(cloud), *_used(planned, usage))
+        for what, key, count in (*_network(planned, cloud), *_stores(planned, cloud), *_used(planned, usage))
     ]
     return Bill(planned.name, cloud, region, usage, tuple(items))
 
@@ -172,8 +173,9 @@ def _network(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float
         yield "public IPv4 address", "public-ipv4", addresses
 
 
-def _stores(cloud: str) -> Iterator[tuple[str, str, float]]:
-    yield "private DNS zone", "dns-zone", 1
+def _stores(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float]]:
+    of_google = cloud == "gcp" and planned.spec.network.egress is Egress.NONE
+    yield "private DNS zone", "dns-zone", 1 + of_google
     if cloud != "azure":  # a key vault of Azure charges for operations only
         yield "secret", "secret", SECRETS
 

@@ -1,12 +1,16 @@
-"""The VPC network: subnetworks, the default route, and Cloud NAT where planned."""
+"""The VPC network: subnetworks, the default route and Cloud NAT, or the way to Google's services alone."""
 
+import re
 from collections.abc import Mapping
+from ipaddress import IPv4Network
 
 import pulumi
 import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
+from components.clouds import GOOGLE_APIS
 from components.gcp.place import Place
+from components.spec.choices import Egress
 from components.topology.addressing import ANYWHERE, NetworkPlan
 from components.wiring.context import ClusterContext
 from components.wiring.fixed_layout import fixed_layout
@@ -28,11 +32,51 @@ class UsableNetwork(pulumi.ComponentResource):
     zone_names: Output[list[str]]
     """Names of the planned zones."""
     routes: list[pulumi.Resource]
-    """Default route and NAT: machines have no connection to the internet before these exist. Empty for the user's."""
+    """Default route and NAT, or routes to Google's services and their names: machines have no connection before these
+    exist. Empty for the user's."""
+
+
+class GoogleNames(pulumi.ComponentResource):
+    """A private zone that gives all names of Google's APIs the addresses of private.googleapis.com.
+
+    Source: VPC, "Configure Private Google Access", "DNS configuration".
+    """
+
+    records: list[pulumi.Resource]
+
+    def __init__(self, context: ClusterContext, network: UsableNetwork, opts: ResourceOptions | None = None) -> None:
+        name, domain = context.plan.name, "googleapis.com."
+        super().__init__("mullion:gcp:GoogleNames", name, {"domain": domain}, opts)
+        child = ResourceOptions(parent=self)
+        zone = gcp.dns.ManagedZone(
+            f"{name}-googleapis",
+            name=f"{name}-googleapis",
+            dns_name=domain,
+            description=f"Google's APIs for nodes of {name}",
+            visibility="private",
+            private_visibility_config={"networks": [{"network_url": network.network_id}]},
+            labels=context.tags.labels(self, gcp.dns.ManagedZone, f"{name}-googleapis"),
+            opts=child,
+        )
+        private, addresses = f"private.{domain}", [str(each) for each in GOOGLE_APIS]
+        rows = (("private", private, "A", addresses), ("every", f"*.{domain}", "CNAME", [private]))
+        self.records = [
+            gcp.dns.RecordSet(
+                f"{name}-googleapis-{row}",
+                managed_zone=zone.name,
+                name=of,
+                type=kind,
+                ttl=300,
+                rrdatas=values,
+                opts=child,
+            )
+            for row, of, kind, values in rows
+        ]
+        self.register_outputs({"domain": domain})
 
 
 class Network(UsableNetwork):
-    """A network with the planned subnetworks, a default route, and NAT where planned."""
+    """A network with the planned subnetworks, and a default route and NAT, or routes to Google's services alone."""
 
     subnet_ids: Mapping[str, Output[str]]
     """Ids of the subnetworks, by planned name (machines-0)."""
@@ -73,16 +117,24 @@ class Network(UsableNetwork):
             for subnet in plan.machines
         }
         self.machine_subnets = [self.subnet_ids[subnet.name] for subnet in plan.machines]
-        internet = gcp.compute.Route(
-            f"{name}-internet",
-            name=f"{name}-internet",
-            network=network.id,
-            dest_range=str(ANYWHERE),
+        if context.plan.spec.network.egress is Egress.NONE:
+            # nothing leaves the network: Google routes these ranges to its own services
+            to = {str(route.destination): route.destination for table in plan.tables for route in table.routes}
+            routes = [self._route(f"{name}-google-{re.sub('[./]', '-', text)}", each) for text, each in to.items()]
+            self.routes = [*routes, *GoogleNames(context, self, opts=opts).records]
+        else:
+            self.routes = [self._route(f"{name}-internet", ANYWHERE), *self._nat(region, plan)]
+        self.register_outputs({"network_id": self.network_id, "subnet_ids": dict(self.subnet_ids)})
+
+    def _route(self, full: str, destination: IPv4Network) -> pulumi.Resource:
+        return gcp.compute.Route(
+            full,
+            name=full,
+            network=self.network_id,
+            dest_range=str(destination),
             next_hop_gateway="default-internet-gateway",
             opts=self._child,
         )
-        self.routes = [internet, *self._nat(region, plan)]
-        self.register_outputs({"network_id": self.network_id, "subnet_ids": dict(self.subnet_ids)})
 
     def _nat(self, region: Output[str], plan: NetworkPlan) -> list[pulumi.Resource]:
         """Return Cloud NAT if planned: one for the region, in all its zones."""

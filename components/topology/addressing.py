@@ -143,7 +143,7 @@ def network_plan(network: Network, access: ApiAccess, cloud: Cloud, *, ingress: 
     quarters = list(network.nodes.subnets(prefixlen_diff=2))
     edges = list(quarters[0].subnets(prefixlen_diff=2))
     if network.egress is Egress.NONE:
-        return _private_plan(network, quarters, endpoints=cloud.facts.endpoint_subnets)
+        return _private_plan(network, quarters, cloud)
     public = network.egress is Egress.PUBLIC
     zones = range(network.zones)
     machines = [Subnet(f"machines-{zone}", zone, quarters[zone + 1], public) for zone in zones]
@@ -166,17 +166,17 @@ def network_plan(network: Network, access: ApiAccess, cloud: Cloud, *, ingress: 
     )
 
 
-def _private_plan(network: Network, quarters: Sequence[IPv4Network], *, endpoints: bool) -> NetworkPlan:
-    """Return subnets without a way to the internet, in one table without routes.
+def _private_plan(network: Network, quarters: Sequence[IPv4Network], cloud: Cloud) -> NetworkPlan:
+    """Return subnets without a way to the internet; their routes lead to the cloud's own services (GCP).
 
-    endpoints: also a subnet in each zone for private endpoints, which then take no address of a machine: a 64th of the
-    node range. In a /22 it is a /28, with 11 addresses to use.
+    Private endpoints (AWS) have a subnet in each zone, so that they take no address of a machine: of a /22 a /28.
     """
-    zones = range(network.zones)
+    zones, endpoints = range(network.zones), cloud.facts.endpoint_subnets
     parts = list(quarters[0].subnets(prefixlen_diff=4))[-4:]
     own = [Subnet(f"{ENDPOINTS}-{zone}", zone, parts[zone], False) for zone in zones] if endpoints else []
     subnets = (*own, *(Subnet(f"machines-{zone}", zone, quarters[zone + 1], False) for zone in zones))
-    table = RouteTable("machines", tuple(each.name for each in subnets), ())
+    routes = tuple(Route(each, INTERNET) for each in cloud.facts.private_ranges)
+    table = RouteTable("machines", tuple(each.name for each in subnets), routes)
     return NetworkPlan(network.nodes, network.zones, tuple(network.zone_names), subnets, (table,), ())
 
 

@@ -114,13 +114,16 @@ def _outside(
         for destination in ("bundle store", "secret store", "downloads"):
             yield Path(source, destination, how, lacks or out)
         return
-    # the gateway endpoint of S3 is in the tables of machines' subnets
-    routed = any(subnet.name in table.subnets for table in plan.tables)
-    without = None if routed else f"subnet {subnet.name} has no route table for the endpoint of the store"
-    yield Path(source, "bundle store", "gateway endpoint", without or out)
-    inside = None if plan.endpoints else "no subnet for private endpoints"
-    way = inside or allows(rules, group, SecurityGroup.ENDPOINTS, "tcp", HTTPS)
-    yield Path(source, "secret store", "private endpoint", way)
+    table = next((each for each in plan.tables if subnet.name in each.subnets), None)
+    if plan.endpoints:  # the gateway endpoint of S3 is in the tables of machines' subnets
+        without = None if table else f"subnet {subnet.name} has no route table for the endpoint of the store"
+        yield Path(source, "bundle store", "gateway endpoint", without or out)
+        inside = allows(rules, group, SecurityGroup.ENDPOINTS, "tcp", HTTPS)
+        yield Path(source, "secret store", "private endpoint", inside)
+    else:
+        without = None if table and table.routes else f"subnet {subnet.name} has no route to the cloud's services"
+        for destination in ("bundle store", "secret store"):
+            yield Path(source, destination, "private access to the cloud's services", without or out)
     yield Path(source, "downloads", "proxy or mirror", out)  # whether there is one: components/checks/no_egress.py
 
 

@@ -6,8 +6,9 @@ from urllib.parse import unquote, urlsplit
 
 from sandbox import simulated_boot
 from sandbox.cloud_state import CloudState
-from sandbox.gcp.names import FIREWALL, INSTANCE, NAT, NETWORK, ROUTE, ROUTER, bare
-from sandbox.gcp.networks import GATEWAY, LISTED
+from sandbox.gcp import private_ways
+from sandbox.gcp.names import FIREWALL, INSTANCE, NAT, NETWORK, ROUTER, bare
+from sandbox.gcp.networks import LISTED
 from sandbox.gcp.rights import refused
 from sandbox.gcp.secrets import SECRET
 from sandbox.gcp.storage import is_versioned
@@ -56,15 +57,17 @@ def _face(machine: Record) -> dict[str, Any]:
 
 
 def _no_way_out(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """Return why a machine has no outbound access: no default route, or no public address and no NAT gateway."""
+    """Return why a machine has no outbound access: no default route and no private access to Google's APIs, or no
+    public address and no NAT gateway.
+    """
     face = _face(machine)
     subnetwork, network = bare(face["subnetwork"]), bare(face["network"])
-    record = cloud_state.find(NETWORK, network)
     there = cloud_state.referrers(NETWORK, network)
-    routes = [one.inputs for one in there if one.type == ROUTE and one.inputs["destRange"] == EVERYWHERE]
-    made = record is not None and not record.inputs.get("deleteDefaultRoutesOnCreate")
-    if not made and not any(str(route.get("nextHopGateway")).endswith(GATEWAY) for route in routes):
-        return f"{network} has no route to the internet"
+    if private_ways.EVERYWHERE not in private_ways.gateway_routes(cloud_state, network):
+        more = ("compute.googleapis.com",) if "compute_service" in found["facts"] else ()
+        hosts = (*private_ways.HOSTS, *more)
+        lacks = next(filter(None, (private_ways.missing(cloud_state, machine, each) for each in hosts)), "")
+        return f"{network} has no route to the internet, and {lacks}" if lacks else ""
     if face.get("accessConfigs"):
         return ""
     routers = [one.id for one in there if one.type == ROUTER]

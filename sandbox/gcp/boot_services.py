@@ -13,6 +13,7 @@ from sandbox.boot.balancers import Forwarder
 from sandbox.boot.cloud_services import Ask, CloudServices, balanced
 from sandbox.boot.firewalls import ANYWHERE, NUMBERS, Permission
 from sandbox.cloud_state import CloudState
+from sandbox.gcp import private_ways
 from sandbox.gcp.boot_obstacles import MACHINES, has, is_for
 from sandbox.gcp.dns import RECORD
 from sandbox.gcp.groups import members
@@ -118,4 +119,5 @@ CLOUD_SERVICES = CloudServices(
     names=addresses,
     permissions=permissions,
     forwarders=forwarders,
+    reached=private_ways.is_reached,
 )

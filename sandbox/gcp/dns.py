@@ -116,7 +116,7 @@ TYPES: dict[str, ResourceType] = {
         outputs={"project": "{account}"},
         unordered=("rrdatas",),
         patterns={
-            "name": (_DNS, "a DNS name that ends in a dot"),
+            "name": (re.compile(rf"(\*\.)?{_DNS.pattern}"), "a DNS name that ends in a dot"),
             "type": (re.compile(_KINDS), _KINDS.replace("|", ", ")),
         },
         at_most_one=(("rrdatas", "routingPolicy"),),

@@ -133,6 +133,15 @@ def test_a_path_is_incomplete_if_a_route_or_gateway_is_removed(cluster: ClusterS
         )
 
 
+def test_without_egress_on_gcp_the_stores_need_the_route_to_the_apis() -> None:
+    cluster = spec(cloud="gcp", network={"egress": "none"})
+    plan, rules = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud), firewall.rules(cluster)
+    assert [each for each in ways(cluster, plan, rules) if each.missing] == []
+    cut = replace(plan, tables=tuple(replace(table, routes=()) for table in plan.tables))
+    lost = {each.destination for each in ways(cluster, cut, rules) if each.missing}
+    assert lost == {"bundle store", "secret store"}
+
+
 def test_a_private_subnet_with_an_internet_route_does_not_reach_the_internet() -> None:
     cluster = SHAPES["public"]
     plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)

@@ -176,6 +176,13 @@ def test_without_egress_each_private_endpoint_costs_in_each_zone() -> None:
     assert not {"nat-gateway", "public-ipv4"} & {item.key for item in found.items}
 
 
+def test_without_egress_on_gcp_the_names_of_the_apis_are_a_second_zone() -> None:
+    web = {"http": "http://10.0.0.1:3128", "https": "http://10.0.0.1:3128"}
+    found = bill_of("europe-west1", cloud="gcp", network={"egress": "none"}, proxy=web)
+    assert [item.count for item in found.items if item.key == "dns-zone"] == [2]
+    assert not {"nat-vm", "public-ipv4"} & {item.key for item in found.items}
+
+
 def test_traffic_and_stored_files_cost_nothing_unless_given() -> None:
     found = amounts(bill_of(usage=Usage(traffic_gb=100, stored_gib=5)))
     assert (found["GB to the internet"], found["GB through NAT"]) == (9.0, 4.5)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from components.machine import user_data
+from sandbox.gcp import private_ways
 from sandbox.records import Boot
 from tests.sandbox.account import Account, Thing
 from tests.sandbox.scenes import Scene, filled
@@ -54,6 +55,58 @@ def site(account: Account, scene: Scene) -> Make:
         return account.create("Instance", "machine", **filled(SCENES["machine"][1] | plain | machine, scene))
 
     return make
+
+
+PRIVATE = "private.googleapis.com."
+
+
+@pytest.fixture
+def private(account: Account, scene: Scene, site: Make, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Create a machine without a default route, with Private Google Access; `without` leaves out a part of it."""
+    kind, plain = SCENES["net"]
+    monkeypatch.setitem(SCENES, "net", (kind, plain | {"deleteDefaultRoutesOnCreate": True}))
+
+    def make(without: str = "", dest: str = "199.36.153.8/30", to: str = "199.36.153.8") -> Thing:
+        network = scene("net").id
+        if without != "access":
+            account.update(scene("sub"), privateIpGoogleAccess=True)
+        if without != "path":
+            gateway = {"nextHopGateway": "default-internet-gateway", "destRange": dest}
+            account.create("Route", "apis", name="apis", network=network, **gateway)
+        served = {"visibility": "private", "privateVisibilityConfig": {"networks": [{"networkUrl": network}]}}
+        zone = account.create("ManagedZone", "apis", name="apis", dnsName="googleapis.com.", **served)
+        record = {"managedZone": zone.inputs["name"], "ttl": 300}
+        account.create("RecordSet", "private", **record, name=PRIVATE, type="A", rrdatas=[to])
+        if without != "wildcard":
+            account.create("RecordSet", "every", **record, name="*.googleapis.com.", type="CNAME", rrdatas=[PRIVATE])
+        return site(without="route")
+
+    return make
+
+
+def test_private_google_access_replaces_the_default_route(account: Account, private: Make) -> None:
+    private()
+    assert boot(account).state == "ready", boot(account).reason
+    assert private_ways.is_reached(account.cloud_state, "compute.googleapis.com")
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ({"without": "access"}, "has no Private Google Access"),
+        ({"without": "path"}, "has no route to 199.36.153.8"),
+        ({"dest": "35.190.247.13/32"}, "has no route to 199.36.153.8"),
+        ({"without": "wildcard"}, "gives storage.googleapis.com the addresses of private.googleapis.com"),
+        ({"to": "142.250.1.1"}, "gives storage.googleapis.com the addresses of private.googleapis.com"),
+    ],
+    ids=["setting", "route", "another route", "names", "public addresses"],
+)
+def test_private_google_access_needs_the_setting_the_names_and_the_route(
+    account: Account, private: Make, parts: dict[str, str], reason: str
+) -> None:
+    private(**parts)
+    assert (boot(account).state, reason in boot(account).reason) == ("waiting", True), boot(account)
+    assert not private_ways.is_reached(account.cloud_state, "storage.googleapis.com")
 
 
 def boot(account: Account) -> Boot:

@@ -1,6 +1,6 @@
 """`egress: none`: what machines could not reach."""
 
-from tests.components.spec.documents import Case, Change, both, gcp, linux, net, plane, web
+from tests.components.spec.documents import Case, Change, azure, both, gcp, linux, net, plane, web
 
 _PROXY: Change = {"proxy": {"https": "http://10.0.0.1:3128", "http": "http://10.0.0.1:3128"}}
 _NO_HTTP: Change = {"proxy": {"https": "http://10.0.0.1:3128"}}
@@ -17,7 +17,7 @@ _PINNED: Change = {"images": {"windows-2022": "ami-0123456789abcdef0"}}
 _BOTH_PINNED: Change = {"images": {"ubuntu-24.04": "ami-0123456789abcdef1", **_PINNED["images"]}}
 
 CASES = (
-    Case("not-built-egress-none", gcp(both(_NONE, _PROXY)), "network.egress", both(_NONE, _PROXY)),
+    Case("not-built-egress-none", azure(both(_NONE, _PROXY)), "network.egress", gcp(both(_NONE, _PROXY))),
     Case(
         "no-egress-public-balancer",
         both(_NONE, _PROXY, {"api": {"access": "public", "allow": ["198.51.99.0/24"]}}),
