@@ -135,6 +135,7 @@ def _network(subject: Subject) -> dict[str, Any]:
     network, figures = subject.spec.network, address_figures(subject)
     return {
         "mode": network.mode.value,
+        "egress": network.egress.value,
         **{name: str(getattr(network, name)) for name in ("nodes", "pods", "services", "dns")},
         "pod_addresses": {
             "available": figures["available"],

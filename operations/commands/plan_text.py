@@ -26,7 +26,8 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
     yield f"  endpoint      {endpoint['url']} ({balanced}{public})"
     yield from map(_load_balancer, whole["load_balancers"])
     ranges = ", ".join(f"{name} {network[name]}" for name in ("nodes", "pods", "services"))
-    yield f"  network       {network['mode']}: {ranges}"
+    closed = "; no way to the internet" if network["egress"] == "none" else ""
+    yield f"  network       {network['mode']}: {ranges}{closed}"
     yield (
         f"  pods          {pods['available']:,} addresses; {pods['nodes']} nodes (with those that a roll adds) need"
         f" a /24 each, {pods['needed_by_node']:,}; they and their pods use at most {pods['needed_by_pods']:,}"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.aws.boot_services import RECORD
-from sandbox.aws.network import BALANCER
+from sandbox.aws.network import BALANCER, INSTANCE
 from sandbox.aws.route53 import ZONE
 from sandbox.boot import name_server
 from sandbox.cloud_state import CloudState
@@ -63,6 +63,19 @@ def test_names_of_zones_services_and_load_balancers_resolve_and_no_others(
     cloud_state: CloudState, name: str, expected: list[str] | None
 ) -> None:
     assert name_server.addresses(cloud_state, name, SERVICES) == expected
+
+
+def test_a_service_that_machines_have_no_way_to_has_an_address_that_answers_nothing(cloud_state: CloudState) -> None:
+    """A machine in a subnet without routes, and no endpoint: AWS's resolver then gives the public address."""
+    inputs = {"subnetId": "subnet-1", "vpcSecurityGroupIds": []}
+    with cloud_state.transaction():
+        found = Record(9, INSTANCE, "i-1", "m", "urn::m", "eu-west-1", inputs, inputs | {"privateIp": "10.20.0.8"}, "")
+        cloud_state.put(found)
+    for service in ("bundles-1.s3", "secretsmanager", "ec2"):
+        assert name_server.addresses(cloud_state, f"{service}.eu-west-1.amazonaws.com", SERVICES) == [
+            name_server.NOWHERE
+        ]
+    assert name_server.addresses(cloud_state, name_server.MIRROR, SERVICES) == [SERVICES]
 
 
 def test_an_answer_repeats_the_question_and_has_all_addresses() -> None:
