@@ -18,6 +18,7 @@ from components.node.kubeadm import cluster_configuration
 from components.node.mirrors import EVERY
 from components.node.role import Role, role
 from components.spec.models import ApiAccess, Egress, Pool, Runtime
+from components.topology.private_endpoints import google_domains
 
 PUBLISHERS = frozenset(urlsplit(url).hostname or "" for each in BUILT_IN.all() for url in (each.url, *each.fallbacks))
 """Hosts of the internet from which machines download without a mirror."""
@@ -109,7 +110,7 @@ def _images(subject: Subject) -> Iterator[Finding]:
         return
     for group in subject.groups:
         mirrors = group.options.containerd.mirrors if group.runtime is Runtime.CONTAINERD else {}
-        asked = {registry(each) for each in _started(subject, group)} & REGISTRIES
+        asked = {registry(each) for each in _started(subject, group)} & REGISTRIES - {*google_domains(subject.spec)}
         if EVERY not in mirrors and (missing := sorted(asked - {*mirrors})):
             yield at(*group.path, "containerd", "mirrors", hosts=", ".join(missing))
 

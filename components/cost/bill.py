@@ -11,7 +11,7 @@ from functools import cached_property
 from components.cost import prices
 from components.cost.prices import HOUR, HOURS, Price
 from components.plan import ClusterPlan, MachineGroup
-from components.spec.choices import Egress
+from components.topology.private_endpoints import google_domains
 
 SHARED = "(shared)"
 """Shown in place of a pool's name for items that all pools share."""
@@ -174,8 +174,7 @@ def _network(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float
 
 
 def _stores(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float]]:
-    of_google = cloud == "gcp" and planned.spec.network.egress is Egress.NONE
-    yield "private DNS zone", "dns-zone", 1 + of_google
+    yield "private DNS zone", "dns-zone", 1 + len(google_domains(planned.spec))
     if cloud != "azure":  # a key vault of Azure charges for operations only
         yield "secret", "secret", SECRETS
 

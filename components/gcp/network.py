@@ -12,6 +12,7 @@ from components.clouds import GOOGLE_APIS
 from components.gcp.place import Place
 from components.spec.choices import Egress
 from components.topology.addressing import ANYWHERE, NetworkPlan
+from components.topology.private_endpoints import google_domains
 from components.wiring.context import ClusterContext
 from components.wiring.fixed_layout import fixed_layout
 
@@ -37,7 +38,7 @@ class UsableNetwork(pulumi.ComponentResource):
 
 
 class GoogleNames(pulumi.ComponentResource):
-    """A private zone that gives all names of Google's APIs the addresses of private.googleapis.com.
+    """Private zones that give all names of Google's services the addresses of private.googleapis.com.
 
     Source: VPC, "Configure Private Google Access", "DNS configuration".
     """
@@ -45,24 +46,30 @@ class GoogleNames(pulumi.ComponentResource):
     records: list[pulumi.Resource]
 
     def __init__(self, context: ClusterContext, network: UsableNetwork, opts: ResourceOptions | None = None) -> None:
-        name, domain = context.plan.name, "googleapis.com."
-        super().__init__("mullion:gcp:GoogleNames", name, {"domain": domain}, opts)
-        child = ResourceOptions(parent=self)
+        name, domains = context.plan.name, google_domains(context.plan.spec)
+        super().__init__("mullion:gcp:GoogleNames", name, {"domains": list(domains)}, opts)
+        self._context, self._network = context, network
+        self.records = [record for domain in domains for record in self._zone(domain)]
+        self.register_outputs({"domains": list(domains)})
+
+    def _zone(self, domain: str) -> list[pulumi.Resource]:
+        """Return the records of a new zone: one with the addresses, and the wildcard."""
+        full, child = f"{self._context.plan.name}-{domain.replace('.', '-')}", ResourceOptions(parent=self)
         zone = gcp.dns.ManagedZone(
-            f"{name}-googleapis",
-            name=f"{name}-googleapis",
-            dns_name=domain,
-            description=f"Google's APIs for nodes of {name}",
+            full,
+            name=full,
+            dns_name=f"{domain}.",
+            description=f"Google's services for nodes of {self._context.plan.name}",
             visibility="private",
-            private_visibility_config={"networks": [{"network_url": network.network_id}]},
-            labels=context.tags.labels(self, gcp.dns.ManagedZone, f"{name}-googleapis"),
+            private_visibility_config={"networks": [{"network_url": self._network.network_id}]},
+            labels=self._context.tags.labels(self, gcp.dns.ManagedZone, full),
             opts=child,
         )
-        private, addresses = f"private.{domain}", [str(each) for each in GOOGLE_APIS]
-        rows = (("private", private, "A", addresses), ("every", f"*.{domain}", "CNAME", [private]))
-        self.records = [
+        own = f"private.{domain}." if domain == "googleapis.com" else f"{domain}."
+        rows = (("own", own, "A", [str(each) for each in GOOGLE_APIS]), ("every", f"*.{domain}.", "CNAME", [own]))
+        return [
             gcp.dns.RecordSet(
-                f"{name}-googleapis-{row}",
+                f"{full}-{row}",
                 managed_zone=zone.name,
                 name=of,
                 type=kind,
@@ -72,7 +79,6 @@ class GoogleNames(pulumi.ComponentResource):
             )
             for row, of, kind, values in rows
         ]
-        self.register_outputs({"domain": domain})
 
 
 class Network(UsableNetwork):

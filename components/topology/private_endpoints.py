@@ -1,4 +1,4 @@
-"""Private endpoints of AWS: what machines without a way to the internet ask of the cloud, by service.
+"""What machines without a way to the internet ask of the cloud: private endpoints of AWS, domains of Google.
 
 S3 is reached by a gateway endpoint, which every cluster has. KMS needs no endpoint: S3 and Secrets Manager use the key
 with the machine's rights (AWS KMS developer guide, "kms:ViaService"). Nor does STS: the metadata service gives out the
@@ -46,3 +46,13 @@ def private_endpoints(spec: ClusterSpec) -> tuple[PrivateEndpoint, ...]:
     if spec.cloud_controller is CloudController.EXTERNAL:
         wanted["elasticloadbalancing"] = "the cloud controller"
     return tuple(PrivateEndpoint(service, wanted[service]) for service in sorted(wanted))
+
+
+def google_domains(spec: ClusterSpec) -> tuple[str, ...]:
+    """Return the domains of Google that need private names; empty on other clouds, and with a way to the internet.
+
+    Source: VPC, "Configure Private Google Access", "DNS configuration": Artifact Registry has domains of its own.
+    """
+    if spec.network.egress is not Egress.NONE or spec.cloud is not Cloud.GCP:
+        return ()
+    return ("googleapis.com", *(("gcr.io", "pkg.dev") if "gar" in spec.registry_credentials else ()))
