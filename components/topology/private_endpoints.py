@@ -2,8 +2,8 @@
 
 S3 is reached by a gateway endpoint, which every cluster has. KMS needs no endpoint: S3 and Secrets Manager use the key
 with the machine's rights (AWS KMS developer guide, "kms:ViaService"). Nor does STS: the metadata service gives out the
-role's credentials. Time, DNS and the activation of Windows have link-local addresses (EC2 user guide, "Local addresses
-on the same host").
+role's credentials. Time, DNS and the activation of Windows have link-local addresses (components/clouds.py,
+metadata_routes).
 """
 
 from dataclasses import dataclass
