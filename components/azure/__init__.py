@@ -14,7 +14,7 @@ from components.azure.network import Network
 from components.azure.own_key import own_key
 from components.azure.place import ResourceGroup
 from components.azure.records import Records
-from components.azure.storage import Storage, Vault
+from components.azure.storage import Storage, Vault, bundle_container
 from components.naming import CONTROL_PLANE
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import ServiceAccess, launch_data
@@ -59,7 +59,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     machines(
         context,
         cloud_machines(inputs, launch, [*network.routes, storage.members, api_name]),
-        Records(parent=parent, planned=plan.workers, container=storage.containers["bundles"]),
+        Records(parent=parent, planned=plan.workers, container=bundle_container(context, place)),
         public_host,
         child,
     )

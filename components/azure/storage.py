@@ -49,6 +49,16 @@ def account_name(cluster: str, purpose: str, suffix: str) -> str:
     return f"{cluster.replace('-', '')[: LONGEST_ACCOUNT - len(tail)]}{tail}"
 
 
+def bundle_container(context: ClusterContext, place: Place) -> Output[str]:
+    """Return the id of the bundles' container, as soon as its names are known.
+
+    The resource itself waits for the subnets and for the route table, whose hook reads records from the container.
+    """
+    account = context.generated.suffix.apply(lambda letters: account_name(context.plan.name, "bundles", letters))
+    service = Output.concat(place.id, "/providers/Microsoft.Storage/storageAccounts/", account)
+    return Output.concat(service, "/blobServices/default/containers/bundles")
+
+
 def vault_name(cluster: str, suffix: str) -> str:
     """Return cluster name and suffix, without consecutive hyphens, which a vault's name cannot have."""
     return f"{within(LONGEST_VAULT - len(suffix) - 1, re.sub('-+', '-', cluster))}-{suffix}"

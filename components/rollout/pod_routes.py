@@ -6,6 +6,8 @@ from typing import Any
 
 from pulumi import ResourceHook, ResourceHookArgs, ResourceHookBinding
 
+from components.naming import CONTROL_PLANE, pool_of
+
 PODS = "pods-"
 """Stands before the machine's name in the logical name of its route; no part before it contains it."""
 
@@ -31,13 +33,18 @@ class PodRouteHooks:
         return ResourceHookBinding(before_update=[ResourceHook(f"{self._cluster}-lose-routes", self._before_update)])
 
     async def _before_delete(self, args: ResourceHookArgs) -> None:
-        await self.release(args.name.removeprefix(f"{self._cluster}-").partition(PODS)[2])
+        await self._released(args.name.removeprefix(f"{self._cluster}-").partition(PODS)[2])
 
     async def _before_update(self, args: ResourceHookArgs) -> None:
         kept = set(_machines(args.new_inputs))
         for name in _machines(args.old_inputs):
             if name not in kept:
-                await self.release(name)
+                await self._released(name)
+
+    async def _released(self, machine: str) -> None:
+        """Release a worker. No gate knows control planes: nothing drains them, also when the cluster is destroyed."""
+        if pool_of(machine) != CONTROL_PLANE:
+            await self.release(machine)
 
 
 def _machines(inputs: Mapping[str, Any] | None) -> Iterable[str]:

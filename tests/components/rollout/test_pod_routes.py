@@ -50,6 +50,17 @@ def test_the_machine_of_a_route_is_released_before_its_deletion(
     assert (name, released) == (f"{cluster}-lose-route", [machine])
 
 
+def test_control_planes_are_not_drained(released: list[str]) -> None:
+    """No gate watches them, so their routes would be held up when the whole cluster is destroyed."""
+    made = hooks(released)
+    [(_, leave)] = made.of_route["before_delete"]  # type: ignore[index]
+    asyncio.run(leave(SimpleNamespace(name="aws-prod-nodes-0-pods-control-plane-2")))
+    [(_, change)] = made.of_table["before_update"]  # type: ignore[index]
+    old = table("control-plane-0", "control-plane-1")
+    asyncio.run(change(SimpleNamespace(old_inputs=old, new_inputs=table("control-plane-0"))))
+    assert released == []
+
+
 @pytest.mark.parametrize(
     ("old", "new", "lost"),
     [
