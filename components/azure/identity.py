@@ -9,6 +9,7 @@ from pulumi_azure_native import authorization, managedidentity
 
 from components.azure.place import Place
 from components.azure.storage import Storage, Vault
+from components.naming import CONTROL_PLANE
 from components.topology.firewall import SecurityGroup
 from components.wiring.access_rights import Grant, grants, identities
 from components.wiring.context import ClusterContext
@@ -103,7 +104,7 @@ class Identity(pulumi.ComponentResource):
 
     def of_machine(self, own: str) -> list[Output[str]]:
         """Return the ids of the user-assigned identities of the machines with the identity `own`."""
-        return [self.ids[own], *([self.puller.id] if self.puller else [])]
+        return [self.ids[own], *([self.puller.id] if self.puller and own != CONTROL_PLANE else [])]
 
     def _custom_role(self, key: str, suffix: Output[str]) -> Output[str]:
         """Return the id of a custom role; the suffix makes its name unique in the directory."""

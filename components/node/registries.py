@@ -47,9 +47,12 @@ kops, nodeup/pkg/model/kubelet.go for Google. Azure's program says 60 minutes in
 
 
 def wanted(role: Role) -> Iterator[Provider]:
-    """Return the credential providers of a machine."""
+    """Return the credential providers of a machine.
+
+    Control planes have none on Azure: it needs facts of the user-data, which existing control planes keep for life.
+    """
     names = dict.fromkeys(role.spec.registry_credentials)
-    return (PROVIDERS[name] for name in names if name in PROVIDERS)
+    return (PROVIDERS[name] for name in names if name in PROVIDERS and not (name == "acr" and role.is_control_plane))
 
 
 def folder(role: Role) -> str:
@@ -59,7 +62,8 @@ def folder(role: Role) -> str:
 
 def steps(role: Role) -> tuple[Step, ...]:
     """Return the file step with the kubelet's CredentialProviderConfig; empty without registry_credentials."""
-    if not role.spec.registry_credentials:
+    providers = tuple(wanted(role))
+    if not providers:
         return ()
     content = {
         "apiVersion": "kubelet.config.k8s.io/v1",
@@ -73,7 +77,7 @@ def steps(role: Role) -> tuple[Step, ...]:
                 "apiVersion": "credentialprovider.kubelet.k8s.io/v1",
                 **_arguments(role, provider),
             }
-            for provider in wanted(role)
+            for provider in providers
         ],
     }
     return (step("file", "credential-providers", path=_config(role), format="json", content=content),)
@@ -93,7 +97,7 @@ def _arguments(role: Role, provider: Provider) -> dict[str, Any]:
 
 def identity(role: Role) -> tuple[Step, ...]:
     """Return the file step that names the identity with which Azure's provider pulls; the file has no secret."""
-    if "acr" not in role.spec.registry_credentials:
+    if PROVIDERS["acr"] not in wanted(role):
         return ()
     content = {
         "cloud": "AzurePublicCloud",
@@ -106,7 +110,7 @@ def identity(role: Role) -> tuple[Step, ...]:
 
 def flags(role: Role) -> list[str]:
     """Return the kubelet's flags; its configuration has no fields for providers."""
-    if not role.spec.registry_credentials:
+    if not tuple(wanted(role)):
         return []
     return [
         f"--image-credential-provider-config={_config(role)}",
