@@ -17,7 +17,7 @@ from components.node.downloads import wanted
 from components.node.kubeadm import cluster_configuration
 from components.node.mirrors import EVERY
 from components.node.role import Role, role
-from components.spec.models import ApiAccess, Egress, Pool, Runtime
+from components.spec.models import ApiAccess, Cloud, Egress, Pool, Runtime
 from components.topology.private_endpoints import google_domains
 
 PUBLISHERS = frozenset(urlsplit(url).hostname or "" for each in BUILT_IN.all() for url in (each.url, *each.fallbacks))
@@ -52,6 +52,11 @@ def _has_proxy(subject: Subject, scheme: str) -> bool:
 
 def _role(subject: Subject, group: MachineGroupSpec) -> Role:
     return role(subject.name, subject.spec, None if group.name == CONTROL_PLANE else group.name)
+
+
+def _in_china(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.cloud is Cloud.AWS and subject.region.startswith("cn-"):
+        yield at("network", "egress")
 
 
 def _public(subject: Subject) -> Iterator[Finding]:
@@ -132,6 +137,14 @@ def _sign_in(subject: Subject) -> Iterator[Finding]:
 _READS = "network.egress"
 
 CHECKS = (
+    error(
+        "no-egress-in-china",
+        f"{_READS} cloud region",
+        _without_egress(_in_china),
+        "endpoints of AWS's regions in China have names that differ by service (cn.com.amazonaws...), and Mullion knows"
+        " only those of other regions",
+        "write egress: nat or public, or choose another region",
+    ),
     error(
         "no-egress-public-balancer",
         f"{_READS} api.access ingress",

@@ -39,8 +39,9 @@ def private_endpoints(spec: ClusterSpec) -> tuple[PrivateEndpoint, ...]:
         "ec2": "list of machines, for control planes",
     }
     if spec.access is MachineAccess.SESSION:
-        # agents before 3.3.40.0 get messages from ec2messages, newer ones from ssmmessages
-        wanted |= dict.fromkeys(("ssm", "ssmmessages", "ec2messages"), "sessions")
+        # not ec2messages: regions launched from 2024 on lack it (Systems Manager user guide, "ec2messages, ssmmessages,
+        # and other API operations"), machines have no right to call it, and Session Manager does not need it
+        wanted |= dict.fromkeys(("ssm", "ssmmessages"), "sessions")
     if "ecr" in spec.registry_credentials:
         wanted |= dict.fromkeys(("ecr.api", "ecr.dkr"), "images of ECR; their layers are in S3")
     if spec.cloud_controller is CloudController.EXTERNAL:

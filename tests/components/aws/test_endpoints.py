@@ -59,7 +59,7 @@ def test_machines_wait_for_the_endpoints_and_for_their_rules() -> None:
     [
         ({"registry_credentials": ["ecr"]}, {"ecr-api", "ecr-dkr"}),
         ({"cloud_controller": "external"}, {"elasticloadbalancing"}),
-        ({"access": "session"}, {"ssm", "ssmmessages", "ec2messages"}),
+        ({"access": "session"}, {"ssm", "ssmmessages"}),
     ],
     ids=["ECR", "cloud controller", "sessions"],
 )

@@ -19,6 +19,13 @@ _BOTH_PINNED: Change = {"images": {"ubuntu-24.04": "ami-0123456789abcdef1", **_P
 CASES = (
     Case("not-built-egress-none", azure(both(_NONE, _PROXY)), "network.egress", gcp(both(_NONE, _PROXY))),
     Case(
+        "no-egress-in-china",
+        both(_NONE, _PROXY),
+        "network.egress",
+        _PROXY,
+        config={"aws:region": "cn-north-1"},
+    ),
+    Case(
         "no-egress-public-balancer",
         both(_NONE, _PROXY, {"api": {"access": "public", "allow": ["198.51.99.0/24"]}}),
         "api.access",
