@@ -3,7 +3,7 @@
 pip-audit (of tools/audit.lock) asks OSV about each package of the locks; govulncheck (of tools/govulncheck) asks Go's
 database about the code that the programs of GO_FILES and the lab's own programs call. Exit code of
 `python -m tools.audit` (make has its own): 3 if there is an advisory; 2 if a database did not answer for every package,
-so the audit is incomplete.
+so the audit is incomplete; 1 if pip-audit or govulncheck could not be installed, built or run.
 """
 
 import json
@@ -29,8 +29,8 @@ GO_FILES = ("tools/go.mod", "tools/actionlint/go.mod", "tools/govulncheck/go.mod
 """Modules of the programs that a clone builds: the Pulumi engine, and tools."""
 OSV, GO = "https://api.osv.dev/v1/query", "https://vuln.go.dev"
 """Databases of advisories: of Python's packages, and of Go's modules."""
-FOUND, INCOMPLETE = 3, 2
-"""Exit codes; Python ends with 1 at a fault of this program."""
+FOUND, INCOMPLETE, FAULT = 3, 2, 1
+"""Exit codes. FAULT: a program could not be installed, built or run; Python ends with it too at a fault of this one."""
 GO_FOUND = 3
 """Exit code of govulncheck with an advisory (golang.org/x/vuln v1.9.0, internal/scan/errors.go)."""
 MINUTES = 20
@@ -80,16 +80,20 @@ def of_govulncheck(subject: str, code: int, out: str, log: str) -> Verdict:
 
 def main() -> int:
     """Print the verdict about each lock; return the exit code."""
+    verdicts, faults = list[Verdict](), 0
     with tempfile.TemporaryDirectory(prefix="mullion-audit-") as scratch:
-        try:
-            verdicts = [*_python(Path(scratch)), *_go(Path(scratch))]
-        except (GoError, OSError, subprocess.SubprocessError) as error:
-            print(f"make audit: {_last(str(error))}", file=sys.stderr)
-            return INCOMPLETE
-    for line in (line for each in verdicts for line in each.lines()):
-        print(line)
+        for ask in (_python, _go):
+            try:
+                for verdict in ask(Path(scratch)):
+                    verdicts.append(verdict)
+                    print(*verdict.lines(), sep="\n", flush=True)
+            except (GoError, OSError, subprocess.SubprocessError) as error:
+                print(f"make audit: {_last(str(error))}", file=sys.stderr)
+                faults += 1
     if any(each.found for each in verdicts):
         return FOUND
+    if faults:
+        return FAULT
     return INCOMPLETE if any(each.silent for each in verdicts) else 0
 
 

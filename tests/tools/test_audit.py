@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,22 @@ def test_main_returns_the_exit_code_of_the_worst_verdict(
     monkeypatch.setattr(audit, "_go", lambda _: verdicts[-1:])
     assert audit.main() == code
     assert len(capsys.readouterr().out.splitlines()) == len(verdicts)
+
+
+@pytest.mark.parametrize(("found", "code"), [(("X-1",), audit.FOUND), ((), audit.FAULT)])
+def test_a_program_that_cannot_be_built_hides_no_advisory_and_is_no_incomplete_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], found: tuple[str, ...], code: int
+) -> None:
+    def broken(_: Path) -> Iterator[audit.Verdict]:
+        yield audit.Verdict("tools/go.mod")
+        raise audit.GoError("no Go compiler")
+
+    monkeypatch.setattr(audit, "_python", lambda _: [audit.Verdict("requirements.lock", found)])
+    monkeypatch.setattr(audit, "_go", broken)
+    assert audit.main() == code
+    said = capsys.readouterr()
+    assert ("requirements.lock: X-1" in said.out) == bool(found)
+    assert "tools/go.mod: no advisory" in said.out and "no Go compiler" in said.err
 
 
 def test_every_lock_of_the_clone_is_audited() -> None:
