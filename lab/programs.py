@@ -104,8 +104,8 @@ CREDENTIAL_PROVIDERS = tuple(
     for name in ("azure-acr-credential-provider", "auth-provider-gcp")
     for os in ("linux", "windows")
 )
-"""Programs of lab/ in place of Azure's and Google's credential providers: Go module proxies lack their modules, or
-others that these need. One build for all versions."""
+"""Programs of lab/ in place of Azure's and Google's credential providers, whose modules need others that cannot always
+be downloaded. One build for all versions."""
 
 PULLS = Program("cripulls", "linux", CRI_API, "0.37.1", "cripulls")
 """Program of lab/: a container runtime that prints pulls with their credentials. One build for all versions."""

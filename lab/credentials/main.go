@@ -1,5 +1,5 @@
-// credentials imitates the credential providers of Azure and Google, of which no Go module proxy has the sources that can
-// be built: their command lines, what they ask, and the form of their answers. Its file name chooses one.
+// credentials imitates the credential providers of Azure and Google, so that the lab needs the sources of neither: their
+// command lines, what they ask, and the form of their answers. Its file name chooses one.
 //
 // azure-acr-credential-provider FILE: kubernetes-sigs/cloud-provider-azure 1.36.3, cmd/acr-credential-provider.
 // auth-provider-gcp get-credentials: kubernetes/cloud-provider-gcp 35.1.0, cmd/auth-provider-gcp.

@@ -117,7 +117,7 @@ def _sizes(plan: ClusterPlan, region: str, offers: Mapping[str, Offer]) -> Itera
             continue
         path = "control_plane.size" if group.is_control_plane else f"pools.{group.name}.size"
         zones = sorted(offers[group.size].zones)
-        line = f"{path}: {group.size} in {region} is to be had in {', '.join(zones) or 'no zone'}"
+        line = f"{path}: {group.size} in {region} is offered in {', '.join(zones) or 'no zone'}"
         lacking = _lacking(plan, group, zones)
         yield line, f"the cluster needs it in {lacking}: choose another size, zones or region" if lacking else ""
 

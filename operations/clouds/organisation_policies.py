@@ -103,8 +103,9 @@ def _refused(policy: Mapping[str, Any], needed: Sequence[str]) -> list[str]:
     listed: Mapping[str, Any] = policy.get("listPolicy") or {}
     if listed.get("allValues") in ("DENY", "ALLOW"):
         return list(needed) if listed["allValues"] == "DENY" else []
-    allowed, denied = ([str(each) for each in listed.get(key) or ()] for key in ("allowedValues", "deniedValues"))
-    plain = [each.removeprefix("is:") for each in allowed]
+    allowed, denied = (
+        [str(each).removeprefix("is:") for each in listed.get(key) or ()] for key in ("allowedValues", "deniedValues")
+    )
     if any(each.startswith(("in:", "under:")) for each in allowed):
         return []
-    return [each for each in needed if (allowed and each not in plain) or f"{each}" in denied]
+    return [each for each in needed if (allowed and each not in allowed) or each in denied]

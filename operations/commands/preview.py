@@ -120,7 +120,7 @@ def _costs(name: str, deployment: Mapping[str, Any], now: Bill) -> Iterator[str]
     facts = clusters.read(name, clusters.BACKEND, deployment)
     before = so_far.built(name, facts.spec, facts.region) if facts else None
     if before is None:
-        yield "  before: unknown, because this version of Mullion cannot read the spec in the state"
+        yield "  before: unknown, because the state names no region or has a spec that this version cannot read"
     else:
         yield from change.lines(before, now)
 

@@ -86,10 +86,12 @@ def read(name: str, place: str, deployment: Mapping[str, Any]) -> ClusterFacts |
 
 
 def names_of(identifier: str) -> set[str]:
-    """Return the names by which a cloud's list may know a resource with this id, in lower case: the id, and of an ARN
-    also the path and the name at its end.
+    """Return the names by which a cloud's list may know a resource with this id, in lower case: the id, of an ARN also
+    the path and the name at its end, and of zones and accounts of Google Cloud the name alone.
     """
     lower = identifier.lower()
+    if "/managedzones/" in lower or "/serviceaccounts/" in lower:
+        return {lower, lower.rpartition("/")[2]}
     if not lower.startswith("arn:"):
         return {lower}
     path = lower.split(":", 5)[-1]

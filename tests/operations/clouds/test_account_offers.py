@@ -80,7 +80,7 @@ def test_a_size_that_a_zone_lacks_is_a_fault_before_anything_is_built(
     assert planned.network.zones > 1
     answer(monkeypatch, printed(planned, ZONES[cloud][:1]))
     monkeypatch.setattr(stack_files, "config", lambda _: {"gcp:project": "our-project"})
-    with pytest.raises(Stop, match=r"size: .* is to be had in .*\n.*choose another size, zones or region"):
+    with pytest.raises(Stop, match=r"size: .* is offered in .*\n.*choose another size, zones or region"):
         account_check.refuse_short("mine", planned, REGIONS[cloud], sandbox=False, built=False)
 
 
@@ -156,7 +156,7 @@ def policies(monkeypatch: pytest.MonkeyPatch, planned: ClusterPlan, **answers: A
         ),
         (
             "trustedImageProjects",
-            {"listPolicy": {"deniedValues": ["projects/windows-cloud"]}},
+            {"listPolicy": {"deniedValues": ["is:projects/windows-cloud"]}},
             "machine images of other projects (projects/windows-cloud)",
         ),
         ("trustedImageProjects", {"listPolicy": {"allowedValues": ["is:projects/windows-cloud"]}}, "ubuntu-os-cloud"),

@@ -71,7 +71,10 @@ def test_only_expired_clusters_without_a_state_are_removed(account: Account, mul
     }
 
 
-@pytest.mark.parametrize("known", ["vpc-prod", "arn:aws:ec2:eu-west-1:111122223333:vpc/vpc-prod"])
+@pytest.mark.parametrize(
+    "known",
+    ["vpc-prod", "arn:aws:ec2:eu-west-1:111122223333:vpc/vpc-prod", "projects/our-project/managedZones/vpc-prod"],
+)
 def test_a_resource_of_a_running_cluster_keeps_the_cluster_that_its_tags_name(
     known: str, account: Account, backend: dict[str, str], mullion: Run
 ) -> None:
