@@ -8,9 +8,10 @@ import re
 import ssl
 import time
 
+import static_pods
+from kinds import certificates as files
 from run import Run
 
-from agent import pods
 from agent.configuration import Configuration
 
 DAY = 86400
@@ -58,5 +59,8 @@ def dates(run: Run, file: str) -> tuple[float, float] | None:
 
 def renew(run: Run, configuration: Configuration) -> None:
     """Renew all certificates, then restart the static pods, which read them only at their start."""
-    run.command(*configuration["certificates"]["renew"])
-    pods.stop(run, configuration, *configuration["pods"]["find"])
+    section = configuration["certificates"]
+    run.command(*section["renew"])
+    if "whole" in section:  # kubeadm leaves out the chain, and all authorities but the first
+        files.complete(run, section["whole"])
+    static_pods.stop(run, configuration, *configuration["pods"]["find"])
