@@ -20,7 +20,6 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import authorities
 import epoch
 import loader
 import programs
@@ -172,7 +171,6 @@ def main(words: list[str], root: Path = Path("/")) -> None:
     if given.requested:
         try:
             epoch.follow(told, root)
-            authorities.follow(told, root)
             rejoining.follow(told, root)
         finally:
             answer(told, root)

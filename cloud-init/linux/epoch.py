@@ -43,17 +43,12 @@ def follow(told: dict[str, Any], root: Path) -> None:
     epoch, place = published(told), root / FOLLOWED.lstrip("/")
     if not epoch or (place.exists() and place.read_text() == epoch):
         return
-    restart(root)
-    write_whole(place, epoch.encode(), 0o600)
-
-
-def restart(root: Path) -> None:
-    """Restart the programs that watch the cluster. Raise Failure if that fails."""
     ran(KUBELET)
     # a machine in its first run has no container runtime yet
     found = programs.start(FIND, SECONDS) if (root / CRICTL.lstrip("/")).exists() else None
     for container in found.stdout.split() if found and not found.returncode else ():
         ran((*STOP, container))
+    write_whole(place, epoch.encode(), 0o600)
 
 
 def ran(argv: tuple[str, ...]) -> None:

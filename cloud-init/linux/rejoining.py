@@ -1,4 +1,4 @@
-"""Starts the executor if the kubelet's certificate ended or lost its authority; the step `rejoin` then joins again.
+"""Starts the executor if the kubelet's certificate ended while the machine runs; the step `rejoin` then joins again.
 
 The kubelet cannot renew a certificate that has ended, for example after a day without the API, and exits.
 """
@@ -9,7 +9,6 @@ from typing import Any
 import programs
 from epoch import SECONDS, ran
 from kinds.joining import is_valid
-from report import CA
 from run import STATE
 
 CERTIFICATE = "/var/lib/kubelet/pki/kubelet-client-current.pem"
@@ -23,7 +22,7 @@ def follow(told: dict[str, Any], root: Path) -> None:
     """Start the executor unless the certificate is valid or the executor runs. Raise Failure if that fails."""
     if not (root / JOINED.lstrip("/")).exists():
         return
-    if is_valid(root / CERTIFICATE.lstrip("/"), told["machine"]["name"], root / CA.lstrip("/")):
+    if is_valid(root / CERTIFICATE.lstrip("/"), told["machine"]["name"]):
         return
     if programs.start(SHOW, SECONDS).stdout.strip() != "activating":
         ran(RESTART)

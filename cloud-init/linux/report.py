@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
-import x509
 from run import STATE, Run
 from writing import write_whole
 
@@ -20,9 +19,6 @@ SECONDS = 10
 
 BUSY, PAUSE = (429, 503), 2
 """Statuses of a store that takes no more writes at the moment, and seconds until the second try."""
-
-CA = "/etc/mullion/ca.crt"
-"""Certificates of the authorities that the machine trusts."""
 
 ENDED = "run/mullion.ended"
 """Exists if a run has ended since this boot and no other has begun; a boot empties /run."""
@@ -72,14 +68,6 @@ def _write(run: Run, url: str, body: bytes) -> None:
         run.ask("store", url, "PUT", body, content_type="application/json")
 
 
-def authorities(run: Run) -> str:
-    """Return the SHA-256 (hex) of each authority in the CA file, in order, with commas; empty if it has none."""
-    try:
-        return ",".join(x509.prints(run.path(CA).read_text(errors="replace")))
-    except (OSError, ValueError):
-        return ""
-
-
 def record(run: Run, result: Result, **more: Any) -> None:
     """Write the machine's status record if the facts have a URL for it; more: additional members."""
     url = run.told["facts"].get("status_url")
@@ -96,7 +84,6 @@ def record(run: Run, result: Result, **more: Any) -> None:
             **{name: result.get(name) for name in ("phase", "step", "code", "name")},
             "message": result.get("message", "")[:LONGEST],
             "kubernetes": run.remember().get("kubernetes"),
-            "authorities": authorities(run),
             "seconds": result["seconds"],
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time())),
             **more,

@@ -207,11 +207,6 @@ if ($Requested) {
     catch { $asked = $null }    # no request, or the store is unreachable
 }
 if ($epoch) { Invoke-NewEpoch (New-Run $known $false) $epoch }
-if ($Requested) {
-    $run = New-Run $known $false
-    try { if ($trust = Get-NewTrust $run) { Invoke-NewTrust $run $trust } }
-    catch { Write-Said $run "authorities: $($_.Exception.GetBaseException().Message)" }
-}
 if ($Requested -and -not $asked) { exit 0 }
 $archive = New-RedactedZip (New-Collection $known) @(Get-Source) { param($source) Get-SourceText $source }
 if (-not $Requested) {

@@ -59,7 +59,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     machines(
         context,
         cloud_machines(inputs, launch, [*network.routes, storage.members, api_name]),
-        Records(parent=parent, planned=plan.machines, container=storage.containers["bundles"]),
+        Records(parent=parent, planned=plan.workers, container=bundle_container(context, place)),
         public_host,
         child,
     )

@@ -36,7 +36,6 @@ from agent import (
     snapshots,
     space,
     tokens,
-    trust,
 )
 from agent.api import Api, fault, from_kubeconfig
 from agent.following import Following
@@ -124,7 +123,6 @@ class Agent:
             ("revocations", 10, lambda: revocations.reconcile(seen)),
             ("nodes", 15, lambda: members.reconcile(seen)),
             ("dns", 60, lambda: dns.reconcile(seen)),
-            ("authorities", 30, lambda: trust.reconcile(self.run, seen.api)),
             ("tokens", 300, lambda: tokens.reconcile(self.run, self.config)),
             ("epoch", 300, lambda: epochs.reconcile(self.run, self.config)),
             ("snapshot-request", 10, lambda: snapshots.answer(self.run, self.config, seen.api, time.time())),

@@ -8,10 +8,9 @@ import re
 import ssl
 import time
 
-import static_pods
-from kinds import certificates as files
 from run import Run
 
+from agent import pods
 from agent.configuration import Configuration
 
 DAY = 86400
@@ -59,8 +58,5 @@ def dates(run: Run, file: str) -> tuple[float, float] | None:
 
 def renew(run: Run, configuration: Configuration) -> None:
     """Renew all certificates, then restart the static pods, which read them only at their start."""
-    section = configuration["certificates"]
-    run.command(*section["renew"])
-    if "whole" in section:  # kubeadm leaves out the chain, and all authorities but the first
-        files.complete(run, section["whole"])
-    static_pods.stop(run, configuration, *configuration["pods"]["find"])
+    run.command(*configuration["certificates"]["renew"])
+    pods.stop(run, configuration, *configuration["pods"]["find"])

@@ -38,17 +38,20 @@ function Get-PinnedPem {
     $certificates = ConvertFrom-Pem $Pem
     $others = @($certificates | Where-Object { (Get-KeyHash $_.RawData) -ne $Hash })
     if (-not $certificates.Count -or $others) { return }
-    ConvertTo-Pem $certificates
+    -join @($certificates | ForEach-Object {
+            $lines = [Convert]::ToBase64String($_.RawData) -replace '(.{64})(?=.)', "`$1`n"
+            "-----BEGIN CERTIFICATE-----`n$lines`n-----END CERTIFICATE-----`n"
+        })
 }
 
 # .SYNOPSIS
-# Return whether the file has certificates with the plan's key hash, or those that this machine follows; nothing else.
+# Return whether the file has certificates with the plan's key hash, and nothing else.
 function Test-CertificateAuthorityStep {
     [CmdletBinding()]
     param($Run, $Step)
     if (-not [IO.File]::Exists($Step['path'])) { return $false }
     $pem = [IO.File]::ReadAllText($Step['path'])
-    $pem -ceq (Get-PinnedPem $pem $Step['hash']) -or (Test-FollowedPem $pem)
+    $pem -ceq (Get-PinnedPem $pem $Step['hash'])
 }
 
 # .SYNOPSIS

@@ -4,7 +4,7 @@ $BootstrapService = 'kubelet'
 $NodeCertificate = 'C:\var\lib\kubelet\pki\kubelet-client-current.pem'
 
 # .SYNOPSIS
-# Return whether the kubelet has a certificate of this node that has not expired, signed by a trusted authority.
+# Return whether the kubelet has a certificate of this node that has not expired.
 function Test-NodeCertificate {
     [CmdletBinding()]
     param($Step)
@@ -13,7 +13,7 @@ function Test-NodeCertificate {
     if (-not $found.Count) { return $false }
     $name = $found[0].GetNameInfo('SimpleName', $false)
     $last, $now = $found[0].NotAfter.ToUniversalTime(), ([DateTime]::UtcNow + $Site.Offset)
-    $name -eq "system:node:$($Step['node'])" -and $last -gt $now -and (Test-TrustedIssuer $found[0])
+    $name -eq "system:node:$($Step['node'])" -and $last -gt $now
 }
 
 # .SYNOPSIS
@@ -44,16 +44,13 @@ function Set-KubeletBootstrapStep {
     $content = Get-BootstrapContent $Run $Step
     if ((Get-ServiceState $BootstrapService) -notin '', 'Stopped') { Stop-PlannedService $Run $BootstrapService }
     # The kubelet's own link; its target stays. The kubelet would use a certificate with the wrong node name.
-    # A removed authority may have signed the serving certificate too.
-    foreach ($file in $Step['certificate'], $Step['certificate'].Replace('-client-', '-server-')) {
-        try { [IO.File]::Delete($file) } catch [IO.DirectoryNotFoundException] { [void] 'there is none' }
-    }
+    try { [IO.File]::Delete($Step['certificate']) } catch [IO.DirectoryNotFoundException] { [void] 'there is none' }
     Write-Content $Step['path'] $content $Access.private
 }
 
 # .SYNOPSIS
-# Start the executor if the certificate has ended or lost its authority while the machine runs: the kubelet cannot renew
-# it, and the executor joins again. Before the first certificate the executor needs no start.
+# Start the executor if the certificate has ended while the machine runs: the kubelet cannot renew it, and the executor
+# joins again. Before the first certificate the executor needs no start.
 function Start-Rejoin {
     [CmdletBinding()]
     param([string] $Node)

@@ -61,7 +61,6 @@ function Send-Status {
         phase = $Result['phase']; step = $Result['step']; code = $Result['code']; name = $Result['name']
         message = $message.Substring(0, [Math]::Min($Told, $message.Length)); kubernetes = $Run.Kubernetes
         seconds = [Math]::Round($Run.Whole.Elapsed.TotalSeconds, 3); time = '{0:s}Z' -f [DateTime]::UtcNow
-        authorities = Get-TrustText
     }
     foreach ($last in $false, $true) {
         try {

@@ -231,10 +231,7 @@ class Server(Machine):
     def _link(self, done: threading.Event) -> None:
         folder = self.path(PKI)
         current = folder / CURRENT
-        # one that was linked before: the executor removed its link, and the kubelet asks for another
-        written = sorted(
-            file for file in folder.glob("kubelet-client-*.pem") if file.name not in (CURRENT, *self.linked)
-        )
+        written = sorted(file for file in folder.glob("kubelet-client-*.pem") if file.name != CURRENT)
         if not written or current.exists():
             return
         while b"PRIVATE KEY" not in written[0].read_bytes():

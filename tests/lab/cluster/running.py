@@ -30,21 +30,15 @@ THREE: dict[str, Any] = {
     "pools": {"linux": {"os": "ubuntu-24.04", "count": 1}},
 }
 """A small version of aws-prod."""
-CLUSTERS: dict[str, dict[str, Any]] = {
-    "three": THREE,
-    "mixed": {**THREE, "pools": {**THREE["pools"], "web": {"os": "windows-2022", "count": 1}}},
-}
-"""Clusters that have no file in stacks/, by stack name."""
 
 
 def stack_file(name: str, kubernetes: str, artifacts: Path) -> dict[str, Any]:
-    """Return a stack of the repository or of CLUSTERS with this Kubernetes version and the settings for booting here.
+    """Return a stack of the repository, or `three`, with this Kubernetes version and the settings for booting here.
     artifacts: file of digests."""
     file = REPOSITORY / "stacks" / f"Pulumi.{name}.yaml"
+    whole = {"config": {"aws:region": "eu-west-1", "mullion:cluster": THREE}}
     if file.is_file():
         whole = yaml.safe_load(file.read_text(encoding="utf-8"))
-    else:
-        whole = {"config": {"aws:region": "eu-west-1", "mullion:cluster": CLUSTERS[name]}}
     # warnings accepted for the stack's own version may differ from those of this version
     cluster = {**whole["config"]["mullion:cluster"], "kubernetes": kubernetes, "acknowledge": {}}
     return {"config": {**whole["config"], "mullion:cluster": bootable(cluster, str(artifacts))}}
