@@ -17,7 +17,6 @@ class PrivateEndpoint:
     """An interface endpoint. service: end of AWS's name of the service, com.amazonaws.REGION.SERVICE."""
 
     service: str
-    why: str
 
     @property
     def name(self) -> str:
@@ -34,19 +33,16 @@ def private_endpoints(spec: ClusterSpec) -> tuple[PrivateEndpoint, ...]:
     """
     if spec.network.egress is not Egress.NONE or spec.cloud is not Cloud.AWS:
         return ()
-    wanted = {
-        "secretsmanager": "secrets of machines",
-        "ec2": "list of machines, for control planes",
-    }
+    wanted = {"ec2", "secretsmanager"}  # the list of machines, for control planes; secrets
     if spec.access is MachineAccess.SESSION:
         # not ec2messages: regions launched from 2024 on lack it (Systems Manager user guide, "ec2messages, ssmmessages,
         # and other API operations"), machines have no right to call it, and Session Manager does not need it
-        wanted |= dict.fromkeys(("ssm", "ssmmessages"), "sessions")
+        wanted |= {"ssm", "ssmmessages"}
     if "ecr" in spec.registry_credentials:
-        wanted |= dict.fromkeys(("ecr.api", "ecr.dkr"), "images of ECR; their layers are in S3")
+        wanted |= {"ecr.api", "ecr.dkr"}  # layers are in S3
     if spec.cloud_controller is CloudController.EXTERNAL:
-        wanted["elasticloadbalancing"] = "the cloud controller"
-    return tuple(PrivateEndpoint(service, wanted[service]) for service in sorted(wanted))
+        wanted.add("elasticloadbalancing")
+    return tuple(map(PrivateEndpoint, sorted(wanted)))
 
 
 def google_domains(spec: ClusterSpec) -> tuple[str, ...]:
