@@ -37,7 +37,14 @@ HARMLESS = frozenset(
             "stats_collect_period",
             "drain_exec_sync_io_timeout",
         ),
-        *("grpc_histogram", "sandbox_image", "sandbox", "insecure_skip_verify", "HyperVContainer"),
+        *(
+            "restrict_oom_score_adj",
+            "grpc_histogram",
+            "sandbox_image",
+            "sandbox",
+            "insecure_skip_verify",
+            "HyperVContainer",
+        ),
     }
 )
 """Settings of containerd that start nothing, open nothing and name no place, or that other checks judge."""
