@@ -76,7 +76,9 @@ class Blobs:
         return await run_in_thread(_get, f"{self._url}{path}?{query}{self._token}", most)
 
     async def _sign(self) -> None:
-        ids = parts(await self.container.future() or "")
+        if not (container := await self.container.future()):
+            raise ProviderError("the bundle store is not built yet")
+        ids = parts(container)
         account = {"resourceGroupName": ids["group"], "accountName": ids["account"]}
         until = datetime.now(timezone.utc) + timedelta(seconds=TOKEN_SECONDS)
         request = {
@@ -141,7 +143,9 @@ class Records(RecordsByMachine):
 
     async def _vm(self, name: str) -> dict[str, Any]:
         """Return the virtual machine of this name; empty if there is none."""
-        group = parts(await self.container.future() or "")["group"]
+        if not (container := await self.container.future()):
+            return {}
+        group = parts(container)["group"]
         arguments = {"resourceGroupName": group, "vmName": name, "expand": "instanceView"}
         return await self.blobs.calls.find("azure-native:compute:getVirtualMachine", arguments)
 
