@@ -34,6 +34,6 @@ class PodRoutes(pulumi.ComponentResource):
                     route_table_id=network.table_ids[table],
                     destination_cidr_block=str(machine.pods),
                     network_interface_id=instance.primary_network_interface_id,
-                    opts=ResourceOptions(parent=self, hooks=context.pod_routes.of_route),
+                    opts=ResourceOptions(parent=self, hooks=context.pod_routes.of(machine.name)),
                 )
         self.register_outputs({"tables": list(plan.machine_tables)})

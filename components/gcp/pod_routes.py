@@ -36,6 +36,6 @@ class PodRoutes(pulumi.ComponentResource):
                 project=network.project,
                 dest_range=str(machine.pods),
                 next_hop_ip=str(machine.address),
-                opts=ResourceOptions(parent=self, depends_on=[instance], hooks=context.pod_routes.of_route),
+                opts=ResourceOptions(parent=self, depends_on=[instance], hooks=context.pod_routes.of(machine.name)),
             )
         self.register_outputs({"count": len(instances)})

@@ -22,6 +22,10 @@ class PodRouteHooks:
     def __init__(self, cluster: str) -> None:
         self._cluster = cluster
 
+    def of(self, machine: str) -> ResourceHookBinding | None:
+        """Return the hooks of a machine's route; control planes have none."""
+        return None if pool_of(machine) == CONTROL_PLANE else self.of_route
+
     @cached_property
     def of_route(self) -> ResourceHookBinding:
         """Hooks of a resource that is the route of one machine; its logical name is CLUSTER-...pods-MACHINE."""

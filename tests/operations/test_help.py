@@ -1,5 +1,6 @@
 """Help pages, the version, shell completion."""
 
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def test_help_of_each_command_has_an_example_that_the_command_line_accepts(words
     examples = [line.strip() for line in epilog.splitlines() if line.startswith("  ")]
     assert examples
     for example in examples:
-        program, *rest = example.partition(" >")[0].split()
+        program, *rest = shlex.split(example.partition(" >")[0])
         assert program == "mullion"
         assert tuple(rest[: len(words)]) == words
         with COMMANDS[words].make_context(words[-1], rest[len(words) :]):

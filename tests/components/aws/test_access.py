@@ -95,9 +95,11 @@ def test_only_workers_have_gates_and_the_pointer_waits_for_the_control_plane(sta
         hooks = resource.request.hooks
         found = (list(hooks.before_delete), list(hooks.after_create), list(hooks.after_update))
         gated = ([f"{stack}-leave"], [f"{stack}-arrive"], [])
+        routed = ([f"{stack}-lose-route"], [], [])
         reached = ([], [f"{stack}-reach"], [f"{stack}-reach"])
         is_pointer = resource.inputs.get("key") == "desired-state.json"
-        wanted = gated if resource.name in pools else reached if is_pointer else ([], [], [])
+        is_route = any(resource.name.endswith(f"-pods-{name.removeprefix(f'{stack}-')}") for name in pools)
+        wanted = gated if resource.name in pools else reached if is_pointer else routed if is_route else ([], [], [])
         assert found == wanted, resource.urn
 
 
