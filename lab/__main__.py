@@ -2,8 +2,7 @@
 
 build: programs that tests run on rendered files. join: further programs for a Windows node and its API server.
 cluster: all programs of real clusters, with archives and images. before: the same for the versions that an upgrade to
-VERSION passes, for Linux machines only. controllers: cloud controllers and credential providers. list: show which
-programs are built.
+VERSION passes, for Linux machines only. controllers: cloud controllers. list: show which programs are built.
 """
 
 import argparse
@@ -13,7 +12,7 @@ from collections.abc import Iterable
 from components import releases
 from lab import build, cluster
 from lab.hns import dlls
-from lab.programs import NOT_BUILT, Program, joining_programs, of_clouds, programs
+from lab.programs import NOT_BUILT, Program, joining_programs, of_clouds, of_registries, programs
 
 
 def main(arguments: list[str]) -> int:
@@ -32,7 +31,7 @@ def main(arguments: list[str]) -> int:
         systems = cluster.LINUX
     failed = 0 if options.command != "build" or options.only else _dlls()
     for version in versions:
-        listings = {"build": programs, "join": joining_programs, "controllers": of_clouds}
+        listings = {"build": _of_tests, "join": joining_programs, "controllers": of_clouds}
         listing = listings.get(options.command, cluster.needed)
         of_systems = [program for program in listing(version) if program.os in systems]
         names = options.only.split(",") if options.only else [program.name for program in of_systems]
@@ -49,6 +48,11 @@ def main(arguments: list[str]) -> int:
             if version.startswith(f"{minor}."):
                 build.say(f"mullion: {name} {version} is not built: {why}")
     return 1 if failed else 0
+
+
+def _of_tests(kubernetes: str) -> tuple[Program, ...]:
+    """Return the programs that tests run on rendered files, and those with which kubelets pull."""
+    return (*programs(kubernetes), *of_registries(kubernetes))
 
 
 def _dlls() -> int:

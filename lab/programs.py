@@ -185,15 +185,20 @@ def own_programs(kubernetes: str) -> tuple[Program, ...]:
     folder = Path(__file__).parent
     named = {
         each.package: each
-        for each in (*joining_programs(kubernetes), *cluster_programs(kubernetes), *of_clouds(kubernetes))
+        for each in (*joining_programs(kubernetes), *cluster_programs(kubernetes), *of_registries(kubernetes))
     }
     named |= {each.package: each for each in programs(kubernetes)}
     return tuple(program for package, program in sorted(named.items()) if (folder / package).is_dir())
 
 
 def of_clouds(kubernetes: str) -> tuple[Program, ...]:
-    """Return cloud controllers and credential providers; one version for all versions of Kubernetes."""
-    return (AWS_CONTROLLER, *CREDENTIAL_PROVIDERS, PULLS)
+    """Return cloud controllers; one version for all versions of Kubernetes."""
+    return (AWS_CONTROLLER,)
+
+
+def of_registries(kubernetes: str) -> tuple[Program, ...]:
+    """Return credential providers, and the runtime that prints pulls; one build for all versions of Kubernetes."""
+    return (*CREDENTIAL_PROVIDERS, PULLS)
 
 
 def containerd(version: str, os: str, name: str = "containerd") -> Program:

@@ -100,7 +100,7 @@ def lay_out(host: Host, registry: str, kubernetes: str, missing: Missing) -> lis
     wanted = (host.system, provider["name"])
     program = next(each for each in CREDENTIAL_PROVIDERS if (each.os, each.file_name) == wanted)
     if not build.is_built(program):
-        missing("lab", f"{program.name} is not built; run: python -m lab controllers {kubernetes}")
+        missing("lab", f"{program.name} is not built; run: python -m lab build {kubernetes}")
     host.path(home + provider["name"]).unlink(missing_ok=True)
     host.path(home + provider["name"]).symlink_to(build.place(program))
     command = one(node_plan, "kubelet").fields["command"]
@@ -160,7 +160,7 @@ def test_the_kubelet_pulls_with_credentials_that_the_clouds_registry_accepts(
 ) -> None:
     kubelet = program("kubelet", host.system)
     if not build.is_built(PULLS):
-        missing("lab", f"{PULLS.name} is not built; run: python -m lab controllers {kubernetes}")
+        missing("lab", f"{PULLS.name} is not built; run: python -m lab build {kubernetes}")
     flags = lay_out(host, registry, kubernetes, missing)
     container = {"name": "app", "image": IMAGES[registry]}
     pod = {"hostNetwork": host.system == "linux", "containers": [container]}
