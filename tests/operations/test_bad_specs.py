@@ -101,7 +101,7 @@ def tripping() -> Iterator[Bad]:
     errors = {row.id for row in CHECKS if row.severity is Severity.ERROR}
     for number, case in enumerate(CASES):
         if case.id in errors:
-            yield Bad(f"{case.id} {number}", file(changed(case.trips)), case.path)
+            yield Bad(f"{case.id} {number}", file(changed(case.trips), **case.config), case.path)
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
