@@ -8,6 +8,7 @@ import base64
 import binascii
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from sandbox.services.calls import Answer, Call, Codes, Refused, worded
@@ -18,21 +19,20 @@ CODES: Codes = {
     "throttled": (429, "TOOMANYREQUESTS"),
     "failed": (500, "UNKNOWN"),
 }
+_PULL = re.compile(r"repository:(?P<repository>[a-z0-9._/-]+):pull")
 _PATH = re.compile(r"/v2/(?:(?P<repository>[a-z0-9._/-]+)/(?:manifests|blobs)/[^/]+)?")
 
 
 class Challenged(Refused):
-    """A refusal that names the server of tokens."""
+    """The refusal of a call without a valid access token: it names the server of tokens.
+
+    repository: the one asked for, or empty.
+    """
 
     def __init__(self, realm: str, service: str, repository: str) -> None:
         super().__init__("UNAUTHORIZED", "authentication required", 401)
         scope = f',scope="repository:{repository}:pull"' if repository else ""
         self.header = f'Bearer realm="{realm}",service="{service}"{scope}'
-
-
-def challenge(realm: str, service: str, repository: str) -> Challenged:
-    """Return the refusal of a call without a valid access token. repository: the one asked for, or empty."""
-    return Challenged(realm, service, repository)
 
 
 def repository(call: Call) -> str:
@@ -41,6 +41,11 @@ def repository(call: Call) -> str:
     if not found or call.method not in ("GET", "HEAD"):
         raise Refused("UNSUPPORTED", f"the sandbox does not support {call.method} {call.path}", 405)
     return found["repository"] or ""
+
+
+def pulled(scopes: Iterable[str]) -> list[str]:
+    """Return the repositories of those scopes that ask to pull and nothing else."""
+    return [found["repository"] for found in map(_PULL.fullmatch, scopes) if found]
 
 
 def basic(call: Call) -> tuple[str, str]:

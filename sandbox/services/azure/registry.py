@@ -5,7 +5,6 @@ MANIFEST_UNKNOWN. Sources: Azure/acr, docs/AAD-OAuth.md (challenge, exchange, to
 Authentication Specification". Registries accept the audiences of Azure Resource Manager unless a policy forbids them.
 """
 
-import re
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
@@ -25,7 +24,6 @@ NOBODY = "00000000-0000-0000-0000-000000000000"
 """User name with which a refresh token is the password."""
 REFRESH_SECONDS, ACCESS_SECONDS = 3 * 3600, 75 * 60
 _KEY = "azure-registry-key"
-_PULL = re.compile(r"repository:(?P<repository>[a-z0-9._/-]+):pull")
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Registry:
         repository = distribution.repository(call)
         shown = self._claims(call.headers.get("authorization", "").removeprefix("Bearer "), "access", now)
         if shown is None or (repository and repository not in shown["repositories"]):
-            raise distribution.challenge(f"https://{self.host}/oauth2/token", self.host, repository)
+            raise distribution.Challenged(f"https://{self.host}/oauth2/token", self.host, repository)
         return distribution.empty(repository)
 
     def _exchange(self, form: dict[str, str], now: float) -> Answer:
@@ -66,7 +64,7 @@ class Registry:
         said = self._claims(_refresh_token(call, form), "refresh", now)
         if said is None:
             raise Refused("UNAUTHORIZED", "authentication required: no valid refresh token", 401)
-        wanted = [found["repository"] for found in map(_PULL.fullmatch, form.get("scope", "").split()) if found]
+        wanted = distribution.pulled(form.get("scope", "").split())
         name = self.host.partition(".")[0]
         place = "/".join(said["machine"].split("/")[:3])
         id = f"{place}/resourceGroups/registries/providers/Microsoft.ContainerRegistry/registries/{name}"

@@ -5,7 +5,6 @@ MANIFEST_UNKNOWN. Sources: Artifact Registry, "Configure authentication to Artif
 access tokens); CNCF Distribution, "Token Authentication Specification".
 """
 
-import re
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
@@ -19,7 +18,6 @@ from sandbox.services.calls import Answer, Call, Refused
 USERS = frozenset(("oauth2accesstoken", "_token"))
 """User names with which an access token is the password; Google's credential provider says `_token`."""
 LIFETIME = 3600
-_PULL = re.compile(r"repository:(?P<repository>[a-z0-9._/-]+):pull")
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Registry:
         except Refused:
             shown = None
         if shown is None or not shown.audience.startswith(f"{self.host} ") or not _covers(shown, repository):
-            raise distribution.challenge(f"https://{self.host}/v2/token", self.host, repository)
+            raise distribution.Challenged(f"https://{self.host}/v2/token", self.host, repository)
         return distribution.empty(repository)
 
     def _token(self, call: Call, now: float) -> Answer:
@@ -52,8 +50,7 @@ class Registry:
             said = bearer.read(self.cloud_state, signed, now, "")
         except Refused as refused:
             raise Refused("UNAUTHORIZED", refused.message, 401) from None
-        scopes = parse_qs(call.query).get("scope", [])
-        wanted = [found["repository"] for found in map(_PULL.fullmatch, scopes) if found]
+        wanted = distribution.pulled(parse_qs(call.query).get("scope", []))
         for repository in wanted:
             self._check(said, repository.partition("/")[0])
         text, _ = bearer.issue(
