@@ -3,12 +3,13 @@
 import json
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from operations.clouds import cloud_tables
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
+from operations.engine.workspace import prepare
 from operations.stacks import boot_site, stack_files, target
 from operations.stacks.target import cloud_state_file
 from sandbox import clouds, faults, interruptions, tamper
@@ -23,11 +24,16 @@ def opened(stack: str) -> Iterator[CloudState]:
     file = cloud_state_file(stack)
     if not file.exists():
         raise Stop(Exit.USAGE, f"stack {stack} has no sandbox yet; run: mullion up {stack} --sandbox")
-    cloud_state = CloudState(file)
-    try:
+    with closing(CloudState(file)) as cloud_state:
         yield cloud_state
-    finally:
-        cloud_state.close()
+
+
+@contextmanager
+def created(stack: str) -> Iterator[CloudState]:
+    """Yield the cloud state of a stack's sandbox; create the sandbox if there is none."""
+    prepare(target.sandbox_folder(stack))
+    with closing(CloudState(cloud_state_file(stack))) as cloud_state:
+        yield cloud_state
 
 
 def plan(stack: str, wanted: dict[str, tuple[int, float]], kind_of: str | None, times: int) -> None:

@@ -1,24 +1,17 @@
 """`mullion sandbox key`: create the key that encryption_key of a stack file names, in its sandbox."""
 
+from operations.commands.sandbox_faults import created
 from operations.console.exits import Exit, Stop
-from operations.engine.workspace import prepare
-from operations.stacks import stack_files, target
+from operations.stacks import stack_files
+from sandbox import keys
 
 
 def create(name: str, *, disabled: bool) -> None:
     """Create the key in the sandbox, or change it. Raises Stop if the stack names none."""
-    from sandbox import keys
-    from sandbox.cloud_state import CloudState
-
     spec = stack_files.load(name).spec
     key = spec.encryption_key
     if key is None:
         raise Stop(Exit.USAGE, f"stack {name} has no encryption_key: the cloud's own key encrypts its data")
-    prepare(target.sandbox_folder(name))
-    cloud_state = CloudState(target.cloud_state_file(name))
-    try:
-        with cloud_state.transaction():
-            keys.put(cloud_state, key, keys.Key(enabled=not disabled, identity=spec.encryption_identity or ""))
-    finally:
-        cloud_state.close()
+    with created(name) as cloud_state, cloud_state.transaction():
+        keys.put(cloud_state, key, keys.Key(enabled=not disabled, identity=spec.encryption_identity or ""))
     print(f"the sandbox of {name} has the key, {'disabled' if disabled else 'enabled'}: {key}")

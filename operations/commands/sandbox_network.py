@@ -1,30 +1,25 @@
 """`mullion sandbox network`: create the network that network.existing of a stack file names, in its sandbox."""
 
 from components import naming
+from operations.commands.sandbox_faults import created
 from operations.console.exits import Exit, Stop
-from operations.engine.workspace import prepare
-from operations.stacks import stack_files, target
+from operations.stacks import stack_files
+from sandbox import existing_network
+from sandbox.cloud import Refusal
 
 
 def create(name: str) -> None:
     """Create the network in the sandbox. Raises Stop if the stack names none, or if it exists already."""
-    from sandbox import existing_network
-    from sandbox.cloud import Refusal
-    from sandbox.cloud_state import CloudState
-
     stack = stack_files.load(name)
     existing = stack.spec.network.existing
     if existing is None:
         raise Stop(Exit.USAGE, f"stack {name} has no network.existing: its network is created by `mullion up`")
-    prepare(target.sandbox_folder(name))
-    cloud_state = CloudState(target.cloud_state_file(name))
-    try:
+    with created(name) as cloud_state:
         if any(existing_network.is_yours(each.urn) for each in cloud_state.resources()):
             raise Stop(Exit.REFUSED, f"the sandbox of {name} has a network of yours already; nothing was changed")
-        existing_network.create(cloud_state, stack.spec, stack.region, naming.zone_name(name))
+        try:
+            existing_network.create(cloud_state, stack.spec, stack.region, naming.zone_name(name))
+        except Refusal as refusal:
+            raise Stop(Exit.FAILED, f"the sandbox refuses the network of {name}: {refusal}") from refusal
         made = [each for each in cloud_state.resources() if existing_network.is_yours(each.urn)]
-    except Refusal as refusal:
-        raise Stop(Exit.FAILED, f"the sandbox refuses the network of {name}: {refusal}") from refusal
-    finally:
-        cloud_state.close()
     print(f"{len(made)} resources of your network are in the sandbox of {name}: {existing.network}")
