@@ -12,6 +12,7 @@ from components.catalogue import instance_sizes
 from components.plan import ClusterPlan, MachineGroup
 from components.spec.models import Cloud
 from operations.clouds import account_state
+from operations.clouds.account_state import Quota
 from operations.clouds.identity import Identity
 
 SKU_SECONDS = 120
@@ -26,16 +27,18 @@ class Offer:
     family: str = ""
 
 
-def rows(plan: ClusterPlan, region: str, identity: Identity, *, built: bool) -> list[tuple[str, str]]:
+def rows(
+    plan: ClusterPlan, region: str, identity: Identity, limits: Mapping[str, Quota], *, built: bool
+) -> list[tuple[str, str]]:
     """Return a line and a fault for each size and family; the fault is empty if nothing is wrong.
 
-    built: the cluster exists, so its own machines count among those in use.
+    limits: of the account, by what is limited (account_state.quotas). built: the cluster exists, so its own machines
+    count among those in use.
     """
     offers = offered(plan, region, identity)
     if offers is None:
         return []
-    families = list(_families(plan, region, identity, offers, built=built)) if plan.spec.cloud is Cloud.AZURE else []
-    return [*_sizes(plan, region, offers), *families]
+    return [*_sizes(plan, region, offers), *_families(plan, offers, limits, built=built)]
 
 
 def offered(plan: ClusterPlan, region: str, identity: Identity) -> dict[str, Offer] | None:
@@ -132,21 +135,15 @@ def _lacking(plan: ClusterPlan, group: MachineGroup, zones: Sequence[str]) -> st
 
 
 def _families(
-    plan: ClusterPlan, region: str, identity: Identity, offers: Mapping[str, Offer], *, built: bool
+    plan: ClusterPlan, offers: Mapping[str, Offer], limits: Mapping[str, Quota], *, built: bool
 ) -> Iterator[tuple[str, str]]:
     """Yield a row for the vCPU of each family. Spot machines have a limit of their own for all families."""
-    answer = account_state.asked(account_state.AZURE_USE, region, identity)
     needed: dict[str, int] = {}
     for group in plan.machine_groups:
         size, family = instance_sizes.size(group.size), offers[group.size].family if group.size in offers else ""
         if size and family and group.machines and not group.spot:
-            needed[family] = needed.get(family, 0) + size.vcpu * len(group.machines)
-    for each in answer if isinstance(answer, list) else ():
-        try:
-            name, title = str(each["name"]["value"]), str(each["name"].get("localizedValue") or each["name"]["value"])
-            quota = account_state.Quota(int(each["limit"]), int(each["currentValue"]))
-        except (KeyError, TypeError, ValueError, AttributeError):
-            continue
-        for family, count in needed.items():
-            if family.lower() == name.lower():
-                yield account_state.judged(f"vCPU of {name}", title, count, quota, "azure", built=built)
+            what = account_state.of_family(family).lower()
+            needed[what] = needed.get(what, 0) + size.vcpu * len(group.machines)
+    for what, quota in limits.items():
+        if count := needed.get(what.lower()):
+            yield account_state.judged(what, quota.title, count, quota, "azure", built=built)

@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,13 @@ SECONDS = 30
 
 @dataclass(frozen=True)
 class Quota:
-    """A limit of an account in one region. used: None if the command does not print it."""
+    """A limit of an account in one region. used: None if the command does not print it. title: the limit's name in the
+    cloud's console, if no table of ours has it.
+    """
 
     limit: int
     used: int | None
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,23 @@ def _azure(what: str, name: str) -> Callable[[Any], Mapping[str, Quota]]:
         return {what: found[0]} if found else {}
 
     return read
+
+
+def of_family(name: str) -> str:
+    """Return what Azure limits by a quota for one family of sizes, such as standardDSv5Family."""
+    return f"{VCPUS} of {name}"
+
+
+def _azure_vcpus(answer: Any) -> Mapping[str, Quota]:
+    """Read the quota of vCPU in all, and those of families."""
+    found = dict(_azure(VCPUS, "cores")(answer))
+    for each in answer:
+        name = str(each["name"]["value"])
+        if name.lower().endswith("family"):
+            title = str(each["name"].get("localizedValue") or name)
+            with suppress(KeyError, TypeError, ValueError):  # one family in another form leaves the others known
+                found[of_family(name)] = Quota(int(each["limit"]), int(each["currentValue"]), title)
+    return found
 
 
 _METRICS = {"CPUS": VCPUS, "N2_CPUS": VCPUS, "IN_USE_ADDRESSES": ADDRESSES, "SSD_TOTAL_GB": SSD}
@@ -78,10 +99,6 @@ def _gcp_project(answer: Any) -> Mapping[str, Quota]:
     return {names[each["metric"]]: Quota(int(each["limit"]), int(each["usage"])) for each in rows}
 
 
-AZURE_USE = ("az", "vm", "list-usage", "--location", "{region}", "--output", "json")
-"""Command that prints limits and use of vCPU on Azure: in all, and of each family."""
-
-
 def _service_quota(code: str) -> tuple[str, ...]:
     command = ("aws", "service-quotas", "get-service-quota", "--service-code", "ec2", "--quota-code", code)
     return (*command, "--region", "{region}", "--output", "json")
@@ -106,7 +123,7 @@ def _questions(plan: ClusterPlan) -> tuple[_Question, ...]:
         case Cloud.AZURE:
             addresses = _azure(ADDRESSES, "IPv4StandardSkuPublicIpAddresses")
             return (
-                _Question(AZURE_USE, _azure(VCPUS, "cores")),
+                _Question(("az", "vm", "list-usage", *here, *text), _azure_vcpus),
                 _Question(("az", "network", "list-usages", *here, *text), addresses),
             )
         case Cloud.GCP:

@@ -37,7 +37,7 @@ def findings(name: str, planned: ClusterPlan, region: str, *, sandbox: bool, bui
     sessions = planned.spec.access is MachineAccess.SESSION
     services = [] if sandbox else account_state.disabled(cloud, used, sessions=sessions)
     if not sandbox:
-        rows += account_offers.rows(planned, region, used, built=built)
+        rows += account_offers.rows(planned, region, used, limits, built=built)
         rows += organisation_policies.rows(planned, used)
     rows += [("a service that the cluster needs is not enabled", f"run: {command}") for command in services]
     for line, fault in rows:

@@ -1,6 +1,7 @@
 """Sizes by zone, families of vCPU and organisation policies, as the clouds' command lines print them."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -57,9 +58,12 @@ USE = {
 }
 
 
-def rows(planned: ClusterPlan, *, built: bool = False) -> list[tuple[str, str]]:
+def rows(
+    planned: ClusterPlan, limits: Mapping[str, Quota] | None = None, *, built: bool = False
+) -> list[tuple[str, str]]:
     cloud = planned.spec.cloud.value
-    return account_offers.rows(planned, REGIONS[cloud], PROJECT if cloud == "gcp" else Identity(), built=built)
+    used = PROJECT if cloud == "gcp" else Identity()
+    return account_offers.rows(planned, REGIONS[cloud], used, limits or {}, built=built)
 
 
 @pytest.mark.parametrize("cloud", ZONES)
@@ -119,10 +123,11 @@ def test_the_vcpu_of_a_family_are_compared_with_its_own_limit(monkeypatch: pytes
     planned = plan("azure-prod")
     answer(monkeypatch, {**printed(planned, ZONES["azure"]), **USE})
     needed = next(row["needed"] for row in account_limits(planned) if row["what"] == "vCPU")
-    line, fault = rows(planned)[-1]
+    limits = account_state.quotas(planned, "westeurope", Identity())
+    line, fault = rows(planned, limits)[-1]
     assert line == f"vCPU of standardDSv5Family: the cluster takes {needed}, the account has 10, 8 in use"
     assert "'Standard DSv5 Family vCPUs'" in fault
-    assert "the cluster takes" in rows(planned, built=True)[-1][0]
+    assert "the cluster takes" in rows(planned, limits, built=True)[-1][0]
 
 
 def test_networks_and_firewall_rules_of_a_project_are_limits_too(monkeypatch: pytest.MonkeyPatch) -> None:
