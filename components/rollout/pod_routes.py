@@ -46,7 +46,7 @@ class PodRouteHooks:
                 await self._released(name)
 
     async def _released(self, machine: str) -> None:
-        """Release a worker. No gate knows control planes: nothing drains them, also when the cluster is destroyed."""
+        """Release a worker. Control planes have no gate, and nothing drains them when the cluster is destroyed."""
         if pool_of(machine) != CONTROL_PLANE:
             await self.release(machine)
 
