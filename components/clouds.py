@@ -102,7 +102,11 @@ class CloudFacts:
     private_ranges: tuple[IPv4Network, ...] = ()
     """Ranges of the cloud's own services: the routes of machines that have no way to the internet."""
     endpoint_subnets: bool = False
-    """Whether private endpoints of the cloud's services are network interfaces in subnets, one in each zone."""
+    """Whether private endpoints of the cloud's services are network interfaces in subnets."""
+    zonal_endpoints: bool = False
+    """Whether a private endpoint has an interface in each zone; else it has one, for the region."""
+    gateway_endpoints: bool = False
+    """Whether the stores have an endpoint in route tables instead of a private one."""
     route_limit: int
     """NET-06: default maximum of routes in a network's route table."""
     deregistration_seconds: int = 0
@@ -175,13 +179,14 @@ CLOUDS: dict[str, CloudFacts] = {
         workers_share=Share.ALL,  # policies name the machine itself, by aws:userid
         edge_subnets=True,
         endpoint_subnets=True,
+        zonal_endpoints=True,
+        gateway_endpoints=True,
         deregistration_seconds=120,  # aws/containers-roadmap issue 470
         route_limit=500,  # since June 2025, before 50
         # machines have 9001 (EC2 user guide, "Network MTU"), but HNS gives Windows pods 1450 (Azure/AKS#2873)
         mtu=1500,
         time_server="169.254.169.123",
-        # EC2Launch routes these by the adapter that loses its address to the virtual switch: metadata, time, DNS,
-        # activation
+        # EC2Launch routes these by the adapter whose address the virtual switch takes: metadata, time, DNS, activation
         metadata_routes=(METADATA_ADDRESS, *(f"169.254.169.{number}" for number in (123, 249, 250, 251, 253))),
         closed_to_pods=(ClosedAddress(METADATA_ADDRESS),),
         # an alias or a bare id differs from what EC2 reports, and the provider would replace the machines
@@ -217,6 +222,7 @@ CLOUDS: dict[str, CloudFacts] = {
         creates_administrator=True,
         temporary_disk=True,
         session_host=True,
+        endpoint_subnets=True,
         route_limit=400,
         probe_ranges=(IPv4Network(f"{WIRE_SERVER}/32"),),
         stores_need_allow=True,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -57,15 +58,16 @@ def keys_url(run: Run, host: str, path: str) -> str:
     return f"{service.scheme}://{service.netloc}{path}"
 
 
-def read(published: Keys, url: str, token: str) -> None:
+def read(published: Keys, url: str, token: str, ask: Callable[..., Any] | None = None) -> None:
     """Read the keys that a cloud publishes at the URL again if none of these has the token's key id.
 
-    Raise Refused if the text is no token with RS256, and OSError if the keys cannot be read.
+    ask: opens the request; None: directly. Raise Refused if the text is no token with RS256, and OSError if the keys
+    cannot be read.
     """
     if key_id(token) in published:
         return
     try:
-        with loader.direct(Request(url), timeout=30) as answer:
+        with (ask or loader.direct)(Request(url), timeout=30) as answer:
             found = keys(answer.read(LARGEST))
     except (ValueError, LookupError, TypeError, AttributeError, HTTPException) as error:
         raise OSError(f"{url}: {type(error).__name__}: {error}") from None

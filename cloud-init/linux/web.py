@@ -1,17 +1,23 @@
 """Outbound HTTP: the cluster's proxy, its additional certificate authorities, and restricted redirects."""
 
+from __future__ import annotations
+
 import ipaddress
 import ssl
+from collections.abc import Callable
 from functools import cache
 from http.client import HTTPMessage
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
+import loader
 from failure import Failure
-from run import Run
 from values import METADATA_HOST
+
+if TYPE_CHECKING:
+    from run import Run
 
 DIRECT = (METADATA_HOST, "localhost", "127.0.0.0/8", "::1")
 """Always reached without the proxy; so are the hosts in the facts."""
@@ -75,11 +81,28 @@ def blind() -> ssl.SSLContext:
 def opener(run: Run, judged: bool = True) -> OpenerDirector:
     """Return an opener with the cluster's proxy and authorities; with `judged` False it verifies no certificate."""
     proxy: dict[str, Any] = run.egress.get("proxy", {})
-    proxies = {scheme: proxy[scheme] for scheme in ("http", "https") if proxy.get(scheme)}
     facts = [urlsplit(str(value)).hostname for value in run.told["facts"].values() if "://" in str(value)]
     direct = [*DIRECT, *proxy.get("no_proxy", ()), *(host for host in facts if host)]
+    return _opener(run, direct, Careful(), judged)
+
+
+def of_services(run: Run) -> Callable[..., Any]:
+    """Return the function that opens requests to services of the cloud outside the machine's network.
+
+    It follows no redirect. It connects directly, unless the fact compute_way says that only the proxy leads to them;
+    the sandbox has no proxy, and answers itself.
+    """
+    facts, proxy = run.told["facts"], run.egress.get("proxy", {})
+    if facts.get("compute_way") != "proxy" or facts.get("world") == "sandbox":
+        return loader.direct
+    return _opener(run, list(proxy.get("no_proxy", ())), loader.Stay(), True).open
+
+
+def _opener(run: Run, direct: list[str], redirects: HTTPRedirectHandler, judged: bool) -> OpenerDirector:
+    proxy: dict[str, Any] = run.egress.get("proxy", {})
+    proxies = {scheme: proxy[scheme] for scheme in ("http", "https") if proxy.get(scheme)}
     context = trust("\n".join(run.egress.get("trusted_cas", ()))) if judged else blind()
-    return build_opener(Proxy(proxies, direct), HTTPSHandler(context=context), Careful())
+    return build_opener(Proxy(proxies, direct), HTTPSHandler(context=context), redirects)
 
 
 def refused_certificate(error: Exception) -> bool:

@@ -1,10 +1,11 @@
 """A cluster on Azure: registers the planned resources. Decides nothing."""
 
 import pulumi
-from pulumi import InvokeOptions, Output, ResourceOptions
+from pulumi import Input, InvokeOptions, Output, ResourceOptions
 from pulumi_azure_native import authorization
 
 from components.azure.api import Balancers, Name
+from components.azure.endpoints import Endpoints
 from components.azure.existing import ExistingVnet
 from components.azure.firewall import Firewall
 from components.azure.identity import Identity
@@ -29,23 +30,30 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     plan, child = context.plan, ResourceOptions(parent=parent)
     client = authorization.get_client_config_output(opts=InvokeOptions(parent=parent))
     place = ResourceGroup(context, opts=child).place
+    firewall = Firewall(context, place, opts=child)
     network = (
         ExistingVnet(context, client.subscription_id, opts=child)
         if plan.network.existing
-        else Network(context, place, opts=child)
+        else Network(context, place, firewall, opts=child)
     )
     vault = Vault(context, place, network, client.tenant_id, opts=child)
     storage = Storage(context, place, network, vault.resource, opts=child)
     identity = Identity(context, place, storage, vault, client.subscription_id, opts=child)
     if network.bastion:
         network.bastion.add_host(network.routes)
-    firewall = Firewall(context, place, opts=child)
+    endpoints = Endpoints(context, place, network, storage, vault, opts=child).ways if plan.private_endpoints else []
     api_name = Name(context, place, network, opts=child)
     balancers = Balancers(context, place, network, opts=child) if plan.endpoint.has_balancers else None
     public_host = balancers.public_host if balancers else Output.from_input("")
     roles, secrets = {name: name for name in identity.ids}, {secret: secret for secret in SECRETS.values()}
     storage.publish_members(context, Members(roles, place.location, network.zone_names))
-    services = {"region": place.location, "secret_service": vault.url, "compute_service": storage.compute_service}
+    services: dict[str, Input[str]] = {
+        "region": place.location,
+        "secret_service": vault.url,
+        "compute_service": storage.compute_service,
+    }
+    if plan.private_endpoints:
+        services["compute_way"] = "proxy"  # no private endpoint leads to Resource Manager
     if identity.puller:
         services |= {"registry_identity": identity.puller.client_id, "tenant": client.tenant_id}
     access = ServiceAccess(roles, secrets, services, identity.client_ids)
@@ -58,7 +66,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     inputs = MachineInputs(context, place, network, firewall, identity, login, pool_ids, disks)
     machines(
         context,
-        cloud_machines(inputs, launch, [*network.routes, storage.members, api_name]),
+        cloud_machines(inputs, launch, [*network.routes, *endpoints, storage.members, api_name]),
         Records(parent=parent, planned=plan.workers, container=bundle_container(context, place)),
         public_host,
         child,

@@ -44,8 +44,8 @@ class ExistingVnet(UsableNetwork):
         self.balanced_zones = self.zone_names if plan.zones == 1 else Output.from_input(list(ZONES))
         self.network_id = self.zone_names.apply(lambda _: existing.network)
         ids = [self.zone_names.apply(lambda _, id_=subnet.id: id_) for subnet in existing.subnets]
-        self.distinct_subnets, self.subnet_ids = ids, ids if len(ids) == plan.zones else ids * plan.zones
-        self.routes, self.bastion = list[pulumi.Resource](), None
+        self.admitted_subnets, self.subnet_ids = ids, ids if len(ids) == plan.zones else ids * plan.zones
+        self.routes, self.bastion, self.endpoint_subnet = list[pulumi.Resource](), None, None
         self.register_outputs({"network_id": self.network_id, "subnet_ids": ids})
 
 

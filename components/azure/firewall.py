@@ -34,7 +34,9 @@ DENY_THE_REST = {
 
 
 class Firewall(pulumi.ComponentResource):
-    """A network security group and an application security group for each group of machines."""
+    """A network security group for each group of machines, and for private endpoints; machines also have an application
+    security group.
+    """
 
     rules_ids: Mapping[Group, Output[str]]
     """Ids of the network security groups."""
@@ -43,8 +45,8 @@ class Firewall(pulumi.ComponentResource):
 
     def __init__(self, context: ClusterContext, place: Place, opts: ResourceOptions | None = None) -> None:
         plan = context.plan
-        super().__init__("mullion:azure:Firewall", plan.name, {"groups": [each.value for each in NODES]}, opts)
-        names = {group: f"{plan.name}-{group.value}" for group in NODES}
+        super().__init__("mullion:azure:Firewall", plan.name, {"groups": [each.value for each in plan.groups]}, opts)
+        names = {group: f"{plan.name}-{group.value}" for group in plan.groups}
         self.member_ids = {
             group: azure.ApplicationSecurityGroup(
                 name,
@@ -52,6 +54,7 @@ class Firewall(pulumi.ComponentResource):
                 **place.here(self, azure.ApplicationSecurityGroup, name),
             ).id
             for group, name in names.items()
+            if group in NODES
         }
         self.rules_ids = {
             group: azure.NetworkSecurityGroup(

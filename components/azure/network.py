@@ -1,14 +1,18 @@
 """The virtual network: subnets, NAT gateways where planned, and in l2bridge mode the routes to pods."""
 
+from typing import Any
+
 import pulumi
 from pulumi import Output, ResourceOptions
 from pulumi_azure_native import network as azure
 
 from components.azure.bastion import Bastion
+from components.azure.firewall import Firewall
 from components.azure.images import ZONES
 from components.azure.place import Place, public_address
 from components.azure.pod_routes import table_of_pods
 from components.spec.models import NetworkMode
+from components.topology.firewall import SecurityGroup
 from components.topology.reachability import default_route
 from components.wiring.context import ClusterContext
 from components.wiring.fixed_layout import fixed_layout
@@ -23,8 +27,11 @@ class UsableNetwork(pulumi.ComponentResource):
     network_id: Output[str]
     subnet_ids: list[Output[str]]
     """Ids of the machines' subnets, by zone."""
-    distinct_subnets: list[Output[str]]
-    """The same ids, each once: a subnet of the user may serve several zones."""
+    admitted_subnets: list[Output[str]]
+    """The same ids, each once (a subnet of the user may serve several zones): stores and vault admit them by their
+    service endpoints. Empty if stores and vault have private endpoints."""
+    endpoint_subnet: Output[str] | None
+    """Id of the subnet of private endpoints; None if there are none."""
     zone_names: Output[list[str]]
     """Names of the planned zones."""
     balanced_zones: Output[list[str]]
@@ -38,7 +45,9 @@ class UsableNetwork(pulumi.ComponentResource):
 class Network(UsableNetwork):
     """A virtual network with the planned subnets, and NAT gateways and a Bastion host where planned."""
 
-    def __init__(self, context: ClusterContext, place: Place, opts: ResourceOptions | None = None) -> None:
+    def __init__(
+        self, context: ClusterContext, place: Place, firewall: Firewall, opts: ResourceOptions | None = None
+    ) -> None:
         """Raises RunError if the layout changed."""
         name, plan, spec = context.plan.name, context.plan.network, context.plan.spec
         super().__init__("mullion:azure:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
@@ -63,24 +72,29 @@ class Network(UsableNetwork):
         self.bastion = Bastion(context, place, network.name, opts=opts) if context.plan.builds_bastion else None
         first = [self.bastion.subnet] if self.bastion else []
         subnets: dict[str, azure.Subnet] = {}
-        for subnet in plan.machines:
+        for subnet in (*plan.endpoints, *plan.machines):
             route = default_route(plan, subnet.name)
             gateway = gateways.get(route.target) if route else None
+            inside = {
+                "service_endpoints": None if plan.endpoints else [{"service": service} for service in SERVICES],
+                "nat_gateway": {"id": gateway.id} if gateway else None,
+                "route_table": {"id": table.id} if table else None,
+            }
             subnets[subnet.name] = azure.Subnet(
                 f"{name}-{subnet.name}",
                 subnet_name=subnet.name,
                 virtual_network_name=network.name,
                 address_prefix=str(subnet.cidr),
                 default_outbound_access=False,
-                service_endpoints=[{"service": service} for service in SERVICES],
-                nat_gateway={"id": gateway.id} if gateway else None,
-                route_table={"id": table.id} if table else None,
+                **(_closed(firewall) if subnet in plan.endpoints else inside),
                 # one after the other: Azure refuses concurrent changes of a virtual network
                 opts=ResourceOptions(parent=self, depends_on=[*first, *subnets.values()][-1:]),
                 **place.within,
             )
         self.routes = [*subnets.values()]
-        self.subnet_ids = self.distinct_subnets = [subnet.id for subnet in subnets.values()]
+        self.subnet_ids = [subnets[each.name].id for each in plan.machines]
+        self.admitted_subnets = [] if plan.endpoints else self.subnet_ids
+        self.endpoint_subnet = next((subnets[each.name].id for each in plan.endpoints), None)
         ids = {subnet: resource.id for subnet, resource in subnets.items()}
         self.register_outputs({"network_id": self.network_id, "subnet_ids": ids})
 
@@ -95,3 +109,14 @@ class Network(UsableNetwork):
             zones=zones,
             **place.here(self, azure.NatGateway, name),
         )
+
+
+def _closed(firewall: Firewall) -> dict[str, Any]:
+    """Return the arguments of the subnet of private endpoints: its rules apply to them only with this policy.
+
+    Source: Private Link, "Manage network policies for private endpoints".
+    """
+    return {
+        "network_security_group": {"id": firewall.rules_ids[SecurityGroup.ENDPOINTS]},
+        "private_endpoint_network_policies": "NetworkSecurityGroupEnabled",
+    }

@@ -78,6 +78,8 @@ class Storage(Stores):
 
     containers: Mapping[str, Output[str]]
     """Ids of the containers: bundles, snapshots."""
+    accounts: Mapping[str, Output[str]]
+    """Ids of the storage accounts, by the same names."""
     compute_service: Output[str]
     """URL of the cluster's resource group in Resource Manager."""
 
@@ -97,7 +99,7 @@ class Storage(Stores):
         name, plan, target = context.plan.name, context.plan, context.target
         groups = [group.name for group in plan.machine_groups]
         super().__init__("mullion:azure:Storage", name, {"groups": groups}, opts)
-        self._context, self._cluster, self._subnets, self._place = context, name, network.distinct_subnets, place
+        self._context, self._cluster, self._subnets, self._place = context, name, network.admitted_subnets, place
         self._before_blobs = before_blobs
         keep = ResourceOptions(parent=self, retain_on_delete=plan.spec.expires is None)
         bundles, held = self._account("bundles", place, ResourceOptions(parent=self))
@@ -108,6 +110,7 @@ class Storage(Stores):
         self._bundles = bundles
         self._held: dict[str, Any] = {"account_name": bundles.name, "container_name": held.name, **place.within}
         self.containers = {"bundles": held.id, "snapshots": kept.id}
+        self.accounts = {"bundles": bundles.id, "snapshots": snapshots.id}
         self.bundle_store, self.snapshot_store = (
             Output.concat(account.primary_endpoints.apply(lambda endpoints: endpoints.blob), container.name).apply(
                 partial(service_url, fact, target=target)
@@ -207,13 +210,16 @@ class Storage(Stores):
 
 
 class Vault(pulumi.ComponentResource):
-    """A key vault that only the cluster's subnets can reach; the provider writes through Resource Manager."""
+    """A key vault that only the cluster's subnets, or its private endpoint, can reach.
+
+    The provider writes through Resource Manager.
+    """
 
     secrets: Mapping[str, Output[str]]
     """Ids of the secrets by name. Azure has no secret `join` until the control plane writes it."""
     url: Output[str]
     """URL of the vault; resolves once its secrets have their values."""
-    resource: pulumi.Resource
+    resource: keyvault.Vault
     """The vault itself, which Azure takes about a minute to create."""
 
     def __init__(
@@ -235,7 +241,7 @@ class Vault(pulumi.ComponentResource):
             "network_acls": {
                 "default_action": "Deny",
                 "bypass": "AzureServices",
-                "virtual_network_rules": [{"id": each} for each in network.distinct_subnets],
+                "virtual_network_rules": [{"id": each} for each in network.admitted_subnets],
             },
         }
         vault = keyvault.Vault(

@@ -59,6 +59,19 @@ def _in_china(subject: Subject) -> Iterator[Finding]:
         yield at("network", "egress")
 
 
+def _azures_apis(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.cloud is Cloud.AZURE and not _has_proxy(subject, "https"):
+        yield at("proxy", "https")
+
+
+def _activation(subject: Subject) -> Iterator[Finding]:
+    """Find Windows pools on Azure. Other clouds activate Windows at addresses of their own network."""
+    if subject.spec.cloud is Cloud.AZURE:
+        for group in subject.groups:
+            if group.os.is_windows:
+                yield at(*group.path, name=group.name)
+
+
 def _public(subject: Subject) -> Iterator[Finding]:
     if subject.spec.api.access is ApiAccess.PUBLIC:
         yield at("api", "access", what="public API")
@@ -146,6 +159,14 @@ CHECKS = (
         "write egress: nat or public, or choose another region",
     ),
     error(
+        "no-egress-azure-apis",
+        f"{_READS} cloud proxy.https",
+        _without_egress(_azures_apis),
+        "control planes read the list of machines from management.azure.com, and keys of tokens from"
+        " login.microsoftonline.com: no private endpoint of a cluster leads there, and with egress: none no other way",
+        "write proxy.https: a proxy that passes both hosts on port 443",
+    ),
+    error(
         "no-egress-public-balancer",
         f"{_READS} api.access ingress",
         _without_egress(_public),
@@ -175,6 +196,14 @@ CHECKS = (
         "{os} lacks {packages}, which machines install from the distribution's archive: with egress: none they have no"
         " way there",
         "choose ubuntu-24.04, write proxy.http, or pin an image that contains the packages in images.{os}",
+    ),
+    warning(
+        "no-egress-activation",
+        f"{_READS} cloud <machines>.os",
+        _without_egress(_activation),
+        "Windows on the machines of {name} is not activated: Azure's server, azkms.core.windows.net on port 1688, has"
+        " no private endpoint, and activation uses no proxy",
+        "acknowledge this warning if machines find a KMS host of yours, or a way to Azure's, in a connected network",
     ),
     warning(
         "no-egress-sign-in",

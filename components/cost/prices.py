@@ -42,7 +42,7 @@ UNITS = {
     "store-gib": GIB,
 }
 """Keys other than instance types. windows-vcpu: premium of one vCPU; nat-vm: one machine behind Cloud NAT;
-endpoint: an interface endpoint in one zone."""
+endpoint: a private endpoint, on AWS in one zone."""
 
 WINDOWS = "windows/"
 """Prefix of keys for the premium of Windows on a type whose premium differs from windows-vcpu."""

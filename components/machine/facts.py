@@ -46,6 +46,7 @@ FACTS: dict[str, Fact] = {
     "join_secret": Fact(80),
     "snapshot_store": Fact(_BUCKET_URL, control_plane_only=True),
     "compute_service": Fact(125, control_plane_only=True),
+    "compute_way": Fact(len("proxy"), control_plane_only=True, optional=True),
     "pki_secret": Fact(80, control_plane_only=True),
     "desired_state_secret": Fact(80, control_plane_only=True),
 }

@@ -16,10 +16,10 @@ from components.topology.addressing import (
     control_plane_address,
     network_plan,
     pod_range,
-    worker_addresses,
 )
 from components.topology.firewall import SecurityGroup, groups, load_balanced, rules
 from components.topology.load_balancers import load_balancers
+from components.topology.slots import worker_addresses
 
 
 def plan_cluster(name: str, spec: ClusterSpec) -> ClusterPlan:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from components.plan.model import ClusterPlan
 from components.spec.models import ClusterSpec
 from components.spec.report import Problem, Severity
-from components.topology.addressing import NetworkPlan, capacity, overlaps
+from components.topology.addressing import NetworkPlan
+from components.topology.slots import capacity, overlaps
 
 SPARE_BYTES = 1024
 """Bytes of user-data kept free below the cloud's limit, so that a longer fact does not stop a later roll."""

@@ -5,19 +5,15 @@ subnets of private endpoints, each other quarter the machines of one zone. So a 
 or edge subnets changes no address.
 In an existing network the user's subnets take the place of the quarters; one subnet for several zones is divided.
 
-A worker's address depends only on its pool's name and its index: each pool starts at a slot (a block of addresses, the
-same in every zone) that its name or the option `slot` decides. So the order of pools has no effect, and scaling a pool
-never moves another. Two pools can overlap; planning then names both and a free slot.
+Workers' addresses: slots.py.
 """
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
-from itertools import combinations
 
-from components.spec.models import ApiAccess, Cloud, Egress, ExistingNetwork, ExistingSubnet, NatGateways, Network, Pool
+from components.spec.models import ApiAccess, Cloud, Egress, ExistingNetwork, ExistingSubnet, NatGateways, Network
 
 LARGEST_PREFIX, SMALLEST_PREFIX = 16, 22
 """Prefix lengths of the node range: an AWS VPC has at most a /16; in less than a /22 an edge subnet (a sixteenth) would
@@ -32,9 +28,6 @@ BALANCER_OFFSET = 5
 
 WORKER_OFFSET, TAIL = 64, 16
 """Workers use a zone's subnet from offset WORKER_OFFSET to TAIL addresses before its end."""
-
-SLOTS = 512
-"""Fewest slots, where the range allows: two of five pools overlap in less than 2 % of clusters."""
 
 ANYWHERE = IPv4Network("0.0.0.0/0")
 
@@ -100,6 +93,8 @@ class NetworkPlan:
     gateways: tuple[NatGateway, ...]
     existing: bool = False
     """Whether network, subnets and routes are the user's; then there are no route tables and gateways."""
+    gateway_endpoint: bool = False
+    """Whether the route tables have the endpoint of the stores (S3), which then have no private endpoint."""
 
     @cached_property
     def by_name(self) -> Mapping[str, Subnet]:
@@ -118,7 +113,7 @@ class NetworkPlan:
 
     @property
     def endpoints(self) -> tuple[Subnet, ...]:
-        """Subnets for private endpoints, by zone."""
+        """Subnets for private endpoints: one in each zone, or one for the region."""
         return tuple(each for each in self.subnets if each.name.startswith(ENDPOINTS))
 
     @property
@@ -169,15 +164,21 @@ def network_plan(network: Network, access: ApiAccess, cloud: Cloud, *, ingress: 
 def _private_plan(network: Network, quarters: Sequence[IPv4Network], cloud: Cloud) -> NetworkPlan:
     """Return subnets without a way to the internet; their routes lead to the cloud's own services (GCP).
 
-    Private endpoints (AWS) have a subnet in each zone, so that they take no address of a machine: of a /22 a /28.
+    Private endpoints have subnets of their own, of a /22 a /28, so that they take no address of a machine: one in each
+    zone (AWS), or one for the region (Azure), at the quarter's start, because sessions have its end (bastion_range).
     """
-    zones, endpoints = range(network.zones), cloud.facts.endpoint_subnets
-    parts = list(quarters[0].subnets(prefixlen_diff=4))[-4:]
-    own = [Subnet(f"{ENDPOINTS}-{zone}", zone, parts[zone], False) for zone in zones] if endpoints else []
+    zones, facts = range(network.zones), cloud.facts
+    parts = list(quarters[0].subnets(prefixlen_diff=4))
+    places = (parts[-4:][: network.zones] if facts.zonal_endpoints else parts[:1]) if facts.endpoint_subnets else []
+    own = [Subnet(f"{ENDPOINTS}-{zone}", zone, part, False) for zone, part in enumerate(places)]
     subnets = (*own, *(Subnet(f"machines-{zone}", zone, quarters[zone + 1], False) for zone in zones))
-    routes = tuple(Route(each, INTERNET) for each in cloud.facts.private_ranges)
+    routes = tuple(Route(each, INTERNET) for each in facts.private_ranges)
     table = RouteTable("machines", tuple(each.name for each in subnets), routes)
-    return NetworkPlan(network.nodes, network.zones, tuple(network.zone_names), subnets, (table,), ())
+    tables = (table,) if routes or facts.gateway_endpoints else ()
+    names = tuple(network.zone_names)
+    return NetworkPlan(
+        network.nodes, network.zones, names, subnets, tables, (), gateway_endpoint=facts.gateway_endpoints
+    )
 
 
 def bastion_range(network: Network) -> IPv4Network | None:
@@ -233,68 +234,3 @@ def pod_range(network: Network, address: IPv4Address) -> IPv4Network:
     if first > int(network.pods.broadcast_address):
         raise IndexError(f"{network.pods} has no /{NODE_PODS} for {address} of {network.nodes}")
     return IPv4Network((first, NODE_PODS))
-
-
-@dataclass(frozen=True)
-class Slots:
-    """Slots of a zone's worker addresses: their number and size."""
-
-    count: int
-    size: int
-
-    @classmethod
-    def of(cls, subnet: IPv4Network) -> "Slots":
-        """Return the slots of a subnet: the largest power of two as size that leaves at least SLOTS, if the range
-        allows.
-        """
-        area = subnet.num_addresses - WORKER_OFFSET - TAIL
-        size = 1 << max(0, (area // SLOTS).bit_length() - 1)
-        return cls(area // size, size)
-
-    def start(self, name: str, chosen: int | None) -> int:
-        """Return the first slot of a pool."""
-        if chosen is not None:
-            return chosen % self.count
-        return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") % self.count
-
-    def taken(self, start: int, machines: int) -> frozenset[int]:
-        """Return the slots that so many machines of one zone use."""
-        return frozenset((start + i) % self.count for i in range(-(-machines // self.size)))
-
-
-def worker_addresses(plan: NetworkPlan, name: str, pool: Pool) -> list[IPv4Address]:
-    """Return the fixed addresses of a pool's machines by index; consecutive machines are in different zones."""
-    slots = Slots.of(plan.smallest)
-    first = slots.start(name, pool.slot) * slots.size
-    area = slots.count * slots.size
-    firsts = [int(each.cidr.network_address) + WORKER_OFFSET for each in plan.machines]
-    zones = plan.zones
-    return [IPv4Address(firsts[i % zones] + (first + i // zones) % area) for i in range(pool.count)]
-
-
-@dataclass(frozen=True)
-class Overlap:
-    """Two pools whose addresses overlap, and a slot at which the second would not overlap any pool."""
-
-    first: str
-    second: str
-    free: int | None
-
-
-def capacity(plan: NetworkPlan) -> int:
-    """Return how many workers a cluster can have in this network."""
-    slots = Slots.of(plan.smallest)
-    return slots.count * slots.size * plan.zones
-
-
-def overlaps(plan: NetworkPlan, pools: Mapping[str, Pool]) -> Iterable[Overlap]:
-    """Yield the pairs of pools that would share addresses, the smaller pool second."""
-    slots = Slots.of(plan.smallest)
-    need = {name: -(-pool.count // plan.zones) for name, pool in pools.items()}
-    taken = {name: slots.taken(slots.start(name, pools[name].slot), need[name]) for name in pools}
-    order = sorted(pools, key=lambda name: (-need[name], name))
-    for first, second in combinations(order, 2):
-        if taken[first] & taken[second]:
-            others = {slot for name in pools if name != second for slot in taken[name]}
-            free = (s for s in range(slots.count) if not slots.taken(s, need[second]) & others)
-            yield Overlap(first, second, next(free, None))

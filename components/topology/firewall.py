@@ -72,11 +72,11 @@ def load_balanced(spec: ClusterSpec) -> bool:
 
 def groups(spec: ClusterSpec) -> tuple[Group, ...]:
     """Return the groups of this cluster."""
+    endpoints = (SecurityGroup.ENDPOINTS,) if private_endpoints(spec) else ()
     if spec.cloud.facts.probe_ranges:
-        return NODES
+        return (*NODES, *endpoints)
     internal = (SecurityGroup.API_INTERNAL,) if load_balanced(spec) else ()
     public = (SecurityGroup.API_PUBLIC,) if spec.api.access is ApiAccess.PUBLIC else ()
-    endpoints = (SecurityGroup.ENDPOINTS,) if private_endpoints(spec) else ()
     return (*NODES, *internal, *public, *endpoints, *(balancer.group for balancer in load_balancers(spec)))
 
 

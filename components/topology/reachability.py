@@ -115,10 +115,13 @@ def _outside(
             yield Path(source, destination, how, lacks or out)
         return
     table = next((each for each in plan.tables if subnet.name in each.subnets), None)
-    if plan.endpoints:  # the gateway endpoint of S3 is in the tables of machines' subnets
-        without = None if table else f"subnet {subnet.name} has no route table for the endpoint of the store"
-        yield Path(source, "bundle store", "gateway endpoint", without or out)
+    if plan.endpoints:
         inside = allows(rules, group, SecurityGroup.ENDPOINTS, "tcp", HTTPS)
+        if plan.gateway_endpoint:  # it is in the tables of machines' subnets
+            without = None if table else f"subnet {subnet.name} has no route table for the endpoint of the store"
+            yield Path(source, "bundle store", "gateway endpoint", without or out)
+        else:
+            yield Path(source, "bundle store", "private endpoint", inside)
         yield Path(source, "secret store", "private endpoint", inside)
     else:
         without = None if table and table.routes else f"subnet {subnet.name} has no route to the cloud's services"

@@ -50,6 +50,7 @@ AZURE = frozenset(
         *("managedidentity:UserAssignedIdentity", "network:ApplicationSecurityGroup", "network:LoadBalancer"),
         *("network:BastionHost", "network:NatGateway", "network:NetworkInterface", "network:NetworkSecurityGroup"),
         *(
+            "network:PrivateEndpoint",
             "network:PublicIPAddress",
             "network:RouteTable",
             "network:VirtualNetwork",

@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from sandbox import simulated_boot
-from sandbox.azure import rights
-from sandbox.azure.names import CONTAINER, EXTENSION, IDENTITY, INTERFACE, MACHINE, RULES, SECRET, STORE, SUBNET
+from sandbox.azure import private_ways, rights
+from sandbox.azure.names import CONTAINER, EXTENSION, IDENTITY, MACHINE, RULES, SECRET, STORE
 from sandbox.azure.stores import is_versioned
 from sandbox.azure.vaults import key
 from sandbox.cloud_state import CloudState
@@ -58,36 +58,34 @@ def _key(cloud_state: CloudState, name: str) -> str:
     return next((key(one.inputs["vaultName"], name) for one in found), "")
 
 
-def _interface(cloud_state: CloudState, machine: Record) -> Record | None:
-    faces = (machine.inputs.get("networkProfile") or {}).get("networkInterfaces") or [{}]
-    return cloud_state.find(INTERFACE.token, faces[0].get("id") or "")
-
-
-def _subnet(cloud_state: CloudState, face: Record | None) -> Record | None:
-    configurations = face.outputs["ipConfigurations"] if face else [{}]
-    return cloud_state.find(SUBNET.token, (configurations[0].get("subnet") or {}).get("id") or "")
-
-
 def _no_way_out(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """Return why a machine has no outbound access: no public address, and no NAT gateway for its subnet; new
-    networks have no default outbound access.
+    """Return why a machine has no outbound access (no public address, and no NAT gateway for its subnet; new networks
+    have no default outbound access), and no private endpoints of what it asks; empty if it has one of them.
     """
-    face = _interface(cloud_state, machine)
-    subnet = _subnet(cloud_state, face)
-    if face is None or subnet is None:
+    subnet = private_ways.subnet(cloud_state, private_ways.interface(cloud_state, machine))
+    if subnet is None:
         return "it has no network interface in a subnet"
-    if face.outputs["ipConfigurations"][0].get("publicIPAddress"):
+    if private_ways.has_way_out(cloud_state, machine):
         return ""
-    gateway = (subnet.inputs.get("natGateway") or {}).get("id")
-    return "" if gateway else f"{subnet.id} has no NAT gateway, and the machine has no public address"
+    lacks = next(filter(None, (private_ways.missing(cloud_state, machine, host) for host in _asked(found))), "")
+    without = f"{subnet.id} has no NAT gateway, and the machine has no public address"
+    return f"{without}; {lacks}" if lacks else ""
+
+
+def _asked(found: dict[str, Any]) -> list[str]:
+    """Return the hosts of the cloud's services that a machine asks; not those that it asks through a proxy."""
+    facts = found["facts"]
+    names = ["bundle_store", "secret_service", "snapshot_store"]
+    names += [] if facts.get("compute_way") == "proxy" else ["compute_service"]
+    return [host for name in names if (host := urlsplit(facts.get(name) or "").hostname)]
 
 
 def _firewall(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
     """Return why the security groups of interface or subnet deny https out; they allow the internet unless a rule
     denies it.
     """
-    face = _interface(cloud_state, machine)
-    for holder in (face, _subnet(cloud_state, face)):
+    face = private_ways.interface(cloud_state, machine)
+    for holder in (face, private_ways.subnet(cloud_state, face)):
         group = cloud_state.find(
             RULES.token, ((holder.inputs.get("networkSecurityGroup") if holder else None) or {}).get("id", "")
         )
@@ -110,7 +108,7 @@ def _is_https(rule: dict[str, Any]) -> bool:
 
 def _pods(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
     """Return why packets of pods are dropped: they carry pod addresses, and need IP forwarding on the interface."""
-    face = _interface(cloud_state, machine)
+    face = private_ways.interface(cloud_state, machine)
     dropped = "pod_cidr" in found["machine"] and not (face and face.inputs.get("enableIPForwarding"))
     return "without IP forwarding on its interface what its pods send is dropped" if dropped else ""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Network
 from typing import Any
 
+from sandbox.azure import private_ways
 from sandbox.azure.boot_obstacles import MACHINES
 from sandbox.azure.names import BALANCER, INTERFACE, NETWORK, RECORD, RULES
 from sandbox.boot.balancers import Forwarder
@@ -115,6 +116,20 @@ def _pool(cloud_state: CloudState, pool: str) -> list[str]:
     ]
 
 
+def reached(cloud_state: CloudState, host: str) -> bool:
+    """Return whether every machine that asks this host has a way to it. The sandbox stands in for the proxy."""
+    if host == private_ways.MANAGER:
+        documents = ((each, MACHINES.document(each.inputs)) for each in cloud_state.resources(MACHINES.type))
+        facts = [(each, document["facts"]) for each, document in documents if document]
+        asking = [each for each, known in facts if "compute_service" in known and known.get("compute_way") != "proxy"]
+    else:
+        asking = cloud_state.resources(MACHINES.type)
+    return all(
+        private_ways.has_way_out(cloud_state, each) or not private_ways.missing(cloud_state, each, host)
+        for each in asking
+    )
+
+
 CLOUD_SERVICES = CloudServices(
     machines=MACHINES,
     address=address,
@@ -127,4 +142,5 @@ CLOUD_SERVICES = CloudServices(
     names=addresses,
     permissions=permissions,
     forwarders=forwarders,
+    reached=reached,
 )

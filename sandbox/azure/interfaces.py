@@ -14,7 +14,8 @@ Configuration = dict[str, Any]
 """An ipConfiguration of an interface, or a frontendIPConfiguration of a load balancer."""
 
 
-def _taken(address: str) -> Unique:
+def taken(address: str) -> Unique:
+    """Return the claim of an address of a subnet."""
     message = f"IP configuration is using the private IP address {address} which is already allocated to a resource."
     return Unique(_USED, (), "PrivateIPAddressIsAllocated", message)
 
@@ -53,7 +54,7 @@ def _check(request: Request, each: Configuration) -> None:
         )
 
 
-def _free(request: Request, subnet: str) -> str:
+def free_address(request: Request, subnet: str) -> str:
     """Return a free address of a subnet, from its end, where fixed addresses are rare."""
     record = request.cloud_state.find(SUBNET.token, subnet)
     whole = ipaddress.IPv4Network(prefix(record.inputs) if record else "10.0.0.0/24")
@@ -71,7 +72,7 @@ def completed(request: Request, path: str, before: Record | None) -> list[Config
         name = configuration.get("name") or f"{path}{index}"
         address = configuration.get("privateIPAddress") or known.get(name, {}).get("privateIPAddress")
         if not address and _id(configuration, "subnet"):
-            address = _free(request, _id(configuration, "subnet"))
+            address = free_address(request, _id(configuration, "subnet"))
         more = {"privateIPAddress": address} if address else {}
         method = configuration.get("privateIPAllocationMethod", "Dynamic")
         place = {"id": f"{request.id}/{path}/{name}", "provisioningState": "Succeeded"}
@@ -84,7 +85,7 @@ def claims(request: Request, path: str) -> list[tuple[Unique, str]]:
     second call on.
     """
     pairs = [(_id(each, "subnet"), each.get("privateIPAddress")) for each in request.inputs.get(path) or []]
-    claims = [(_taken(address), _key(subnet, address)) for subnet, address in pairs if subnet and address]
+    claims = [(taken(address), _key(subnet, address)) for subnet, address in pairs if subnet and address]
     addresses = [_id(each, "publicIPAddress") for each in request.inputs.get(path) or []]
     return claims + [(uses(each, request.id), each) for each in addresses if each]
 

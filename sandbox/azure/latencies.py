@@ -17,6 +17,10 @@ LATENCIES: Mapping[str, Latency] = {
     names.BASTION.token: Latency(
         600, 300, 300, "estimate: creation takes about ten minutes (tutorial on Azure Bastion)"
     ),
+    names.ENDPOINT.token: Latency(
+        60, 30, 30, "estimate: 29 to 40 s and more in the logs of hashicorp/terraform-provider-azurerm#28112"
+    ),
+    names.ZONE_GROUP.token: Latency(11, 11, 11, _ARM),
     names.BALANCER.token: Latency(4, 4, 11, _ARM),
     names.MACHINE.token: Latency(
         50,

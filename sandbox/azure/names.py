@@ -48,6 +48,12 @@ TABLE = Kind(_NET + "RouteTable", "Microsoft.Network/routeTables", "routeTableNa
 ROUTE = Kind(_NET + "Route", f"{TABLE.path}/{{in_.routeTableName}}/routes", "routeName")
 INTERFACE = Kind(_NET + "NetworkInterface", "Microsoft.Network/networkInterfaces", "networkInterfaceName")
 BASTION = Kind(_NET + "BastionHost", "Microsoft.Network/bastionHosts", "bastionHostName")
+ENDPOINT = Kind(_NET + "PrivateEndpoint", "Microsoft.Network/privateEndpoints", "privateEndpointName")
+ZONE_GROUP = Kind(
+    _NET + "PrivateDnsZoneGroup",
+    f"{ENDPOINT.path}/{{in_.privateEndpointName}}/privateDnsZoneGroups",
+    "privateDnsZoneGroupName",
+)
 BALANCER = Kind(_NET + "LoadBalancer", "Microsoft.Network/loadBalancers", "loadBalancerName")
 ZONE = Kind(_DNS + "PrivateZone", "Microsoft.Network/privateDnsZones", "privateZoneName")
 LINK = Kind(_DNS + "VirtualNetworkLink", f"{ZONE.path}/{_OF_ZONE}/virtualNetworkLinks", "virtualNetworkLinkName")

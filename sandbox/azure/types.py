@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sandbox.azure import bastions, dns, interfaces, keys, machines, networks, roles, rules, stores, vaults
+from sandbox.azure import bastions, dns, endpoints, interfaces, keys, machines, networks, roles, rules, stores, vaults
 from sandbox.cloud import ResourceType
 
 PROPERTIES = Path(__file__).with_name("properties.json")
@@ -16,6 +16,7 @@ TYPES: dict[str, ResourceType] = {
     **machines.TYPES,
     **keys.TYPES,
     **dns.TYPES,
+    **endpoints.TYPES,
     **roles.TYPES,
     **stores.TYPES,
     **vaults.TYPES,

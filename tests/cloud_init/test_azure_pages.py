@@ -1,9 +1,10 @@
 """Lists of Azure's Compute service: the next page's address names the port; no other address gets the token."""
 
 import importlib
+import io
 import json
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -15,6 +16,9 @@ PATH = f"{GROUP}/providers/Microsoft.Compute/virtualMachines?api-version=2024-07
 class Pages:
     """A run of the executor whose service answers with two pages."""
 
+    told: ClassVar[dict[str, dict[str, str]]] = {"facts": {"identity": "i"}}
+    egress: ClassVar[dict[str, Any]] = {}
+
     def __init__(self, following: str) -> None:
         self.asked: list[str] = []
         self.answers = [{"value": [{"name": "a"}], "nextLink": following}, {"value": [{"name": "b"}]}]
@@ -22,6 +26,12 @@ class Pages:
     def value(self, name: str) -> str:
         assert name == "facts.compute_service"
         return FIRST
+
+    def in_time(self) -> None:
+        pass
+
+    def left(self) -> float:
+        return 10.0
 
     def ask(self, service: str, url: str) -> str:
         self.asked.append(url)
@@ -38,6 +48,22 @@ def test_a_page_at_the_same_host_and_port_is_followed(listed: Any, host: str) ->
     pages = Pages(f"https://{host}{PATH}")
     assert [each["name"] for each in listed(pages)] == ["a", "b"]
     assert pages.asked[1] == f"https://{host}{PATH}"
+
+
+def test_without_a_way_to_the_internet_pages_are_asked_for_through_the_proxy(
+    node: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    azure = importlib.import_module("clouds.azure")
+    pages, asked = Pages(f"{FIRST}?next"), []
+
+    def opened(request: Any, timeout: float) -> Any:
+        asked.append((request.full_url, request.get_header("Authorization"), timeout > 0))
+        return io.BytesIO(json.dumps(pages.answers[len(asked) - 1]).encode())
+
+    monkeypatch.setattr(azure.web, "of_services", lambda run: opened)
+    monkeypatch.setattr(azure.loader, "metadata", lambda *args: json.dumps({"access_token": "t"}))
+    assert [each["name"] for each in azure._listed(pages)] == ["a", "b"]
+    assert [each[1:] for each in asked] == [("Bearer t", True)] * 2 and pages.asked == []
 
 
 @pytest.mark.parametrize(

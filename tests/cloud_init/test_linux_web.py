@@ -55,6 +55,43 @@ def test_the_proxy_is_not_used_for_metadata_services_and_excluded_hosts(
     assert bool(through) is (url not in NEVER_THROUGH_A_PROXY)
 
 
+@pytest.mark.parametrize(
+    ("facts", "excluded", "by_proxy"),
+    [
+        ({"compute_way": "proxy"}, [], True),
+        ({"compute_way": "proxy"}, [".azure.com"], False),
+        ({"compute_way": "proxy", "world": "sandbox"}, [], False),
+        ({}, [], False),
+    ],
+    ids=["closed", "excluded", "sandbox", "open"],
+)
+def test_services_outside_the_network_are_asked_through_the_proxy_only_without_another_way(
+    node: ModuleType, monkeypatch: pytest.MonkeyPatch, facts: dict[str, str], excluded: list[str], by_proxy: bool
+) -> None:
+    web, run = importlib.import_module("web"), importlib.import_module("run")
+    url = "https://management.azure.com/x"
+    proxy = {"http": "http://p:3128", "https": "http://p:3128", "no_proxy": excluded}
+    known = {"compute_service": url, **facts}
+    here = run.Run(Path("/"), {"machine": {}, "facts": known}, {"phases": [], "egress": {"proxy": proxy}})
+    connected: list[str] = []
+
+    def connect(address: tuple[str, int], *args: Any, **named: Any) -> None:
+        connected.append(address[0])
+        raise OSError("not here")
+
+    monkeypatch.setattr("socket.create_connection", connect)
+    with pytest.raises(OSError, match="not here"):
+        web.of_services(here)(web.Request(url), timeout=1)
+    assert connected == ["p" if by_proxy else "management.azure.com"]
+
+
+def test_services_outside_the_network_are_not_followed_elsewhere(node: ModuleType) -> None:
+    web, run = importlib.import_module("web"), importlib.import_module("run")
+    here = run.Run(Path("/"), {"machine": {}, "facts": {"compute_way": "proxy"}}, {"phases": []})
+    handlers = web.of_services(here).__self__.handlers
+    assert [type(each).__name__ for each in handlers if isinstance(each, web.HTTPRedirectHandler)] == ["Stay"]
+
+
 def test_a_proxys_password_is_redacted(node: ModuleType) -> None:
     run = importlib.import_module("run")
     plan = {"phases": [], "egress": {"proxy": {"https": "http://me:hunter22@p:3128"}}}

@@ -11,7 +11,7 @@ from . import sampling
 pytestmark = pytest.mark.engine
 
 PROXY = {"http": "http://10.9.0.4:3128", "https": "http://10.9.0.4:3128"}
-STACKS = ("aws-dev", "gcp-dev")
+STACKS = ("aws-dev", "azure-dev", "gcp-dev")
 """Stacks of the clouds on which it is built."""
 
 

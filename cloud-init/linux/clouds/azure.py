@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode, urlsplit
 
 import identity_tokens
 import loader
+import web
 
 if TYPE_CHECKING:
     from run import Run
@@ -81,7 +83,7 @@ def disproof(run: Run, announced: dict[str, Any], instance: str) -> str:
     if not isinstance(token, str):
         return "it has no token of the machine's system-assigned identity"
     try:
-        identity_tokens.read(_published, identity_tokens.keys_url(run, *KEYS), token)
+        identity_tokens.read(_published, identity_tokens.keys_url(run, *KEYS), token, web.of_services(run))
         identity_tokens.of_azure(token, _published, OWN_AUDIENCE, tenant, f"{own.get('principalId')}")
     except identity_tokens.Refused as refused:
         return f"{refused}"
@@ -149,12 +151,31 @@ def _address(url: str) -> tuple[str, str | None, int | None]:
     return parts.scheme, parts.hostname, parts.port or PORTS.get(parts.scheme)
 
 
+def _asked(run: Run, url: str) -> bytes:
+    """Return Resource Manager's answer (run.ask), through the proxy on machines that have no other way to it."""
+    service = web.of_services(run)
+    if service is loader.direct:
+        return run.ask("compute", url)
+    run.in_time()
+    request = loader.azure(run.told["facts"], url, "compute", "GET", b"", {})
+    try:
+        with service(request, timeout=min(max(run.left(), 1), 30)) as answer:
+            return answer.read()
+    except HTTPException as error:
+        raise OSError(f"{type(error).__name__}: {error}") from None
+    except HTTPError as error:
+        with error:
+            word = loader.WORD.search(error.read(4096))
+        error.msg += f" {word[1].decode()}" if word else ""
+        raise
+
+
 def _listed(run: Run) -> Iterator[dict[str, Any]]:
     """Yield the machines of the cluster's resource group."""
     first = page = run.value("facts.compute_service") + MACHINES
     while page:
         if _address(page) != _address(first):  # the token is sent to this address only
             raise ValueError(f"the next page is at another address: {page}")
-        said = json.loads(run.ask("compute", page))
+        said = json.loads(_asked(run, page))
         yield from said["value"]
         page = said.get("nextLink")

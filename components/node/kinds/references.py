@@ -17,6 +17,7 @@ REFERENCES: dict[str, str] = {
     "facts.snapshot_store": "https URL of the snapshot store; control plane only.",
     "facts.secret_service": "https URL of the cloud's secret service.",
     "facts.compute_service": "https URL of the cloud's compute API; control plane only.",
+    "facts.compute_way": "Azure, egress: none: proxy, by which control planes ask the compute API.",
     "facts.join_secret": "Name of the secret from which every machine derives its bootstrap token.",
     "facts.pki_secret": "Name of the secret with authorities and keys; control plane only.",
     "facts.desired_state_secret": "Name of the secret that signs the desired-state pointer; control plane only.",

@@ -38,6 +38,8 @@ ROWS: dict[str, Row] = {
             "NatGateway": "nat_gateways",
             "NetworkInterface": "network_interfaces",
             "NetworkSecurityGroup": "network_security_groups",
+            "PrivateDnsZoneGroup": "private_dns_zone_groups",
+            "PrivateEndpoint": "private_endpoints",
             "PublicIPAddress": "public_ip_addresses",
             "RouteTable": "route_tables",
             "Subnet": "subnets",

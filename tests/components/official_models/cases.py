@@ -35,6 +35,13 @@ MANY = {
 LONGEST_NAME = 26
 """Characters of a stack's longest name (the error cluster-name)."""
 
+CLOSED = {
+    "network": {"egress": "none", "nat_gateways": "single"},
+    "proxy": {"http": "http://10.0.0.1:3128", "https": "http://10.0.0.1:3128"},
+    "api": {"access": "private"},
+}
+"""Without a way to the internet."""
+
 OF_CLOUD: dict[str, dict[str, Any]] = {
     "aws": {"registry_credentials": ["ecr"], "cloud_controller": "external"},
     "azure": {"pools": {"web": {"licence": "own"}}},
@@ -79,6 +86,7 @@ def settings() -> dict[str, dict[str, Any]]:
             cases[f"{cloud}-{name}"] = changed(f"{cloud}-prod", merge(change, extra))
         cases[f"{cloud}-ingress"] = test_ingress.settings(cloud)
         cases[f"{cloud}-existing"] = existing_networks.stack(cloud)[0]
+        cases[f"{cloud}-closed"] = changed(f"{cloud}-prod", CLOSED)
     cases["azure-bastion"] = existing_networks.stack("azure", existing=HUB)[0]
     return cases
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.spec.models import ApiAccess, Cloud, ClusterSpec, Network, Pool
-from components.topology import addressing
+from components.topology import addressing, slots
 
 
 def network(**fields: object) -> Network:
@@ -45,11 +45,11 @@ def test_subnets_are_inside_the_node_range_and_do_not_overlap(
 def test_addresses_are_unique_unless_an_overlap_is_reported(pools: dict[str, int], zones: int) -> None:
     plan = addressing.network_plan(network(zones=zones), ApiAccess.PRIVATE, Cloud.AWS)
     specs = {name: pool(count) for name, count in pools.items()}
-    workers = [a for name, each in specs.items() for a in addressing.worker_addresses(plan, name, each)]
+    workers = [a for name, each in specs.items() for a in slots.worker_addresses(plan, name, each)]
     control = [addressing.control_plane_address(plan, index) for index in range(3)]
-    if not list(addressing.overlaps(plan, specs)):
+    if not list(slots.overlaps(plan, specs)):
         assert len({*workers, *control}) == len(workers) + len(control)
-    for index, address in enumerate(addressing.worker_addresses(plan, "web", pool(9))):
+    for index, address in enumerate(slots.worker_addresses(plan, "web", pool(9))):
         subnet = plan.machines[index % zones].cidr
         assert address in subnet
         assert subnet[addressing.WORKER_OFFSET] <= address < subnet[-1]
@@ -58,10 +58,10 @@ def test_addresses_are_unique_unless_an_overlap_is_reported(pools: dict[str, int
 @given(count=st.integers(0, 50), more=st.integers(0, 50), others=st.dictionaries(names, st.integers(0, 9), max_size=4))
 def test_scaling_or_adding_pools_changes_no_address(count: int, more: int, others: dict[str, int]) -> None:
     plan = addressing.network_plan(network(), ApiAccess.PRIVATE, Cloud.AWS)
-    before = addressing.worker_addresses(plan, "web", pool(count))
-    assert addressing.worker_addresses(plan, "web", pool(count + more))[:count] == before
-    assert {name: addressing.worker_addresses(plan, name, pool(each)) for name, each in others.items()} == {
-        name: addressing.worker_addresses(plan, name, pool(each)) for name, each in reversed(others.items())
+    before = slots.worker_addresses(plan, "web", pool(count))
+    assert slots.worker_addresses(plan, "web", pool(count + more))[:count] == before
+    assert {name: slots.worker_addresses(plan, name, pool(each)) for name, each in others.items()} == {
+        name: slots.worker_addresses(plan, name, pool(each)) for name, each in reversed(others.items())
     }
 
 
@@ -75,17 +75,17 @@ def test_changing_api_access_moves_no_machine() -> None:
 def test_overlapping_pools_are_reported_with_a_free_slot() -> None:
     plan = addressing.network_plan(network(), ApiAccess.PRIVATE, Cloud.AWS)
     pools = {"a": pool(30, slot=7), "b": pool(3, slot=7), "c": pool(3, slot=100)}
-    [overlap] = addressing.overlaps(plan, pools)
+    [overlap] = slots.overlaps(plan, pools)
     assert (overlap.first, overlap.second) == ("a", "b"), "the smaller pool is to be moved"
     assert overlap.free is not None
     moved = {**pools, "b": pool(3, slot=overlap.free)}
-    assert list(addressing.overlaps(plan, moved)) == []
+    assert list(slots.overlaps(plan, moved)) == []
 
 
 def test_addresses_of_a_pool_wrap_around_at_the_end_of_the_range() -> None:
     plan = addressing.network_plan(network(), ApiAccess.PRIVATE, Cloud.AWS)
-    slots = addressing.Slots.of(plan.machines[0].cidr)
-    last = addressing.worker_addresses(plan, "web", pool(200, slot=slots.count - 1))
+    first = slots.Slots.of(plan.machines[0].cidr)
+    last = slots.worker_addresses(plan, "web", pool(200, slot=first.count - 1))
     assert len(set(last)) == 200
     assert all(any(a in each.cidr for each in plan.machines) for a in last)
 
@@ -93,7 +93,7 @@ def test_addresses_of_a_pool_wrap_around_at_the_end_of_the_range() -> None:
 @pytest.mark.parametrize(("prefix", "expected"), [(16, 48_912), (22, 3 * 176)])
 def test_capacity_counts_the_addresses_of_all_zones(prefix: int, expected: int) -> None:
     plan = addressing.network_plan(network(nodes=f"10.0.0.0/{prefix}"), ApiAccess.PRIVATE, Cloud.AWS)
-    assert addressing.capacity(plan) == expected
+    assert slots.capacity(plan) == expected
 
 
 def test_nat_gateways_are_in_edge_subnets_single_or_one_per_zone() -> None:
@@ -110,6 +110,17 @@ def test_without_egress_no_subnet_has_a_route_out_and_machines_keep_their_addres
     assert [table.routes for table in plan.tables] == [()] and plan.gateways == () and plan.edge == ()
     assert [(each.name, each.cidr.prefixlen) for each in plan.endpoints] == [(f"endpoints-{i}", 28) for i in range(3)]
     assert not any(each.public for each in plan.subnets)
+
+
+@pytest.mark.parametrize("prefix", [16, 18, 22])
+def test_without_egress_on_azure_endpoints_have_one_subnet_beside_that_of_sessions(prefix: int) -> None:
+    closed = network(egress="none", nodes=f"10.0.0.0/{prefix}")
+    plan = addressing.network_plan(closed, ApiAccess.PRIVATE, Cloud.AZURE)
+    [own] = plan.endpoints
+    sessions = addressing.bastion_range(closed)
+    assert sessions and not own.cidr.overlaps(sessions) and own.cidr.num_addresses >= 16
+    assert not any(own.cidr.overlaps(each.cidr) for each in plan.machines)
+    assert plan.tables == () and plan.gateways == () and not any(each.public for each in plan.subnets)
 
 
 @pytest.mark.parametrize("cloud", [Cloud.GCP, Cloud.AZURE])
@@ -134,7 +145,7 @@ def test_net_05_each_node_address_has_a_pod_range_of_its_own(prefix: int, zones:
     routed = network(nodes=f"10.0.0.0/{prefix}", pods=f"64.0.0.0/{prefix - 8}", zones=zones)
     plan = addressing.network_plan(routed, ApiAccess.PRIVATE, Cloud.AWS)
     addresses = [addressing.control_plane_address(plan, index) for index in range(3)]
-    addresses += addressing.worker_addresses(plan, "web", pool(40))
+    addresses += slots.worker_addresses(plan, "web", pool(40))
     addresses += [plan.cidr[0], plan.cidr[-1]]
     ranges = [addressing.pod_range(routed, each) for each in addresses]
     assert all(each.prefixlen == 24 and each.subnet_of(routed.pods) for each in ranges)

@@ -142,6 +142,17 @@ def test_without_egress_on_gcp_the_stores_need_the_route_to_the_apis() -> None:
     assert lost == {"bundle store", "secret store"}
 
 
+def test_without_egress_on_azure_stores_and_secrets_need_the_rules_of_the_endpoints() -> None:
+    cluster = spec(cloud="azure", network={"egress": "none"})
+    plan, rules = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud), firewall.rules(cluster)
+    assert [each for each in ways(cluster, plan, rules) if each.missing] == []
+    left = tuple(rule for rule in rules if rule.group is not SecurityGroup.ENDPOINTS)
+    lost = {each.destination for each in ways(cluster, plan, left) if each.missing}
+    assert lost == {"bundle store", "secret store"}
+    admitted = {(rule.peer, rule.ports) for rule in rules if rule.group is SecurityGroup.ENDPOINTS}
+    assert admitted == {(group, (443, 443)) for group in firewall.NODES}
+
+
 def test_a_private_subnet_with_an_internet_route_does_not_reach_the_internet() -> None:
     cluster = SHAPES["public"]
     plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)

@@ -183,6 +183,16 @@ def test_without_egress_on_gcp_the_names_of_the_apis_are_a_second_zone() -> None
     assert not {"nat-vm", "public-ipv4"} & {item.key for item in found.items}
 
 
+def test_without_egress_on_azure_endpoints_cost_by_the_region_and_their_names_are_two_more_zones() -> None:
+    web = {"http": "http://10.0.0.1:3128", "https": "http://10.0.0.1:3128"}
+    network = {"mode": "overlay", "egress": "none", "zones": 2}
+    found = bill_of("westeurope", cloud="azure", api={"allow": ["198.51.100.7/32"]}, network=network, proxy=web)
+    assert [item.count for item in found.items if item.key == "endpoint"] == [3]
+    assert [item.count for item in found.items if item.key == "dns-zone"] == [3]
+    assert not {"nat-gateway", "public-ipv4"} & {item.key for item in found.items}
+    assert amounts(found)["private endpoint"] is None
+
+
 def test_traffic_and_stored_files_cost_nothing_unless_given() -> None:
     found = amounts(bill_of(usage=Usage(traffic_gb=100, stored_gib=5)))
     assert (found["GB to the internet"], found["GB through NAT"]) == (9.0, 4.5)

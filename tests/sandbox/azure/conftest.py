@@ -11,6 +11,8 @@ from sandbox.cloud_state import CloudState
 from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene, maker
 
+from . import scenes_of_endpoints
+
 REGION = "westeurope"
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg"
 NET = f"{GROUP}/providers/Microsoft.Network"
@@ -225,6 +227,7 @@ SCENES: dict[str, tuple[str, dict[str, Any]]] = {
             "aRecords": [{"ipv4Address": "10.20.0.40"}],
         },
     ),
+    **scenes_of_endpoints.SCENES,
     "role": (
         "RoleDefinition",
         {
@@ -236,8 +239,12 @@ SCENES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 NEEDS = {
-    **dict.fromkeys(("net", "nsg", "members", "table", "pip", "door", "identity", "vault", "store", "zone"), "rg"),
-    **dict.fromkeys(("sub", "bastions", "few"), "net"),
+    **dict.fromkeys(
+        ("net", "nsg", "members", "table", "pip", "door", "identity", "vault", "store", "zone", "blobs"), "rg"
+    ),
+    **dict.fromkeys(("sub", "bastions", "few", "inside"), "net"),
+    "blob link": "blobs",
+    "names": "endpoint",
     "route": "table",
     "extension": "vm",
     "secret": "vault",

@@ -9,6 +9,7 @@ from tests.sandbox.scenes import Row
 
 from .conftest import FRONT, GROUP, KEY, NET, TENANT, UBUNTU, WINDOWS, configuration, profile, rule
 from .refusals_of_bastion import BASTIONS
+from .refusals_of_endpoints import ENDPOINTS, NAMED
 from .refusals_of_routes import ROUTES
 from .refusals_of_spot import SPOT
 
@@ -282,12 +283,13 @@ STORES: dict[str, Row] = {
         "'compute:read' does not match",
     ),
 }
-ROWS = NETWORKS | ROUTES | BASTIONS | MACHINES | SPOT | STORES
-BEFORE = {"subnet with no such table": "net", "second Bastion of a network": "bastion"}
+ROWS = NETWORKS | ROUTES | BASTIONS | ENDPOINTS | MACHINES | SPOT | STORES
+BEFORE = {"subnet with no such table": "net", "second Bastion of a network": "bastion"} | NAMED
 """Further resources that a row needs in order to be refused."""
 NEEDED = {
     "sub": "net",
     "bastions": "net",
+    "names": "endpoint",
     "route": "table",
     "extension": "vm",
     "secret": "vault",

@@ -10,7 +10,7 @@ import pytest
 from sandbox import tamper
 from sandbox.azure import regions
 from sandbox.azure.boot_services import CLOUD_SERVICES
-from sandbox.azure.names import BALANCER, INTERFACE, MACHINE, NETWORK, RECORD, RULES
+from sandbox.azure.names import BALANCER, INTERFACE, MACHINE, NETWORK, RECORD, RULES, SUBNET
 from sandbox.boot import cloud_services, name_server
 from sandbox.boot.firewalls import ANYWHERE, Permission
 from sandbox.cloud_state import CloudState
@@ -46,7 +46,8 @@ RULES_OF = {
 
 def machine(name: str, address: str, **more: Any) -> list[Row]:
     """A machine with its interface and its security group."""
-    face: dict[str, Any] = {"privateIPAddress": address, "applicationSecurityGroups": [{"id": f"asg-{name}"}], **more}
+    place = {"privateIPAddress": address, "subnet": {"id": "s"}}
+    face: dict[str, Any] = {**place, "applicationSecurityGroups": [{"id": f"asg-{name}"}], **more}
     data = base64.b64encode(f"#cloud-config {name}".encode()).decode()
     inputs = {"osProfile": {"customData": data}, "networkProfile": {"networkInterfaces": [{"id": f"nic-{name}"}]}}
     return [
@@ -61,6 +62,7 @@ def cloud_state(tmp_path: Path) -> CloudState:
     record = {"recordType": "A", "aRecords": [{"ipv4Address": "10.20.0.9"}]}
     rows: list[Row] = [
         (NETWORK.token, "n", {"addressSpace": {"addressPrefixes": ["10.20.0.0/16"]}}, {}),
+        (SUBNET.token, "s", {"natGateway": {"id": "nat"}}, {}),
         *machine("head", "10.20.0.4", loadBalancerBackendAddressPools=[{"id": "b/p/api"}]),
         *machine("worker", "10.20.0.5"),
         (RECORD.token, "r", record, {"fqdn": "api.c.mullion.internal."}),

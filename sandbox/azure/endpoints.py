@@ -1,0 +1,114 @@
+"""Private endpoints and their groups of private zones.
+
+Messages: Azure/azure-cli#15136, #16750, DFE-Digital/terraform-azurerm-container-apps-hosting#352.
+"""
+
+from typing import Any
+
+from sandbox.azure.interfaces import free_address, taken
+from sandbox.azure.names import ENDPOINT, STORE, SUBNET, VAULT, ZONE, ZONE_GROUP, part_of, points_to, row
+from sandbox.cloud import Refusal, Request, ResourceType, Unique
+
+PARTS = {
+    STORE.arm: ("blob", "blob_secondary", "dfs", "dfs_secondary", "file", "queue", "queue_secondary", "table"),
+    VAULT.arm: ("vault",),
+}
+"""Sub-resources by type of ARM ("What is a private endpoint?", private-link resource)."""
+HOSTS = {"blob": "{}.blob.core.windows.net", "vault": "{}.vault.azure.net"}
+"""Public name of a sub-resource that the sandbox serves."""
+
+
+def connections(inputs: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the connections of an endpoint that need no approval."""
+    return inputs.get("privateLinkServiceConnections") or []
+
+
+def _connected(request: Request) -> None:
+    """Check that an endpoint leads to one sub-resource of a store or vault that exists."""
+    name, given = request.inputs["privateEndpointName"], connections(request.inputs)
+    if len(given) != 1 or request.inputs.get("manualPrivateLinkServiceConnections"):
+        raise Refusal("InvalidRequestFormat", "The sandbox knows endpoints with one connection, without approval.")
+    target, parts = given[0].get("privateLinkServiceId") or "", given[0].get("groupIds") or []
+    connection = f"{request.format(ENDPOINT.id)}/privateLinkServiceConnections/{given[0].get('name')}"
+    kinds = [kind for kind in (STORE, VAULT) if request.cloud_state.find(kind.token, target)]
+    if not kinds:
+        raise Refusal("ResourceNotFound", f"The Resource '{target}' referenced by {name} was not found.")
+    if not parts:
+        raise Refusal(
+            "MissingParameterOnPrivateLinkServiceConnection",
+            f"Private link service connection {connection} is missing required parameter 'group Id'.",
+        )
+    if len(parts) > 1:
+        raise Refusal(
+            "OnlyOneGroupIdPermitted",
+            f"Private link service connection {connection} has the following group Ids: {', '.join(parts)}. Only one"
+            f" group Id is permitted when connecting to a first-party resource ({target}).",
+        )
+    if parts[0] not in PARTS[kinds[0].arm]:
+        raise Refusal(
+            "InvalidValuesForRequestParameters",
+            f"Call to {kinds[0].arm} failed. Error message: Values for request parameters are invalid: GroupId:"
+            f" {parts[0]}.",
+        )
+
+
+def _placed(request: Request) -> dict[str, Any]:
+    """Return the address that Azure picks in the subnet, and the name that it is for."""
+    before = request.old.outputs["customDnsConfigs"] if request.old else []
+    connection = next(iter(connections(request.inputs)), {})
+    subnet = (request.inputs.get("subnet") or {}).get("id") or ""
+    address = before[0]["ipAddresses"][0] if before else free_address(request, subnet)
+    form = HOSTS.get(next(iter(connection.get("groupIds") or []), ""), "{}")
+    fqdn = form.format((connection.get("privateLinkServiceId") or "").rpartition("/")[2])
+    state = {"status": "Approved", "description": "Auto-Approved", "actionsRequired": "None"}
+    made = [{**connection, "privateLinkServiceConnectionState": state, "provisioningState": "Succeeded"}]
+    return {
+        "customDnsConfigs": [{"fqdn": fqdn, "ipAddresses": [address]}],
+        "privateLinkServiceConnections": made,
+        "networkInterfaces": [{"id": f"{request.id}.nic"}],
+    }
+
+
+def _claims(request: Request) -> list[tuple[Unique, str]]:
+    subnet = (request.inputs.get("subnet") or {}).get("id") or ""
+    found = request.inputs.get("customDnsConfigs") or []
+    return [(taken(each), f"{subnet} {each}") for one in found for each in one["ipAddresses"]]
+
+
+def _zones(request: Request) -> None:
+    """Check the zones of a group, and that it is the endpoint's only one."""
+    if not request.inputs.get("privateDnsZoneConfigs"):
+        raise Refusal("InvalidRequestFormat", "A private DNS zone group has at least one zone.")
+    endpoint = part_of(ENDPOINT).ids(request)[0]
+    for other in request.cloud_state.referrers(ENDPOINT.token, endpoint, "vanish"):
+        if other.type == ZONE_GROUP.token and other.sequence != request.sequence:
+            raise Refusal(
+                "PrivateDnsZoneGroupLimitReached", f"Private endpoint {endpoint} has a private DNS zone group already."
+            )
+
+
+def network_of(subnet: str) -> str:
+    """Return the id of a subnet's network."""
+    return subnet.rpartition("/subnets/")[0]
+
+
+TYPES: dict[str, ResourceType] = {
+    ENDPOINT.token: row(
+        ENDPOINT,
+        outputs={"provisioningState": "Succeeded", "type": ENDPOINT.arm},
+        immutable=("subnet", "privateLinkServiceConnections"),
+        chosen=("customDnsConfigs",),
+        derive=_placed,
+        completed=("privateLinkServiceConnections",),
+        references=(points_to(SUBNET, "subnet.id"),),
+        claims=_claims,
+        rules=(_connected,),
+    ),
+    ZONE_GROUP.token: row(
+        ZONE_GROUP,
+        located=False,
+        outputs={"provisioningState": "Succeeded"},
+        references=(part_of(ENDPOINT), points_to(ZONE, "privateDnsZoneConfigs[].privateDnsZoneId")),
+        rules=(_zones,),
+    ),
+}
