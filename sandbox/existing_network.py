@@ -10,6 +10,7 @@ from typing import Any
 
 from components.spec.existing import ExistingBastion
 from components.spec.models import Cloud, ClusterSpec, Egress, ExistingNetwork
+from components.topology.private_endpoints import private_endpoints
 from sandbox import clouds
 from sandbox.cloud_state import CloudState
 from sandbox.provider import Provider
@@ -72,7 +73,6 @@ def _aws(maker: _Maker, spec: ClusterSpec, existing: ExistingNetwork, zone: str)
         maker.provider.place = replace(place, account=OTHER_ACCOUNT)
     names = list(spec.network.zone_names or zones(place.region))
     vpc = maker.make(VPC, "vpc", existing.network, cidrBlock=str(whole), enableDnsSupport=True, enableDnsHostnames=True)
-    gateway = maker.make(GATEWAY, "internet", vpcId=vpc)
     tables = {name: maker.make(TABLE, name, vpcId=vpc) for name in ("public", "private")}
     edges = [
         maker.make(SUBNET, f"public-{index}", id, vpcId=vpc, cidrBlock=str(free[index]), availabilityZone=names[index])
@@ -89,16 +89,35 @@ def _aws(maker: _Maker, spec: ClusterSpec, existing: ExistingNetwork, zone: str)
         )
         for index, subnet in enumerate(existing.subnets)
     ]
-    address = maker.make(EIP, "nat", domain="vpc")
-    nat = maker.make(NAT, "nat", allocationId=address, subnetId=edges[0])
-    maker.make(ROUTE, "public", routeTableId=tables["public"], destinationCidrBlock=_ANYWHERE, gatewayId=gateway)
-    maker.make(ROUTE, "private", routeTableId=tables["private"], destinationCidrBlock=_ANYWHERE, natGatewayId=nat)
+    if spec.network.egress is Egress.NONE:
+        _aws_endpoints(maker, spec, vpc, tables["private"], machines)
+    else:
+        gateway, address = maker.make(GATEWAY, "internet", vpcId=vpc), maker.make(EIP, "nat", domain="vpc")
+        nat = maker.make(NAT, "nat", allocationId=address, subnetId=edges[0])
+        maker.make(ROUTE, "public", routeTableId=tables["public"], destinationCidrBlock=_ANYWHERE, gatewayId=gateway)
+        maker.make(ROUTE, "private", routeTableId=tables["private"], destinationCidrBlock=_ANYWHERE, natGatewayId=nat)
     private = tables["public" if spec.network.egress is Egress.PUBLIC else "private"]
     for subnet, table in (*((each, tables["public"]) for each in edges), *((each, private) for each in machines)):
         maker.make(ASSOCIATION, subnet, subnetId=subnet, routeTableId=table)
     maker.provider.place = place
     if existing.private_zone:
         maker.make(ZONE, "zone", existing.private_zone, name=zone, vpcs=[{"vpcId": vpc}])
+
+
+def _aws_endpoints(maker: _Maker, spec: ClusterSpec, vpc: str, table: str, subnets: list[str]) -> None:
+    """Create the endpoints that machines ask: of S3 in their route table, others in their subnets."""
+    from sandbox.aws.gateways import ENDPOINT
+    from sandbox.aws.network import GROUP, INGRESS
+
+    prefix = f"com.amazonaws.{maker.provider.place.region}"
+    group = maker.make(GROUP, "endpoints", vpcId=vpc)
+    https = {"ipProtocol": "tcp", "fromPort": 443, "toPort": 443}
+    maker.make(INGRESS, "endpoints", securityGroupId=group, cidrIpv4=str(spec.network.nodes), **https)
+    maker.make(ENDPOINT, "s3", vpcId=vpc, serviceName=f"{prefix}.s3", routeTableIds=[table])
+    inside = {"vpcEndpointType": "Interface", "privateDnsEnabled": True, "securityGroupIds": [group]}
+    for each in private_endpoints(spec):
+        name = f"{prefix}.{each.service}"
+        maker.make(ENDPOINT, each.name, vpcId=vpc, serviceName=name, subnetIds=subnets, **inside)
 
 
 def _free(whole: IPv4Network, existing: ExistingNetwork, count: int) -> list[IPv4Network]:

@@ -7,6 +7,7 @@ import pulumi
 from pulumi import Output, ResourceOptions
 from pulumi_aws import _utilities
 
+from components.aws.existing_endpoints import look_for_endpoints
 from components.aws.network import UsableNetwork
 from components.aws.offerings import Offers, checked
 from components.naming import zone_name
@@ -16,6 +17,7 @@ from components.wiring.existing_network import Lookups, listed, looked_up
 from components.wiring.fixed_layout import fixed_layout
 
 _ANYWHERE = "0.0.0.0/0"
+_TABLE = "routeTableId"
 _TARGETS = (
     *("natGatewayId", "transitGatewayId", "networkInterfaceId", "vpcEndpointId", "vpcPeeringConnectionId"),
     *("localGatewayId", "carrierGatewayId", "coreNetworkArn", "gatewayId"),
@@ -57,6 +59,8 @@ async def look(lookups: Lookups, cluster: str) -> list[str]:
     machines = found[: len(existing.subnets)]
     for index, subnet in enumerate(machines):
         lookups.compare_range(index, str(subnet.get("cidrBlock") or ""))
+    if lookups.spec.network.egress is Egress.NONE:
+        await look_for_endpoints(lookups, [str(subnet.get(_TABLE) or "") for subnet in machines])
     zones = [str(subnet.get("availabilityZone", "")) for subnet in machines]
     named = lookups.spec.network.zone_names
     for index, zone in enumerate(zones):
@@ -118,7 +122,7 @@ async def _names(lookups: Lookups, vpc: dict[str, Any], own: str) -> None:
 
 
 async def _subnet(lookups: Lookups, path: str, id_: str) -> dict[str, Any]:
-    """Return a subnet, after a look at its VPC and its default route."""
+    """Return a subnet, with the id of its route table, after a look at its VPC and its default route."""
     vpc, public = lookups.existing.network, path.startswith("public")
     at = path if public else f"{path}.id"
     subnet = await lookups.find(at, id_, "aws:ec2/getSubnet:getSubnet", {"id": id_})
@@ -127,22 +131,27 @@ async def _subnet(lookups: Lookups, path: str, id_: str) -> dict[str, Any]:
     if subnet["vpcId"] != vpc:
         lookups.wrong(at, f"{id_} is in {subnet['vpcId']}, not in {vpc}", "write the id of a subnet of this VPC")
         return {}
-    target = await _default_target(lookups, vpc, id_)
-    if target is None:
+    table = await _route_table(lookups, vpc, id_)
+    if table is None:
         lookups.warn(f"network.existing.{at}: these credentials cannot read the routes of {id_}")
         return subnet
-    to_internet = public or lookups.spec.network.egress is Egress.PUBLIC
-    if to_internet and not target.startswith("igw-"):
+    target, egress = _default_target(table), lookups.spec.network.egress
+    to_internet = public or egress is Egress.PUBLIC
+    if egress is Egress.NONE and not public:
+        if target.startswith(("igw-", "nat-")):
+            wrong = f"the default route of {id_} leads to {target}, and egress: none says that there is no way out"
+            lookups.wrong(at, wrong, "write egress: nat, or let the VPC's owner remove the route")
+    elif to_internet and not target.startswith("igw-"):
         wrong = f"the default route of {id_} leads to {target or 'nothing'}, not to an internet gateway"
         lookups.wrong(at, wrong, "write the id of a public subnet, or let the VPC's owner change its route table")
     elif not to_internet and (not target or target.startswith("igw-")):
         wrong = f"{id_} has no default route that machines without public addresses can use: {target or 'none'}"
         lookups.wrong(at, wrong, "let its owner route 0.0.0.0/0 to a NAT gateway, a transit gateway or a firewall")
-    return subnet
+    return {**subnet, _TABLE: table.get(_TABLE)}
 
 
-async def _default_target(lookups: Lookups, vpc: str, subnet: str) -> str | None:
-    """Return the target of a subnet's default route; empty if it has none, None if its routes cannot be read."""
+async def _route_table(lookups: Lookups, vpc: str, subnet: str) -> dict[str, Any] | None:
+    """Return a subnet's route table, explicit or the VPC's main one; None if it cannot be read."""
     token, explicit = "aws:ec2/getRouteTables:getRouteTables", [{"name": "association.subnet-id", "values": [subnet]}]
     main = [{"name": "association.main", "values": ["true"]}, {"name": "vpc-id", "values": [vpc]}]
     tables = await lookups.optional(token, {"filters": explicit})
@@ -150,8 +159,10 @@ async def _default_target(lookups: Lookups, vpc: str, subnet: str) -> str | None
         tables = await lookups.optional(token, {"filters": main})
     if not tables or not tables["ids"]:
         return None
-    table = await lookups.optional("aws:ec2/getRouteTable:getRouteTable", {"routeTableId": tables["ids"][0]})
-    if table is None:
-        return None
+    return await lookups.optional("aws:ec2/getRouteTable:getRouteTable", {_TABLE: tables["ids"][0]})
+
+
+def _default_target(table: dict[str, Any]) -> str:
+    """Return the target of a table's default route; empty if it has none."""
     routes = [each for each in listed(table, "routes") if each.get("cidrBlock") == _ANYWHERE]
     return next((str(route[target]) for route in routes for target in _TARGETS if route.get(target)), "")

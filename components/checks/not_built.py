@@ -24,8 +24,8 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     (
         "egress-none",
         "network.egress",
-        lambda s: s.network.egress is Egress.NONE and s.network.existing is not None,
-        "egress: none in an existing network (docs/networks.md#without-a-way-to-the-internet)",
+        lambda s: s.network.egress is Egress.NONE and s.network.existing is not None and s.cloud is not Cloud.AWS,
+        "egress: none in an existing network of Azure or Google Cloud (docs/networks.md#without-a-way-to-the-internet)",
         "write egress: nat; in an existing network the routes are yours, and may lead to a proxy only",
         "",
     ),

@@ -15,7 +15,7 @@ from components.spec.models import Cloud, ClusterSpec, Egress, MachineAccess, Op
 from components.topology.addressing import POD_START, NetworkPlan
 from components.topology.firewall import API_PORT, Group, Rule, SecurityGroup
 from components.topology.load_balancers import LoadBalancer
-from components.topology.private_endpoints import PrivateEndpoint, private_endpoints
+from components.topology.private_endpoints import PrivateEndpoint, built_endpoints
 from components.topology.reachability import Path, ingress_paths, paths
 
 
@@ -169,7 +169,7 @@ class ClusterPlan:
     @property
     def private_endpoints(self) -> tuple[PrivateEndpoint, ...]:
         """Private endpoints that Mullion builds for machines without a way to the internet."""
-        return () if self.network.existing else private_endpoints(self.spec)
+        return built_endpoints(self.spec)
 
     @property
     def workers(self) -> tuple[Machine, ...]:

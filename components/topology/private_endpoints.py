@@ -48,7 +48,9 @@ _AZURE = (PrivateEndpoint(BUNDLES, "blob"), PrivateEndpoint(SECRETS, "vault"), P
 
 
 def private_endpoints(spec: ClusterSpec) -> tuple[PrivateEndpoint, ...]:
-    """Return the private endpoints of a cluster, sorted by service; empty if machines have a way to the internet.
+    """Return the endpoints that machines ask, sorted by service; empty if machines have a way to the internet.
+
+    In an existing network they are the user's (built_endpoints).
 
     Sources: AWS PrivateLink guide, "AWS services that integrate with AWS PrivateLink"; Systems Manager user guide,
     "Improve the security of EC2 instances by using VPC endpoints"; Amazon ECR user guide, "Amazon ECR interface VPC
@@ -70,6 +72,11 @@ def private_endpoints(spec: ClusterSpec) -> tuple[PrivateEndpoint, ...]:
     return tuple(map(PrivateEndpoint, sorted(wanted)))
 
 
+def built_endpoints(spec: ClusterSpec) -> tuple[PrivateEndpoint, ...]:
+    """Return the endpoints that Mullion builds: none in an existing network."""
+    return () if spec.network.existing else private_endpoints(spec)
+
+
 def google_domains(spec: ClusterSpec) -> tuple[str, ...]:
     """Return the domains of Google that need private names; empty on other clouds, and with a way to the internet.
 
@@ -82,5 +89,5 @@ def google_domains(spec: ClusterSpec) -> tuple[str, ...]:
 
 def azure_zones(spec: ClusterSpec) -> tuple[str, ...]:
     """Return the private zones of endpoints on Azure; empty on other clouds, and with a way to the internet."""
-    parts = {each.part for each in private_endpoints(spec) if each.part}
+    parts = {each.part for each in built_endpoints(spec) if each.part}
     return tuple(AZURE_ZONES[part] for part in sorted(parts))

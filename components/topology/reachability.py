@@ -109,7 +109,7 @@ def _outside(
 ) -> Iterator[Path]:
     """Yield the paths from a group's machines in a subnet to the stores and to downloads."""
     source, out = f"{group.value} in {subnet.name}", allows(rules, group, None, "tcp", HTTPS)
-    if network.egress is not Egress.NONE:
+    if network.egress is not Egress.NONE or plan.existing:  # existing: lookups judge its routes and endpoints
         how, lacks = way_out(plan, subnet)
         for destination in ("bundle store", "secret store", "downloads"):
             yield Path(source, destination, how, lacks or out)

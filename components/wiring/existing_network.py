@@ -21,6 +21,10 @@ VPC found" (terraform-provider-aws, tfresource.SingularDataSourceFindError), "No
 not found" (Compute Engine, Azure Resource Manager), "Resource group ... could not be found"."""
 
 
+_SEVERAL = re.compile(r"\bmultiple \w+( \w+)* matched")
+"""Matches the provider's message about several objects (terraform-provider-aws, SingularDataSourceFindError)."""
+
+
 class Lookups:
     """Lookups of one existing network, and what is wrong with it."""
 
@@ -54,6 +58,13 @@ class Lookups:
             return await self._calls.invoke(token, arguments)
         except ProviderError:
             return None
+
+    async def only(self, token: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the result of a function that finds one object: empty if several match, None if it fails otherwise."""
+        try:
+            return await self._calls.invoke(token, arguments)
+        except ProviderError as error:
+            return {} if _SEVERAL.search(str(error)) else None
 
     def wrong(self, path: str, reason: str, fix: str) -> None:
         """Add a problem. path: below network.existing."""

@@ -38,14 +38,21 @@ def _aws(stack: str, network: Mapping[str, Any], existing: Mapping[str, Any], wh
 
     def table(_: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         own = asked["routeTableId"].removeprefix("rtb-") in (each["id"] for each in listed)
+        if own and network.get("egress") == "none":
+            return {"routeTableId": asked["routeTableId"], "routes": []}
         target = {"natGatewayId": "nat-0123456789abcdef0"} if own and not public else {"gatewayId": "igw-01234567"}
         return {"routes": [{"cidrBlock": "0.0.0.0/0", **target}]}
+
+    def endpoint(_: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        tables = [f"rtb-{each['id']}" for each in listed]
+        return {"id": "vpce-0123456789abcdef0", "privateDnsEnabled": True, "routeTableIds": tables}
 
     return {
         "aws:ec2/getVpc:getVpc": lambda _, asked: {"id": asked["id"], "cidrBlock": whole, "ownerId": owner, **dns},
         "aws:ec2/getSubnet:getSubnet": subnet,
         "aws:ec2/getRouteTables:getRouteTables": lambda _, asked: {"ids": [f"rtb-{asked['filters'][0]['values'][0]}"]},
         "aws:ec2/getRouteTable:getRouteTable": table,
+        "aws:ec2/getVpcEndpoint:getVpcEndpoint": endpoint,
         "aws:route53/getZone:getZone": lambda *_: {"name": zone_name(stack), "privateZone": True},
     }
 

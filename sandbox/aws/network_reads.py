@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sandbox.aws.gateways import ENDPOINT
 from sandbox.aws.network import ASSOCIATION, ROUTE, SUBNET, TABLE, VPC
 from sandbox.aws.route53 import ZONE
 from sandbox.cloud import Place, Refusal
@@ -117,6 +118,28 @@ def route_table(cloud_state: CloudState, place: Place, arguments: dict[str, Any]
     return {"id": id, "routeTableId": id, "routes": shown, "vpcId": vpc_id, "region": place.region}
 
 
+def endpoint(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """ec2.getVpcEndpoint by network, service, state and type."""
+    _only(arguments, "vpcId", "serviceName", "state", "filters")
+    tests = {each["name"]: each["values"] for each in arguments.get("filters") or []}
+    if wrong := sorted(set(tests) - {"vpc-endpoint-type"}):
+        raise Refusal("InvalidParameterValue", f"The filter '{wrong[0]}' is invalid")
+    wanted = {name: arguments[name] for name in ("vpcId", "serviceName", "state") if name in arguments}
+    found = [
+        one
+        for one in cloud_state.resources(ENDPOINT)
+        if one.region == place.region
+        and all(one.outputs.get(name) == value for name, value in wanted.items())
+        and one.outputs.get("vpcEndpointType") in tests.get("vpc-endpoint-type", [one.outputs.get("vpcEndpointType")])
+    ]
+    if len(found) != 1:  # terraform-provider-aws, tfresource.SingularDataSourceFindError
+        several = "multiple EC2 VPC Endpoints matched; use additional constraints to reduce matches to a single one"
+        raise Refusal("NotFound", several if found else "no matching EC2 VPC Endpoint found")
+    names = ("privateDnsEnabled", "routeTableIds", "securityGroupIds", "serviceName", "state", "subnetIds", "vpcId")
+    known = {name: found[0].outputs.get(name) for name in (*names, "arn", "ownerId", "vpcEndpointType")}
+    return known | {"id": found[0].id, "region": place.region, "tags": found[0].tags}
+
+
 def zone(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     """route53.getZone by its id."""
     _only(arguments, "zoneId")
@@ -136,6 +159,7 @@ def zone(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> di
 READS: dict[str, Callable[[CloudState, Place, dict[str, Any]], dict[str, Any]]] = {
     "aws:ec2/getVpc:getVpc": vpc,
     "aws:ec2/getSubnet:getSubnet": subnet,
+    "aws:ec2/getVpcEndpoint:getVpcEndpoint": endpoint,
     "aws:ec2/getRouteTables:getRouteTables": route_tables,
     "aws:ec2/getRouteTable:getRouteTable": route_table,
     "aws:route53/getZone:getZone": zone,
