@@ -55,7 +55,8 @@ class Stack:
     CLOUD-existing is CLOUD-prod in a network of the user, which the sandbox has from the beginning.
     """
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path, **fields: Any) -> None:
+        """fields: changes of the cluster from the beginning, also of the user's network."""
         self.name, self.folder, self.log = name, folder, list[str]()
         self._built: dict[str, Any] | None = None
         self._file = folder / "work" / "stacks" / f"Pulumi.{name}.yaml"
@@ -67,6 +68,7 @@ class Stack:
         self._settings = yaml.safe_load((REPOSITORY / "stacks" / source).read_text())
         if existing:
             merge(self._settings["config"][CLUSTER], existing_networks.fields(cloud))
+        merge(self._settings["config"][CLUSTER], fields)
         self._settings["config"]["mullion:world"] = "sandbox"
         self.edit()
         environment = workspace.prepare(folder)
@@ -218,7 +220,7 @@ def merge(into: dict[str, Any], fields: Mapping[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def new_stack(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Give `new_stack(name)`: a fresh Stack."""
+    """Give `new_stack(name, **fields)`: a fresh Stack."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{engine.path.parent}{os.pathsep}{os.environ['PATH']}")
-        yield lambda name: Stack(name, tmp_path_factory.mktemp(name))
+        yield lambda name, **fields: Stack(name, tmp_path_factory.mktemp(name), **fields)
