@@ -79,7 +79,10 @@ class Storage(Stores):
     containers: Mapping[str, Output[str]]
     """Ids of the containers: bundles, snapshots."""
     accounts: Mapping[str, Output[str]]
-    """Ids of the storage accounts, by the same names."""
+    """Ids of the storage accounts, by the same names.
+
+    They resolve once containers and settings exist, because Azure refuses concurrent changes of an account
+    (StorageAccountOperationInProgress: hashicorp/terraform-provider-azurerm#28112)."""
     compute_service: Output[str]
     """URL of the cluster's resource group in Resource Manager."""
 
@@ -106,11 +109,14 @@ class Storage(Stores):
         group = context.generated.suffix.apply(lambda letters: f"{name}-snapshots-{letters}")
         apart = resource_group(f"{name}-snapshots", group, context.tags, self, keep, location=place.location)
         snapshots, kept = self._account("snapshots", apart, keep)
-        self._versions(snapshots, apart, keep)
+        settings = self._versions(snapshots, apart, keep)
         self._bundles = bundles
         self._held: dict[str, Any] = {"account_name": bundles.name, "container_name": held.name, **place.within}
         self.containers = {"bundles": held.id, "snapshots": kept.id}
-        self.accounts = {"bundles": bundles.id, "snapshots": snapshots.id}
+        self.accounts = {
+            "bundles": Output.all(bundles.id, held.id).apply(lambda ids: str(ids[0])),
+            "snapshots": Output.all(snapshots.id, kept.id, settings.id).apply(lambda ids: str(ids[0])),
+        }
         self.bundle_store, self.snapshot_store = (
             Output.concat(account.primary_endpoints.apply(lambda endpoints: endpoints.blob), container.name).apply(
                 partial(service_url, fact, target=target)
@@ -157,8 +163,10 @@ class Storage(Stores):
         )
         return account, container
 
-    def _versions(self, account: azure.StorageAccount, place: Place, options: ResourceOptions) -> None:
-        """Keep older versions of blobs for OLDER_DAYS."""
+    def _versions(
+        self, account: azure.StorageAccount, place: Place, options: ResourceOptions
+    ) -> azure.ManagementPolicy:
+        """Keep older versions of blobs for OLDER_DAYS; return the last of the account's settings."""
         name = f"{self._cluster}-snapshots"
         versioned = azure.BlobServiceProperties(
             name,
@@ -168,7 +176,7 @@ class Storage(Stores):
             opts=options,
             **place.within,
         )
-        azure.ManagementPolicy(
+        return azure.ManagementPolicy(
             name,
             management_policy_name="default",
             account_name=account.name,

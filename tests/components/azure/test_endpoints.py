@@ -60,6 +60,20 @@ def test_each_store_and_the_vault_have_an_endpoint_in_the_subnet_of_endpoints() 
         assert zone["name"] == part
 
 
+def test_endpoints_wait_for_the_settings_of_their_account_because_azure_refuses_concurrent_changes() -> None:
+    found = without_egress()
+    endpoints, kinds = (
+        of(found, f"{NET}PrivateEndpoint"),
+        ("BlobContainer", "BlobServiceProperties", "ManagementPolicy"),
+    )
+    parts = {each.urn: each for kind in kinds for each in of(found, f"azure-native:storage:{kind}").values()}
+    waited = {each for endpoint in endpoints.values() for each in endpoint.dependencies}
+    last = next(urn for urn, each in parts.items() if each.type.endswith("ManagementPolicy"))
+    containers = {urn for urn, each in parts.items() if each.type.endswith("BlobContainer")}
+    assert containers | {last} <= waited
+    assert last in endpoints[f"{STACK}-snapshots"].dependencies
+
+
 def test_private_zones_of_the_services_are_linked_to_the_network() -> None:
     found = without_egress()
     zones = of(found, "azure-native:privatedns:PrivateZone")
