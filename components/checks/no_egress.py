@@ -31,6 +31,9 @@ REGISTRIES = frozenset(
 )
 """Registries of the internet that images of a cluster usually come from."""
 
+ENTRA = "login.microsoftonline.com"
+"""Host of the keys of Microsoft Entra ID, which no private link has."""
+
 _IMAGE = re.compile(r'"image": "([^"]+)"')
 """Matches a container image in a manifest."""
 
@@ -60,8 +63,14 @@ def _in_china(subject: Subject) -> Iterator[Finding]:
 
 
 def _azures_apis(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.cloud is Cloud.AZURE and not _has_proxy(subject, "https"):
+    if subject.spec.cloud is not Cloud.AZURE:
+        return
+    if not _has_proxy(subject, "https"):
         yield at("proxy", "https")
+    for index, each in enumerate(subject.spec.proxy.no_proxy if subject.spec.proxy else ()):
+        name = each.lstrip(".").lower()
+        if name == ENTRA or ENTRA.endswith(f".{name}"):
+            yield at("proxy", "no_proxy", index)
 
 
 def _activation(subject: Subject) -> Iterator[Finding]:
@@ -160,11 +169,11 @@ CHECKS = (
     ),
     error(
         "no-egress-azure-apis",
-        f"{_READS} cloud proxy.https",
+        f"{_READS} cloud proxy.https proxy.no_proxy",
         _without_egress(_azures_apis),
         "control planes read the list of machines from management.azure.com, and keys of tokens from"
-        " login.microsoftonline.com: no private endpoint of a cluster leads there, and with egress: none no other way",
-        "write proxy.https: a proxy that passes both hosts on port 443",
+        f" {ENTRA}: no private endpoint of a cluster leads there, and with egress: none no other way",
+        f"write proxy.https, a proxy that passes both hosts on port 443, and leave {ENTRA} out of proxy.no_proxy",
     ),
     error(
         "no-egress-public-balancer",

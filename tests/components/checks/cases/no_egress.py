@@ -20,6 +20,12 @@ _BOTH_PINNED: Change = {"images": {"ubuntu-24.04": "ami-0123456789abcdef1", **_P
 CASES = (
     Case("not-built-egress-none", gcp(net(egress="none", existing=EXISTING["gcp"])), "network.egress", gcp(_NONE)),
     Case("no-egress-azure-apis", azure(both(_NONE, _MIRROR, _IMAGES)), "proxy.https", azure(both(_NONE, _PROXY))),
+    Case(
+        "no-egress-azure-apis",
+        azure(both(_NONE, _PROXY, {"proxy": {"no_proxy": [".microsoftonline.com"]}})),
+        "proxy.no_proxy.0",
+        azure(both(_NONE, _PROXY, {"proxy": {"no_proxy": [".azure.com"]}})),
+    ),
     Case("no-egress-activation", azure(both(_NONE, _PROXY)), "pools.web", both(_NONE, _PROXY)),
     Case(
         "no-egress-in-china",
