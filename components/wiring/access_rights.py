@@ -35,7 +35,8 @@ CONTROL_PLANE = Rights(
     written_secrets=("join",),
 )
 """Further rights of the control plane. It also has all rights on objects of the snapshot store (the founding log, etcd
-snapshots and their retention), and may list machines, to learn that an etcd member's machine is gone."""
+snapshots and their retention, audit logs, the list of revoked machines), and may list machines, to learn that an etcd
+member's machine is gone."""
 
 
 @dataclass(frozen=True)

@@ -209,6 +209,7 @@ def test_the_key_is_read_again_when_the_mac_does_not_match(start: Callable[[], A
 
 FAILURES: dict[str, tuple[str, set[str]]] = {
     "the snapshot store": ("/snapshots/", {"snapshots", "audit-pieces"}),
+    "the list of revoked machines": ("/snapshots/revoked.json", {"revoked"}),
     "the log of the founding": ("/snapshots/founding/0", {"epoch"}),
     "the secret store": ("/", {"pointer", "members", "tokens", "keys", "snapshots"}),
     "the bundle store": ("/bundles/members.json", {"members"}),
@@ -231,6 +232,22 @@ def test_a_failed_concern_is_reported_and_stops_no_other(
     running.next.clear()
     running.round()
     assert record(cloud)["agent"]["errors"] == {}
+
+
+def test_no_request_is_judged_before_the_revoked_machines_are_known(
+    start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud
+) -> None:
+    """After a restore the record in etcd may lack a machine's revocation."""
+    cluster.node("control-plane-0")
+    ask(cluster, "joining", spec(pem()))
+    running = start()
+    cloud.services.faults.plan("* /snapshots/revoked.json", "status", 503, times=1000)
+    running.round()
+    assert answer(cluster, "joining") == ""
+    cloud.release()
+    running.next.clear()
+    running.round()
+    assert answer(cluster, "joining") == "Approved"
 
 
 @pytest.mark.soak

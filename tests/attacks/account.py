@@ -69,6 +69,7 @@ class Account:
         self.loader.METADATA = url
         facts = {"cloud": "aws", "region": AWS_REGION, "world": "sandbox", "cluster": "shop"}
         facts |= {"secret_service": f"{url}/", "compute_service": f"{url}/", "bundle_store": f"{url}/bundles"}
+        facts |= {"snapshot_store": f"{url}/snapshots"}
         facts |= {f"{each.replace('-', '_')}_secret": each for each in SECRET_NAMES}
         try:
             yield facts | {"status_url": f"{url}/bundles/status/{ROLE_IDS[group_of(name)]}%3A"}
@@ -120,6 +121,7 @@ def opened(folder: Path, loader: ModuleType) -> Iterator[Account]:
             for name in SECRET_NAMES:
                 put(cloud_state, ENTRY, arn(name), {"name": name})
             cloud_state.put_secret(arn("join"), f"{1:032}", JOIN)
+            cloud_state.put_secret(arn("desired-state"), f"{1:032}", "the key of this test's documents")
         services = stack.enter_context(Services(cloud_state.path))
         yield Account(cloud_state, services, loader)
     cloud_state.close()

@@ -45,12 +45,16 @@ class Agent:
         self.has_policy = False
         """Whether an admission policy refuses writes of replaced machines, before the agent judges their requests."""
         self.silent: dict[str, tuple[str, float, float]] = {}
+        self.revoked: Any = None
+        """Its list of revoked machines, from the first round on."""
 
     def round(self) -> None:
         """Run the concerns that admit machines and judge requests."""
         with self.account.on("control-plane-0") as facts:
             run = machine_run("control-plane-0", facts, Path("/nowhere"))
             given = (run, self.api, self.account.members(), True, self.silent, lambda name: None)
+            self.revoked = self.revoked or self.module("revoked_machines").RevokedMachines(run)
+            self.revoked.reconcile(self.module("seen").Seen(*given))
             self.module("announcements").reconcile(self.module("seen").Seen(*given))
             if self.has_policy:
                 self.module("revocations").reconcile(self.module("seen").Seen(*given))

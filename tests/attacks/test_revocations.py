@@ -98,6 +98,32 @@ def test_a_revoked_machine_writes_nothing_after_its_machine_is_terminated(
     logged(served, NODES)
 
 
+def test_a_revoked_machine_stays_revoked_when_the_cluster_is_restored_from_before(
+    served: Served, agent: Agent, api: Any, tmp_path: Path
+) -> None:
+    """Wait for a restore from a snapshot that was taken before the revocation, and renew the certificate then.
+
+    Refused by: the agent, which enters the machines of its list in the snapshot store as revoked before it judges any
+    request.
+    Seen in: the request: `the machine NAME is revoked`.
+    """
+    own = joined(served, agent, "web-1", tmp_path)
+    snapshot = api.call("GET", RECORD)["data"]
+    revoke(api, "web-1")
+    agent.round()
+    # what `mullion restore` brings back; all agents are new then
+    api.call("PUT", RECORD, api.call("GET", RECORD) | {"data": snapshot})
+    api.call("DELETE", LISTED)
+    api.call("POST", NODES, NODE)
+    agent.revoked = None
+    until(lambda: not refused(served, own, f"{NODES}?dryRun=All", NODE), "the policy is not in force")
+    asked = served.request(served.pem("web-1"), CLIENT, own)
+    agent.round()
+    assert verdict(api, asked) == ("Denied", "the machine web-1 is revoked")
+    assert api.find(f"{NODES}/web-1") is None
+    until(lambda: refused(served, own, LEASES, LEASE), "the policy is in force again")
+
+
 def test_the_successor_of_a_revoked_machine_joins(served: Served, agent: Agent, api: Any, tmp_path: Path) -> None:
     """Not an attack: a new machine of the name is not revoked."""
     joined(served, agent, "web-1", tmp_path)

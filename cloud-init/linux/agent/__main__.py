@@ -41,6 +41,7 @@ from agent.api import Api, fault, from_kubeconfig
 from agent.following import Following
 from agent.leases import Lease
 from agent.memory import Memory
+from agent.revoked_machines import RevokedMachines
 from agent.seen import Seen, Silence
 from agent.status import Status
 from agent.upgrade import settle
@@ -68,6 +69,7 @@ class Agent:
         self.next: dict[str, float] = {}
         self.following = Following(self.run, self.me)
         self.space = space.Space()
+        self.revoked = RevokedMachines(self.run)
 
     def outdated(self) -> bool:
         """Return whether another bundle than this code's is current."""
@@ -134,6 +136,9 @@ class Agent:
                 lambda: self.said.update(snapshots=snapshots.reconcile(self.run, self.config, time.time())),
             ),
         )
+        self.paced("revoked", 10, lambda: self.revoked.reconcile(seen))
+        if not self.revoked.entered:
+            seen.members = None  # then no concern admits a machine, judges a request or deletes a Node
         for name, every, function in rows:
             self.paced(name, every, function)
 

@@ -22,7 +22,7 @@ import loader
 from report import say
 
 from agent.api import Refused
-from agent.machines import Issued, successor
+from agent.machines import successor
 from agent.seen import AWAY, Seen
 
 SECRETS = "/api/v1/namespaces/kube-system/secrets"
@@ -102,7 +102,7 @@ def needs_token(seen: Seen, name: str) -> bool:
         seen.machines.enter(name, dataclasses.replace(heir, certificates=own))
         say(f"machine {instance} has the name {name}: certificates of machine {issued.instance} are not renewed")
     if not issued.instance and lives(seen, name):
-        seen.machines.enter(name, Issued(instance))  # it joined before there was a record
+        seen.machines.enter(name, dataclasses.replace(issued, instance=instance))  # it joined before there was a record
     waits = not lives(seen, name) or seen.machines.issued(name).certificates == {}
     return waits and bool((seen.members or {})[name].get("records"))
 

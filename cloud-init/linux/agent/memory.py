@@ -9,7 +9,8 @@ dns.replicas       number of replicas of CoreDNS that the agent set last
 dns.moved          moment (seconds since 1970) of the deletion of a pod of CoreDNS, until pods run on two Nodes
 left.*             by Node name: providerID of the machine whose member was removed from etcd last
 
-mullion-machines: agent/machines.py. mullion-revoked: agent/revocations.py. mullion-snapshot: agent/snapshots.py.
+mullion-machines: agent/machines.py; its revoked machines also outside etcd: agent/revoked_machines.py.
+mullion-revoked: agent/revocations.py. mullion-snapshot: agent/snapshots.py.
 
 mullion-planned: by Node name, the keys {"labels": [key], "taints": ["key:Effect"]} that were set last.
 """
