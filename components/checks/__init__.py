@@ -81,7 +81,7 @@ TO_ACKNOWLEDGE = frozenset(
         *(api.ANYWHERE_ID, downloads.REPLACED, region.UNKNOWN, region.WITHOUT_ZONES),
         *(control_plane_reach.ARGUMENT, control_plane_reach.ENVIRONMENT, control_plane_reach.VOLUME),
         *(image_sources.ELSEWHERE, image_sources.UNENCRYPTED, image_sources.INTERCEPTED, image_sources.TRUSTED),
-        *(node_programs.UNJUDGED, node_programs.ELSEWHERE),
+        *(node_programs.UNJUDGED, node_programs.ELSEWHERE, pod_security.NODE_POLICIES),
     }
 )
 """Ids of warnings that stop `up` unless the stack acknowledges them."""

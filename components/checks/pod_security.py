@@ -8,6 +8,10 @@ from components.checks.extra_arguments import flags
 from components.checks.versions import supported
 from components.spec.models import PodSecurity, WorkloadRules
 
+NODE_POLICIES = "node-policies-missing"
+"""Id of the warning about workers that no admission policy holds to their own Node; it stops `up` unless it is
+acknowledged."""
+
 
 def _levels_unavailable(subject: Subject) -> Iterator[Finding]:
     if subject.spec.pod_security != PodSecurity() and not _has_levels(subject):
@@ -55,12 +59,12 @@ CHECKS = (
         "LIN-12",
     ),
     warning(
-        "node-policies-missing",
+        NODE_POLICIES,
         "kubernetes",
         _without_node_policies,
         "Kubernetes {minor} has no ValidatingAdmissionPolicy, so root on one worker can make Service endpoints of"
         " itself, also of CoreDNS; with flannel's token it can change the status of every Node; and the key of a"
-        " revoked machine can write its own Node until the certificate ends",
+        " revoked machine can write its own Node until the certificate ends; `up` stops unless this is acknowledged",
         "upgrade to 1.30 or newer, one minor at a time; until then run on its workers only what you trust, and"
         " acknowledge this with the reason",
     ),

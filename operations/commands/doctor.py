@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 
+from components.checks import TO_ACKNOWLEDGE
 from components.plan import ClusterPlan, plan_cluster
 from components.spec.report import SpecError
 from operations.clouds import cloud_tables, identity
@@ -133,7 +134,10 @@ def _stack(name: str) -> Iterator[Finding]:
     open_warnings = [str(warning) for warning in stack.warnings if warning.acknowledged is None]
     text = "".join(f"\n       {line}" for warning in open_warnings for line in warning.splitlines())
     count = "1 open warning" if len(open_warnings) == 1 else f"{len(open_warnings)} open warnings"
-    yield Finding(f"spec of {name}: {len(planned.machines)} machines, {count}{text}", note=bool(open_warnings))
+    stopping = [each.id for each in stack.warnings if each.acknowledged is None and each.id in TO_ACKNOWLEDGE]
+    fault = f"`up` stops unless these are acknowledged: {', '.join(stopping)}" if stopping else ""
+    what = f"spec of {name}: {len(planned.machines)} machines, {count}{text}"
+    yield Finding(what, fault, note=bool(open_warnings))
     yield from _account(name, planned, stack.region)
 
 

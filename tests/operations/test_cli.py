@@ -222,10 +222,29 @@ def test_doctor_does_not_call_missing_credentials_and_open_warnings_ok(
     monkeypatch.setattr(account, "account", lambda cloud, identity: "")
     stack = clone / "stacks" / "Pulumi.small.yaml"
     stack.write_text(STACK.replace("eu-west-1", "eu-west-9"))
-    lines = mullion("doctor", "small").stdout.splitlines()
+    ended = mullion("doctor", "small")
+    lines = ended.stdout.splitlines()
     assert "note   no credentials for AWS on this machine" in lines
-    at = lines.index("note   spec of small: 4 machines, 1 open warning")
+    at = lines.index("wrong  spec of small: 4 machines, 1 open warning")
     assert lines[at + 2].startswith("           write eu-west-"), "below its warning, indented further"
+    assert lines[at + 3] == "       `up` stops unless these are acknowledged: region-unknown"
+    assert ended.exit_code == Exit.FAILED
+
+
+def test_doctor_fails_at_an_old_kubernetes_whose_missing_policies_are_not_acknowledged(
+    clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locate, "installed", lambda announce: None)
+    monkeypatch.setattr(account_check, "findings", lambda *_, **__: ())
+    monkeypatch.setattr(account, "account", lambda cloud, identity: "111122223333")
+    stack, said = clone / "stacks" / "Pulumi.small.yaml", "`up` stops unless these are acknowledged"
+    text = STACK.replace("1.36.4", "1.29.15")
+    stack.write_text(text)
+    assert f"       {said}: node-policies-missing" in mullion("doctor", "small").stdout.splitlines()
+    stack.write_text(text + "    acknowledge: {node-policies-missing: an upgrade is planned}\n")
+    ended = mullion("doctor", "small").stdout
+    assert "note   spec of small: 4 machines, 1 open warning" in ended, "kubernetes-end-of-life does not stop it"
+    assert said not in ended
 
 
 @pytest.mark.parametrize(
