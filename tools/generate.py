@@ -25,6 +25,8 @@ from tools import (  # noqa: E402
     witnesses_page,
 )
 from tools.golden import configs, plans  # noqa: E402
+from tools.permissions import files as permission_files  # noqa: E402
+from tools.permissions import page as permissions_page  # noqa: E402
 
 
 def _json(document: object) -> str:
@@ -71,6 +73,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/clouds.md": clouds_page.render,
     "docs/errors.md": error_page.render,
     "docs/lint.md": lint_page.render,
+    "docs/permissions.md": permissions_page.render,
     "docs/proof.md": attacks_page.proof,
     "docs/node-plan.md": kinds_page.render,
     "docs/requirements.md": requirements_page.render,
@@ -79,6 +82,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/troubleshooting.md": troubleshooting_page.render,
     "docs/versions.md": versions_page,
     "docs/windows-witnesses.md": witnesses_page.render,
+    **{f"docs/permissions/{name}": partial(permission_files.text, name) for name in permission_files.NAMES},
     "components/cluster_args.py": arguments.cluster_args,
     "components/option_args.py": arguments.option_args,
     "components/schema.json": component_schema,

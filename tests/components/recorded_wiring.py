@@ -2,18 +2,14 @@
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from components.plan import ClusterPlan, plan_cluster
-from components.stack_files.stack import read_stack, stack_file_config
+from components.stack_files.stack import read_stack
 from operations.recorder.recorder import Recording, Registered, record
+from tools.golden.cases import config
 
+__all__ = ["ROOT", "config", "of", "plan", "recording"]
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@lru_cache
-def config(stack: str) -> dict[str, Any]:
-    return stack_file_config(ROOT / "stacks" / f"Pulumi.{stack}.yaml")
 
 
 @lru_cache

@@ -90,6 +90,14 @@ def api_version(row: Row) -> str:
     return re.findall(r'_params\.pop\("api-version", "([\d-]+(?:preview)?)"\)', source)[0]
 
 
+def path(row: Row) -> str:
+    """Return the path of the package's operation, with `x` for each name, and `A` for the type of a record."""
+    builder = _builder(row)
+    values = {name: "A" if name == "record_type" else "x" for name in inspect.signature(builder).parameters}
+    with mock.patch.dict(builder.__globals__, {"_SERIALIZER": _Limits()}):
+        return str(builder(**{name: value for name, value in values.items() if name != "kwargs"}).url)
+
+
 def _builder(row: Row) -> Any:
     module, _, name = row.operation.rpartition(".")
     return getattr(importlib.import_module(f"azure.mgmt.{row.package}.operations.{module}"), f"build_{name}_request")

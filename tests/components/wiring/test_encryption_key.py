@@ -7,8 +7,8 @@ import pytest
 
 from components.stack_files.stack import CLUSTER
 from operations.recorder.recorder import Recording, Registered, record
-from tests.components.checks.cases.refused import AZURE_KEY, AZURE_USER, GCP_KEY, KEY
 from tests.components.recorded_wiring import config, of, recording
+from tools.golden.cases import AZURE_KEY, AZURE_USER, GCP_KEY, KEY
 
 KEYS = {"aws-prod": KEY, "azure-prod": AZURE_KEY, "gcp-prod": GCP_KEY}
 IDENTITY = {"azure-prod": {"encryption_identity": AZURE_USER}}

@@ -1,42 +1,25 @@
 """Load balancers of `ingress` on the recording monitor, in every cloud."""
 
 from functools import lru_cache
-from typing import Any
 
 import pytest
 
 from components.cost.bill import bill
 from components.plan import ClusterPlan, plan_cluster
-from components.stack_files.stack import CLUSTER, read_stack
+from components.stack_files.stack import read_stack
 from operations.engine import recorded_policies
 from operations.recorder.recorder import Recording, Registered, record
 from policies.rules import RULES
-from tests.components.recorded_wiring import config, of
+from tests.components.recorded_wiring import of
+from tools.golden.cases import with_ingress
 
 CLOUDS = ("aws", "azure", "gcp")
-PORTS = {
-    cloud: [{"port": 30080 if cloud == "gcp" else 80, "node_port": 30080}, {"port": 30443, "node_port": 30443}]
-    for cloud in CLOUDS
-}
-
-
-def ingress(cloud: str, **fields: Any) -> dict[str, Any]:
-    """Return a public load balancer with an HTTP check, and an internal one, in front of the Linux pool."""
-    front = {"pools": ["linux"], "ports": PORTS[cloud], "allow": ["0.0.0.0/0"], "health": {"path": "/healthz"}}
-    inside = {"pools": ["linux"], "ports": PORTS[cloud][1:], "allow": ["10.0.0.0/8"], "internal": True}
-    return {"load_balancers": {"front": {**front, **fields}, "inside": inside}}
-
-
-def settings(cloud: str, **fields: Any) -> dict[str, Any]:
-    whole = config(f"{cloud}-dev")
-    cluster = whole[CLUSTER]
-    pools = {**cluster["pools"], "linux": {**cluster["pools"]["linux"], "count": 2}}
-    return {**whole, CLUSTER: {**cluster, "pools": pools, "ingress": ingress(cloud, **fields)}}
+BALANCER = "azure-native:network:LoadBalancer"
 
 
 @lru_cache
 def recording(cloud: str) -> Recording:
-    found = record(f"{cloud}-dev", settings(cloud))
+    found = record(f"{cloud}-dev", with_ingress(cloud))
     assert found.errors == []
     return found
 
@@ -112,7 +95,7 @@ def test_an_internal_load_balancer_of_gcp_answers_clients_of_other_regions() -> 
 
 @pytest.mark.parametrize("cloud", ["aws", "azure"])
 def test_each_node_port_has_a_health_check_of_its_own_without_a_port_or_path(cloud: str) -> None:
-    whole = settings(cloud, health={})
+    whole = with_ingress(cloud, health={})
     found = record(f"{cloud}-dev", whole)
     assert found.errors == []
     if cloud == "aws":
@@ -133,7 +116,9 @@ def test_another_kind_of_load_balancer_on_azure_is_another_resource() -> None:
     names = {
         internal: {
             each.inputs["loadBalancerName"]
-            for each in of(record("azure-dev", settings("azure", **kind)), "azure-native:network:LoadBalancer").values()
+            for each in of(
+                record("azure-dev", with_ingress("azure", **kind)), "azure-native:network:LoadBalancer"
+            ).values()
         }
         for internal, kind in {False: {}, True: {"internal": True, "allow": ["10.0.0.0/8"], "pools": ["web"]}}.items()
     }
@@ -172,4 +157,4 @@ def test_the_output_has_the_name_or_address_of_every_load_balancer(cloud: str) -
 
 @lru_cache
 def _plan(cloud: str) -> ClusterPlan:
-    return plan_cluster(f"{cloud}-dev", read_stack(f"{cloud}-dev", settings(cloud)).spec)
+    return plan_cluster(f"{cloud}-dev", read_stack(f"{cloud}-dev", with_ingress(cloud)).spec)

@@ -16,7 +16,7 @@ from sandbox import keys
 from sandbox.cloud_state import CloudState
 from sandbox.keys import Key
 from tests.clones import work_in
-from tests.components.checks.cases.refused import KEY
+from tools.golden.cases import KEY
 
 
 @pytest.fixture

@@ -1,12 +1,7 @@
 """What is not built, what is of another cloud, and acknowledgements."""
 
 from tests.components.spec.documents import Case
-
-KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
-GCP_KEY = "projects/keys-of-ours/locations/europe-west1/keyRings/ring/cryptoKeys/disks"
-_OF_OURS = "/subscriptions/00000000-0000-4000-8000-000000000001/resourceGroups/keys/providers"
-AZURE_KEY = f"{_OF_OURS}/Microsoft.KeyVault/vaults/keys-of-ours/keys/disks/versions/{32 * '1'}"
-AZURE_USER = f"{_OF_OURS}/Microsoft.ManagedIdentity/userAssignedIdentities/encryption"
+from tools.golden.cases import AZURE_KEY, AZURE_USER, GCP_KEY, KEY
 
 CASES = (
     Case(
