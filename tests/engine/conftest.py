@@ -6,6 +6,7 @@ import os
 import runpy
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from operations.engine import state, workspace
 from operations.stacks.paths import REPOSITORY
 from sandbox.cloud_state import CloudState
 from tests import existing_networks
+from tools.permissions.recorded import table
 
 from .things import THINGS
 
@@ -145,6 +147,15 @@ class Stack:
         """The embedded cloud."""
         return CloudState(self.folder / "world.db")
 
+    def calls_without_permissions(self) -> list[tuple[str, str]]:
+        """Return kind and type of every call of this stack for which the cloud's table states no permission."""
+        rows = table(self.cloud.name).types
+        urn = f"urn:pulumi:{self.name}::"  # others are of the user's network, or of a controller
+        with closing(self.cloud_state) as cloud_state:
+            calls = {(each.kind, each.type) for each in cloud_state.operations() if each.urn.startswith(urn)}
+        stated = {"create": lambda row: row.create, "update": lambda row: row.update, "delete": lambda row: True}
+        return sorted((kind, type_) for kind, type_ in calls if not stated[kind](rows[type_]))
+
     def machines(self) -> dict[str, str]:
         """Return the instance ids in the sandbox, by machine name."""
         cloud = self.cloud
@@ -223,4 +234,11 @@ def new_stack(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """Give `new_stack(name, **fields)`: a fresh Stack."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{engine.path.parent}{os.pathsep}{os.environ['PATH']}")
-        yield lambda name, **fields: Stack(name, tmp_path_factory.mktemp(name), **fields)
+        made: list[Stack] = []
+
+        def new(name: str, **fields: Any) -> Stack:
+            made.append(Stack(name, tmp_path_factory.mktemp(name), **fields))
+            return made[-1]
+
+        yield new
+        assert [(stack.name, calls) for stack in made if (calls := stack.calls_without_permissions())] == []

@@ -30,7 +30,7 @@ Permissions of machines are on the pages of [AWS](aws.md#cluster), [Azure](azure
 | [gcp-session.yaml](permissions/gcp-session.yaml) | `access: session` on GCP |
 
 The commands that create them are on the pages of [AWS](aws.md#needs), [Azure](azure.md#needs) and [GCP](gcp.md#needs).
-`mullion reap --by-tags` lists and deletes more than these files allow.
+`mullion reap --by-tags` needs [further rights](ci.md#resources-without-a-state).
 
 On AWS, conditions on the tag `mullion:cluster` and the ARNs admit every cluster of the account, and nothing else that
 has tags. To admit one cluster alone, write its name instead of `*` in these conditions, and instead of the `*` before
