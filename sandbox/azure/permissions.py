@@ -24,6 +24,11 @@ _LIST_KEYS = "Microsoft.Storage/storageAccounts/listKeys/action"
 _DISK_KEY = f"{_COMPUTE}/diskEncryptionSets/read"
 _DISK = f"{_COMPUTE}/disks"
 _STORE = "Microsoft.Storage/storageAccounts"
+_APPROVALS = tuple(
+    f"{type}/PrivateEndpointConnectionsApproval/action" for type in (_STORE, "Microsoft.KeyVault/vaults")
+)
+"""Asked of whoever makes an endpoint that its target accepts at once ("Azure RBAC permissions for Private Link")."""
+_ZONE_JOIN = f"{_NET}/privateDnsZones/join/action"
 _POLLED = {
     _NET: f"{_NET}/locations/operations/read {_NET}/locations/operationResults/read",
     _COMPUTE: f"{_COMPUTE}/locations/operations/read {_COMPUTE}/locations/diskOperations/read",
@@ -120,6 +125,8 @@ _TYPES = {
     names.CONTAINER: _of(names.CONTAINER),
     names.PROPERTIES: _without_delete(names.PROPERTIES),
     names.POLICY: _of(names.POLICY),
+    names.ENDPOINT: _of(names.ENDPOINT, subnet=_SUBNET_JOIN, privateLinkServiceConnections=" ".join(_APPROVALS)),
+    names.ZONE_GROUP: _of(names.ZONE_GROUP, privateDnsZoneConfigs=_ZONE_JOIN),
 }
 _BLOB = f"{_LIST_KEYS} {_STORE}/read"
 """The provider reads and writes blobs with a key of their account (pulumi-azure-native#2015)."""
@@ -172,6 +179,7 @@ WITHOUT_CALL = {
                 *(f"{_NET}/{each}/join/action" for each in ("natGateways", "routeTables", "networkInterfaces")),
                 *(f"{_NET}/{each}/join/action" for each in ("loadBalancers/backendAddressPools", "virtualNetworks")),
                 *(f"{_COMPUTE}/galleries/images/read", f"{_COMPUTE}/galleries/images/versions/read"),
+                *(_ZONE_JOIN, *_APPROVALS),
             }
         ),
         _JOINED,
