@@ -15,6 +15,7 @@ from lab.programs import WITHOUT_RUNTIME
 from sandbox.boot import windows
 from sandbox.boot.machine import Machine
 from sandbox.boot.windows import winpwsh
+from sandbox.boot.windows.kubelet_links import links
 from sandbox.boot.windows.launch import first_name, launch
 from sandbox.boot.windows.server import CRI, Failed, Server, no_runtime
 
@@ -63,6 +64,7 @@ class WindowsMachine(Machine):
                 self.server.begin()
                 self._life = threading.Thread(target=self._live, args=(powered.pop_all(),), daemon=True)
         except (Failed, subprocess.SubprocessError, OSError) as error:
+            self.server.cut()
             raise RuntimeError(f"{self.name} did not boot: {error}\n{self.console()}") from error
         self._life.start()
 
@@ -83,7 +85,7 @@ class WindowsMachine(Machine):
     def _live(self, powered: ExitStack) -> None:
         """Run tasks while the machine is on; print errors to the supervisor's log."""
         try:
-            with powered, self.server.links():
+            with powered, links(self.server):
                 self.server.go_on(self._off.is_set)
                 self._repeat()
         except (Failed, subprocess.SubprocessError, OSError) as error:
@@ -91,13 +93,14 @@ class WindowsMachine(Machine):
                 print(f"{self.name}: {error}\n{self.console()}", flush=True)
 
     def _repeat(self) -> None:
-        """Run repeated tasks as the task scheduler does."""
+        """Run repeated tasks, and those that were started by name, as the task scheduler does."""
         last = dict.fromkeys(self.server.repeated(), time.monotonic())
         while not self._off.wait(PAUSE):
             for name, (seconds, words) in self.server.repeated().items():
                 if time.monotonic() - last.setdefault(name, time.monotonic()) >= seconds:
                     last[name] = time.monotonic()
                     self.server.pwsh(words, int(seconds))
+            self.server.run_started(self._off.is_set)
 
     def run(self, *words: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
         """Run a Windows program on the machine; it is killed after `seconds`."""

@@ -4,7 +4,6 @@ import os
 import re
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -55,9 +54,9 @@ class Server(Machine):
     """Returns lines of /etc/hosts besides the machine's name and localhost."""
     resolver: str = ""
     """Address of the name server; empty if `hosts` has all names."""
-    linked: list[str] = field(default_factory=list[str])
-    """Linked certificates of the kubelet, in order."""
     _started: set[str] = field(default_factory=set[str])
+    _calls: int = 0
+    """Calls of stand-ins whose tasks have been started."""
     _restarts: int = 0
     """Restarts requested before this boot."""
     _written: "IO[str] | None" = None
@@ -71,7 +70,12 @@ class Server(Machine):
         self.path(r"C:\windows\system32\wmic.bat").write_text(WMIC)
 
     def start(self, command: str, seconds: int = RUN_SECONDS, output: IO[str] | None = None) -> "subprocess.Popen[str]":
-        """Start PowerShell in the machine's namespace, with its name and its /etc, which Wine reads."""
+        """Start PowerShell in the machine's namespace."""
+        self._place()
+        return super().start(f"Import-Module boot -DisableNameChecking; {command}", seconds, output)
+
+    def _place(self) -> None:
+        """Give the machine its namespace, with its name and its /etc, which Wine reads, and HNS."""
         etc = self.folder / "etc"
         etc.mkdir(exist_ok=True)
         # with its own name: each start of Wine looks it up, and would wait for an unreachable name server
@@ -82,7 +86,11 @@ class Server(Machine):
         self.entry = inside(self.space, self.name, etc)
         if self.hns is None:
             self._serve_hns()
-        return super().start(f"Import-Module boot -DisableNameChecking; {command}", seconds, output)
+
+    def stay_on(self) -> None:
+        """Keep the machine on between runs, until `cut`: Wine ends services when no other process runs."""
+        self._place()
+        super().stay_on()
 
     def _serve_hns(self) -> None:
         """Serve HNS until the power is cut; the disk has what an earlier boot left."""
@@ -147,17 +155,33 @@ class Server(Machine):
     def begin(self) -> None:
         """Boot up to the start of tasks: the kernel, then user-data. Raises Failed if user-data fails."""
         before, self._restarts = len(self.asked()), self.restarts()
+        self.stay_on()
         start = self.launch()
         code, output = self.pwsh(f"Start-Windows; {start}", 240)
         if code:
             raise Failed(f"user-data ({start}) ended with {code}: {output}")
-        calls = self.asked()[before:]
-        self._started = {call["asked"]["TaskName"] for call in calls if call["name"] == "Start-ScheduledTask"}
+        self._started = self._asked_for(before)
+
+    def _asked_for(self, since: int) -> set[str]:
+        """Return the tasks that were started by name since a number of calls."""
+        calls = self.asked()
+        self._calls = len(calls)
+        return {call["asked"]["TaskName"] for call in calls[since:] if call["name"] == "Start-ScheduledTask"}
 
     def go_on(self, is_off: Callable[[], bool] = bool) -> None:
         """Run the tasks of a boot that has begun, and of boots after restarts, until the power is cut."""
+        self._run(self.tasks(), is_off)
+
+    def run_started(self, is_off: Callable[[], bool]) -> None:
+        """Run tasks that were started by name since the last call, as the task scheduler does."""
+        registered = self.kept("tasks")
+        names = self._asked_for(self._calls) & registered.keys()
+        self._run((self._start_again(command(name, registered[name])) for name in sorted(names)), is_off)
+
+    def _run(self, runs: "Iterator[subprocess.Popen[str]]", is_off: Callable[[], bool]) -> None:
+        """Wait for runs, and boot as often as the machine requests it."""
         for _ in range(RESTARTS):
-            for run in self.tasks():
+            for run in runs:
                 run.wait(RUN_SECONDS + 60)
                 if self.restarts() > self._restarts:
                     break
@@ -165,6 +189,7 @@ class Server(Machine):
                 return
             self.cut()
             self.begin()
+            runs = self.tasks()
         raise Failed(f"it restarted {RESTARTS} times: {self.asked()}")
 
     def tasks(self) -> "Iterator[subprocess.Popen[str]]":
@@ -206,45 +231,6 @@ class Server(Machine):
         """Return the logs of loader and executor."""
         folder = self.path(r"C:\ProgramData\mullion")
         return "\n".join(file.read_text(errors="replace") for file in sorted(folder.glob("*.log")))
-
-    @contextmanager
-    def links(self) -> Iterator[None]:
-        """In the background, link the kubelet's certificate once it exists, and restart the kubelet.
-
-        The kubelet writes kubelet-client-<time>.pem, then fails to link it (Wine 8 has no symlinks), and would request
-        certificates without end. On Windows, SYSTEM may create links.
-        """
-        done = threading.Event()
-
-        def watch() -> None:
-            while not done.wait(0.3):
-                self._link(done)
-
-        thread = threading.Thread(target=watch)
-        thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
-
-    def _link(self, done: threading.Event) -> None:
-        folder = self.path(PKI)
-        current = folder / CURRENT
-        written = sorted(file for file in folder.glob("kubelet-client-*.pem") if file.name != CURRENT)
-        if not written or current.exists():
-            return
-        while b"PRIVATE KEY" not in written[0].read_bytes():
-            if done.wait(0.05):
-                return
-        self.run("sc.exe", "stop", "kubelet")
-        current.symlink_to(written[0].name)
-        self.linked.append(written[0].name)
-        for _ in range(20):  # the service cannot start while it stops
-            self.run("sc.exe", "start", "kubelet")
-            if "RUNNING" in self.run("sc.exe", "query", "kubelet") or done.is_set():
-                return
-            time.sleep(0.5)
 
 
 def command(name: str, task: dict[str, Any]) -> str:

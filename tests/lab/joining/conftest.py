@@ -22,6 +22,7 @@ from lab.programs import joining_programs
 from operations.engine.locate import Engine
 from sandbox.boot import mirror
 from sandbox.boot.network_namespaces import within
+from sandbox.boot.windows.kubelet_links import links
 from sandbox.boot.windows.server import CRI, no_runtime
 from tests.boot_to_ready.lab import Lab, lab
 from tests.boot_to_ready.windows import Server, server
@@ -71,7 +72,7 @@ class JoinedWorker:
 
     def boot(self) -> None:
         """Power on, and wait until its plan succeeds or fails."""
-        with self.worker.links():
+        with links(self.worker):
             self.worker.power_on()
 
 

@@ -38,7 +38,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(build, "place", lambda program: Path("/lab/crinotready"))
     monkeypatch.setattr(Server, "install", install)
     monkeypatch.setattr(Server, "begin", note("Windows starts its services"))
-    monkeypatch.setattr(Server, "links", lambda self: nullcontext())
+    monkeypatch.setattr(machine, "links", nullcontext)
     monkeypatch.setattr(Server, "go_on", lambda self, is_off: noted.append("tasks run"))
     monkeypatch.setattr(Server, "cut", note("power goes"))
     return noted
@@ -82,4 +82,4 @@ def test_a_failed_boot_raises_its_reason_and_ends_the_runtime(
     monkeypatch.setattr(Server, "begin", fail)
     with pytest.raises(RuntimeError, match="web-0 did not boot: EC2Launch ended with 7"):
         web(tmp_path).boot()
-    assert done[-1] == "runtime ends"
+    assert done[-2:] == ["runtime ends", "power goes"]

@@ -62,6 +62,27 @@ def test_repeated_tasks_are_returned_with_their_interval(tmp_path: Path) -> None
     assert here.repeated() == {"logs": (120.0, "l")}
 
 
+@pytest.mark.subprocess
+def test_a_task_that_is_started_by_name_after_the_boot_runs_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, ran = server(tmp_path), list[str]()
+
+    def start(self: Server, command: str) -> Any:
+        ran.append(command)
+        return subprocess.Popen(["true"])
+
+    monkeypatch.setattr(Server, "start", start)
+    book = here.path(r"C:\fakes\tasks.json")
+    book.parent.mkdir(parents=True)
+    book.write_text(json.dumps({"mullion": task(f'{RUN} -File "C:\\a.ps1"')}))
+    calls = [{"name": "Start-ScheduledTask", "asked": {"TaskName": name}} for name in ("mullion", "another")]
+    (book.parent / "asked.jsonl").write_text("".join(json.dumps(each) + "\n" for each in calls))
+    for _ in range(2):
+        here.run_started(lambda: False)
+    assert ran == ["& 'C:\\a.ps1'"]
+
+
 @pytest.mark.parametrize("os", registry.REVISIONS)
 def test_a_machine_reports_the_windows_server_of_its_plan(os: str, tmp_path: Path) -> None:
     (tmp_path / "system.reg").write_text("WINE REGISTRY Version 2\n")
