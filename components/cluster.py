@@ -10,6 +10,7 @@ from components.clouds import CLOUDS
 from components.cluster_args import ClusterArgs
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout import simulation
+from components.rollout.authority_gate import AuthorityGate, followers
 from components.rollout.pod_routes import PodRouteHooks
 from components.rollout.upgrade import Upgrade
 from components.sdk.registration import add_pending_rpc
@@ -68,15 +69,18 @@ class MixedCluster(pulumi.ComponentResource):
     def _build(self, plan: ClusterPlan, tags: Tags) -> None:
         """Register the cluster's resources and set the outputs."""
         target = pulumi.Config("mullion").get("world") or "cloud"
-        generated = Generated(
-            plan.name,
-            cluster=plan.name,
-            rotation=plan.spec.rotation,
-            opts=ResourceOptions(parent=self),
-        )
-        build = _builder(plan.spec.cloud)
-        upgrade = Upgrade(plan, generated.begins, simulated=simulation.is_simulated(target))
-        outputs = build(ClusterContext(plan, generated, tags, upgrade, target, PodRouteHooks(plan.name)), self)
+        simulated = simulation.is_simulated(target)
+        rotation = plan.spec.rotation
+        gate = AuthorityGate(plan.name, rotation.certificate_authorities, followers(plan), simulated=simulated)
+        options = ResourceOptions(parent=self)
+        generated = Generated(plan.name, cluster=plan.name, rotation=rotation, gate=gate, opts=options)
+        upgrade = Upgrade(plan, generated.begins, simulated=simulated)
+        context = ClusterContext(plan, generated, tags, upgrade, target, PodRouteHooks(plan.name))
+        try:
+            outputs = _builder(plan.spec.cloud)(context, self)
+        except BaseException:
+            gate.abandon()
+            raise
         self.endpoint = Output.from_input(plan.endpoint.url)
         self.public_endpoint = outputs.public_host.apply(
             lambda host: f"https://{host}:{plan.endpoint.port}" if host else ""

@@ -234,7 +234,7 @@ class RotationArgs(TypedDict):
     """Generations of keys, certificates and images: raise a number by one to renew that item."""
 
     certificate_authorities: NotRequired[int]
-    """Certificate authorities of cluster, front proxy and etcd; only 0 is accepted (procedure: docs/pki.md)."""
+    """Certificate authorities of cluster, front proxy and etcd; raise it three times to replace them (docs/pki.md)."""
     service_account: NotRequired[int]
     """Keys that sign service-account tokens; tokens of the key before the newest stay valid until the next raise."""
     encryption: NotRequired[int]

@@ -20,6 +20,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import authorities
 import epoch
 import loader
 import programs
@@ -171,6 +172,8 @@ def main(words: list[str], root: Path = Path("/")) -> None:
     if given.requested:
         try:
             epoch.follow(told, root)
+            authorities.follow(told, root)
+            authorities.tell(told, root)
             rejoining.follow(told, root)
         finally:
             answer(told, root)

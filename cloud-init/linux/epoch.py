@@ -26,6 +26,8 @@ CRICTL = "/usr/local/bin/crictl"
 FIND = (CRICTL, "ps", "--quiet", "--state", "Running", "--name", "^(kube-proxy|flannel)$")
 """Each has one container per node, from a DaemonSet; the kubelet restarts it."""
 STOP = (CRICTL, "stop")
+SHOW = ("systemctl", "show", "--property=ActiveState", "--value", "mullion.service")
+EXECUTOR = ("systemctl", "restart", "--no-block", "mullion.service")
 
 
 def published(told: dict[str, Any]) -> str:
@@ -43,12 +45,23 @@ def follow(told: dict[str, Any], root: Path) -> None:
     epoch, place = published(told), root / FOLLOWED.lstrip("/")
     if not epoch or (place.exists() and place.read_text() == epoch):
         return
+    restart(root)
+    write_whole(place, epoch.encode(), 0o600)
+
+
+def restart(root: Path) -> None:
+    """Restart the programs that watch the cluster. Raise Failure if that fails."""
     ran(KUBELET)
     # a machine in its first run has no container runtime yet
     found = programs.start(FIND, SECONDS) if (root / CRICTL.lstrip("/")).exists() else None
     for container in found.stdout.split() if found and not found.returncode else ():
         ran((*STOP, container))
-    write_whole(place, epoch.encode(), 0o600)
+
+
+def start_executor() -> None:
+    """Start the executor unless it runs. Raise Failure if that fails."""
+    if programs.start(SHOW, SECONDS).stdout.strip() != "activating":
+        ran(EXECUTOR)
 
 
 def ran(argv: tuple[str, ...]) -> None:

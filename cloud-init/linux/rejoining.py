@@ -1,4 +1,4 @@
-"""Starts the executor if the kubelet's certificate ended while the machine runs; the step `rejoin` then joins again.
+"""Starts the executor if the kubelet's certificate ended or lost its authority; the step `rejoin` then joins again.
 
 The kubelet cannot renew a certificate that has ended, for example after a day without the API, and exits.
 """
@@ -6,23 +6,20 @@ The kubelet cannot renew a certificate that has ended, for example after a day w
 from pathlib import Path
 from typing import Any
 
-import programs
-from epoch import SECONDS, ran
+import epoch
 from kinds.joining import is_valid
+from report import CA
 from run import STATE
 
 CERTIFICATE = "/var/lib/kubelet/pki/kubelet-client-current.pem"
 JOINED = f"{STATE}/joined"
 """File that exists once the machine has joined."""
-SHOW = ("systemctl", "show", "--property=ActiveState", "--value", "mullion.service")
-RESTART = ("systemctl", "restart", "--no-block", "mullion.service")
 
 
 def follow(told: dict[str, Any], root: Path) -> None:
     """Start the executor unless the certificate is valid or the executor runs. Raise Failure if that fails."""
     if not (root / JOINED.lstrip("/")).exists():
         return
-    if is_valid(root / CERTIFICATE.lstrip("/"), told["machine"]["name"]):
+    if is_valid(root / CERTIFICATE.lstrip("/"), told["machine"]["name"], root / CA.lstrip("/")):
         return
-    if programs.start(SHOW, SECONDS).stdout.strip() != "activating":
-        ran(RESTART)
+    epoch.start_executor()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
+import x509
 from run import STATE, Run
 from writing import write_whole
 
@@ -19,6 +20,15 @@ SECONDS = 10
 
 BUSY, PAUSE = (429, 503), 2
 """Statuses of a store that takes no more writes at the moment, and seconds until the second try."""
+
+CA = "/etc/mullion/ca.crt"
+"""Certificates of the authorities that the machine trusts."""
+
+KUBELET = "/var/lib/kubelet/pki/kubelet-{}-current.pem"
+"""The kubelet's certificates: client, server."""
+
+REPORTED = f"{STATE}/reported"
+"""What the last status record that was written says of authorities: `trust`."""
 
 ENDED = "run/mullion.ended"
 """Exists if a run has ended since this boot and no other has begun; a boot empties /run."""
@@ -68,6 +78,28 @@ def _write(run: Run, url: str, body: bytes) -> None:
         run.ask("store", url, "PUT", body, content_type="application/json")
 
 
+def trust(root: Path) -> dict[str, str]:
+    """Return what a status record says of authorities.
+
+    authorities: SHA-256 (hex) of each certificate in the CA file, in order, with commas; empty if it has none.
+    kubelet_signers: common names of the authorities that signed the kubelet's client and serving certificate, with a
+    comma; empty for a certificate that it does not have.
+    """
+    try:
+        trusted = ",".join(x509.prints((root / CA.lstrip("/")).read_text(errors="replace")))
+    except (OSError, ValueError):
+        trusted = ""
+    signers = ",".join(_signer(root / KUBELET.format(each).lstrip("/")) for each in ("client", "server"))
+    return {"authorities": trusted, "kubelet_signers": signers}
+
+
+def _signer(certificate: Path) -> str:
+    try:
+        return x509.common_name(x509.issuer(x509.first(certificate.read_text(errors="replace"))))
+    except (OSError, ValueError):
+        return ""
+
+
 def record(run: Run, result: Result, **more: Any) -> None:
     """Write the machine's status record if the facts have a URL for it; more: additional members."""
     url = run.told["facts"].get("status_url")
@@ -75,7 +107,7 @@ def record(run: Run, result: Result, **more: Any) -> None:
         return
     run.try_for(SECONDS)
     try:
-        me = run.cloud.instance()
+        me, known = run.cloud.instance(), trust(run.root)
         body = {
             "machine": run.told["machine"].get("name"),
             "instance": me,
@@ -84,10 +116,12 @@ def record(run: Run, result: Result, **more: Any) -> None:
             **{name: result.get(name) for name in ("phase", "step", "code", "name")},
             "message": result.get("message", "")[:LONGEST],
             "kubernetes": run.remember().get("kubernetes"),
+            **known,
             "seconds": result["seconds"],
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time())),
             **more,
         }
         _write(run, f"{url}{me}.json", json.dumps(body).encode())
+        write_whole(run.path(REPORTED), json.dumps(known).encode(), 0o600)
     except Exception as error:
         say(f"the status record cannot be written: {type(error).__name__}: {error}", "failed")

@@ -2,13 +2,14 @@
 
 import base64
 import hashlib
+import textwrap
 from collections.abc import Iterator
 from datetime import datetime
 
 BEGIN, END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 VERSION = 0xA0
 """DER tag of the version field."""
-VALIDITY, SUBJECT, KEY = 3, 4, 5
+ISSUER, VALIDITY, SUBJECT, KEY = 2, 3, 4, 5
 """Places of fields in a TBSCertificate without the version: serial number, signature, issuer, validity, subject,
 subjectPublicKeyInfo."""
 UTF8, PRINTABLE = 0x0C, 0x13
@@ -69,3 +70,43 @@ def has_name(der: bytes, name: str) -> bool:
     """Return whether the subject has the name, of at most 127 bytes. Raise ValueError if it is no certificate."""
     text, subject = name.encode(), fields(der)[SUBJECT]
     return any(bytes((tag, len(text))) + text in subject for tag in (UTF8, PRINTABLE))
+
+
+def subject(der: bytes) -> bytes:
+    """Return the subject of a certificate as DER. Raise ValueError if it is no certificate."""
+    return fields(der)[SUBJECT]
+
+
+def issuer(der: bytes) -> bytes:
+    """Return the name of a certificate's authority as DER. Raise ValueError if it is no certificate."""
+    return fields(der)[ISSUER]
+
+
+def common_name(name: bytes) -> str:
+    """Return the last attribute of a name in DER, the common name in names of certificate authorities.
+
+    Raise ValueError if it is no name.
+    """
+    try:
+        ((_, parts, _),) = elements(name)
+        *_, (_, last, _) = elements(parts)
+        ((_, pair, _),) = elements(last)
+        _, (_, text, _) = elements(pair)
+    except IndexError:
+        raise ValueError("it is no name") from None
+    return text.decode()
+
+
+def every(pem: str) -> list[bytes]:
+    """Return the DER of every certificate in PEM. Raise binascii.Error, a ValueError, if one is no base64."""
+    return [base64.b64decode(part.partition(END)[0]) for part in pem.split(BEGIN)[1:]]
+
+
+def prints(text: str) -> list[str]:
+    """Return the SHA-256 (hex) of every certificate in PEM, in order. Raise ValueError if one is no base64."""
+    return [hashlib.sha256(der).hexdigest() for der in every(text)]
+
+
+def pem(der: bytes) -> str:
+    """Return a certificate as PEM, in lines of 64 characters."""
+    return f"{BEGIN}\n{chr(10).join(textwrap.wrap(base64.b64encode(der).decode(), 64))}\n{END}\n"

@@ -192,7 +192,9 @@ if ($Requested) {
     # The network first: without its route the metadata service answers no request to the store. An error of one must
     # not keep this task from the others: on a full disk the logs are asked for.
     $run = New-Run $known $false
-    foreach ($task in { Invoke-NetworkWatch $run }, { Start-Rejoin $known['machine']['name'] }) {
+    # The authorities before the certificate: one of an authority that is published, but not yet trusted, stays.
+    $tasks = { Invoke-NetworkWatch $run }, { Invoke-TrustWatch $run }, { Start-Rejoin $known['machine']['name'] }
+    foreach ($task in $tasks) {
         try { & $task } catch { Write-Said $run "$("$task".Trim()): $($_.Exception.GetBaseException().Message)" }
     }
 }

@@ -1,5 +1,6 @@
 """State of the workers' EC2 instances, and status records of machines in the bundle store."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,6 +33,12 @@ class Records:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "calls", ProviderCalls(self.parent, _utilities.get_version()))
+
+    async def known(self) -> bool:
+        """Wait for VPC, bundle store and roles; return whether they exist."""
+        return None not in await asyncio.gather(
+            *(each.future() for each in (self.vpc_id, self.bucket, *self.role_ids.values()))
+        )
 
     async def instances(self, *, running: bool) -> dict[str, str]:
         """Return ids of the VPC's instances by private address: those running, or those stopped."""

@@ -67,7 +67,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     machines(
         context,
         cloud_machines(inputs, launch, [*network.routes, *endpoints, storage.members, api_name]),
-        Records(parent=parent, planned=plan.workers, container=bundle_container(context, place)),
+        Records(parent=parent, planned=plan.machines, container=bundle_container(context, place)),
         public_host,
         child,
     )

@@ -1,4 +1,4 @@
-"""State of the workers' virtual machines, and status records of machines in the bundle store.
+"""State of virtual machines, and status records of machines in the bundle store.
 
 The provider has no function that reads a blob, but one that signs: the program gets a read-only SAS token for one
 container, valid for an hour, and sends requests to the store itself. The program's address must be in `api.allow` or in
@@ -118,7 +118,7 @@ def _runs(vm: dict[str, Any]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Records(RecordsByMachine):
-    """The planned workers' machines, and the status records of machines in the bundle store."""
+    """The planned machines, and the status records of machines in the bundle store."""
 
     container: Output[str]
     """Id of the bundle store's container, in the resource group of the machines."""
@@ -128,6 +128,10 @@ class Records(RecordsByMachine):
     def __post_init__(self) -> None:
         calls = ProviderCalls(self.parent, _utilities.get_version())
         object.__setattr__(self, "blobs", Blobs(calls, self.container))
+
+    async def known(self) -> bool:
+        """Wait for the bundle store; return whether it exists."""
+        return await self.container.future() is not None
 
     async def find(self, machine: Machine) -> MachineState | None:
         """Return the state of a planned machine; None if there is no machine."""

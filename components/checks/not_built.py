@@ -38,14 +38,6 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
         "STO-03",
     ),
     ("gmsa", "gmsa", lambda s: s.gmsa, "group managed service accounts", "write gmsa: false", "SEC-03"),
-    (
-        "authority-rotation",
-        "rotation.certificate_authorities",
-        lambda s: s.rotation.certificate_authorities > 0,
-        "rotating certificate authorities (nodes do not trust the new one, so all would be cut off)",
-        "write 0",
-        "",
-    ),
 )
 """Id, path, whether a spec uses the option, its name in the message, what to do, requirements."""
 

@@ -52,7 +52,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         cloud_machines(inputs, launch, first),
         Records(
             parent=parent,
-            planned=plan.workers,
+            planned=plan.machines,
             bucket=storage.buckets["bundles"],
             cluster=plan.name,
             zone_names=network.zone_names,

@@ -1,4 +1,4 @@
-"""State of the workers' Compute Engine instances, and status records of machines in the bundle store."""
+"""State of Compute Engine instances, and status records of machines in the bundle store."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +16,7 @@ STOPPED = frozenset({"STOPPING", "STOPPED", "SUSPENDING", "SUSPENDED", "TERMINAT
 
 @dataclass(frozen=True, kw_only=True)
 class Records(RecordsByMachine):
-    """The instances of planned workers, and the status records of machines in the bundle store."""
+    """The instances of planned machines, and the status records of machines in the bundle store."""
 
     bucket: Output[str]
     """Name of the bundle store."""
@@ -27,6 +27,11 @@ class Records(RecordsByMachine):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "calls", ProviderCalls(self.parent, _utilities.get_version()))
+
+    async def known(self) -> bool:
+        """Wait for bundle store and zones; return whether they exist."""
+        zones = await self.zone_names.future() if self.zone_names else None
+        return await self.bucket.future() is not None and zones is not None
 
     async def find(self, machine: Machine) -> MachineState | None:
         """Return the state of a planned machine's instance; None if there is no instance."""

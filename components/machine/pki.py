@@ -63,16 +63,16 @@ def _key_usage(*uses: str) -> x509.KeyUsage:
     return x509.KeyUsage(**{each: each in uses for each in every})
 
 
-def _certificate(subject: x509.Name, key: ec.EllipticCurvePrivateKey, not_after: datetime) -> x509.CertificateBuilder:
+def _certificate(subject: x509.Name, key: ec.EllipticCurvePublicKey, not_after: datetime) -> x509.CertificateBuilder:
     """Return a builder with the fields of every certificate: a random serial number, subject, key and period."""
     return (
         x509.CertificateBuilder()
         .serial_number(x509.random_serial_number())
         .subject_name(subject)
-        .public_key(key.public_key())
+        .public_key(key)
         .not_valid_before(datetime.now(timezone.utc) - CLOCK_SKEW)
         .not_valid_after(not_after)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
     )
 
 
@@ -89,13 +89,42 @@ def certificate_authority(common_name: str, years: int = 10) -> KeyPair:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
     usage = _key_usage("digital_signature", "key_cert_sign", "crl_sign")
     certificate = (
-        _certificate(name, key, datetime.now(timezone.utc) + timedelta(days=365 * years))
+        _certificate(name, key.public_key(), datetime.now(timezone.utc) + timedelta(days=365 * years))
         .issuer_name(name)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .add_extension(usage, critical=True)
         .sign(key, hashes.SHA256())
     )
     return _pair(certificate, key)
+
+
+def cross_signed(successor: KeyPair, old: KeyPair) -> str:
+    """Return a certificate of the successor's key and name that the old authority signed, valid as long as the old.
+
+    A server that sends it behind its own certificate is accepted by clients that trust the old authority alone.
+    """
+    to, by = (x509.load_pem_x509_certificate(each["certificate"].encode()) for each in (successor, old))
+    key, usage = _authority_key(old, by), _key_usage("digital_signature", "key_cert_sign", "crl_sign")
+    identifier = by.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    public = to.public_key()
+    if not isinstance(public, ec.EllipticCurvePublicKey):
+        raise TypeError(f"the key of {to.subject.rfc4514_string()} is not an EC key; Mullion makes only these")
+    certificate = (
+        _certificate(to.subject, public, min(by.not_valid_after_utc, to.not_valid_after_utc))
+        .issuer_name(by.subject)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return certificate.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def _authority_key(pair: KeyPair, authority: x509.Certificate) -> ec.EllipticCurvePrivateKey:
+    key = serialization.load_pem_private_key(pair["key"].encode(), password=None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise TypeError(f"the key of {authority.subject.rfc4514_string()} is not an EC key; Mullion makes only these")
+    return key
 
 
 def signing_key() -> SigningKey:
@@ -122,9 +151,7 @@ def administrator_certificate(ca: KeyPair, cluster: str, days: int = 30) -> KeyP
     Kubernetes reads the user from CN and the groups from O; the cluster's name in OU is for people.
     """
     authority = x509.load_pem_x509_certificate(ca["certificate"].encode())
-    authority_key = serialization.load_pem_private_key(ca["key"].encode(), password=None)
-    if not isinstance(authority_key, ec.EllipticCurvePrivateKey):
-        raise TypeError(f"the key of {authority.subject.rfc4514_string()} is not an EC key; Mullion makes only these")
+    authority_key = _authority_key(ca, authority)
     key = ec.generate_private_key(ec.SECP256R1())
     parts = (
         (NameOID.ORGANIZATION_NAME, ADMINISTRATORS),
@@ -134,7 +161,7 @@ def administrator_certificate(ca: KeyPair, cluster: str, days: int = 30) -> KeyP
     end = min(datetime.now(timezone.utc) + timedelta(days=days), authority.not_valid_after_utc)
     identifier = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     certificate = (
-        _certificate(x509.Name([x509.NameAttribute(oid, value) for oid, value in parts]), key, end)
+        _certificate(x509.Name([x509.NameAttribute(oid, value) for oid, value in parts]), key.public_key(), end)
         .issuer_name(authority.subject)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage("digital_signature"), critical=True)

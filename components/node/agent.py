@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from components.node import etcd, images, kubeadm, kubelet, proxy, retries
+from components.node import authorities, etcd, images, kubeadm, kubelet, proxy, retries
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG, LINUX, PKI, STATE
 from components.node.plan import Phase, Scope, canonical
@@ -32,6 +32,14 @@ _ETCD = [
 ]
 
 _STATIC_PODS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+
+PODS: dict[str, Any] = {
+    "find": {each: [*_CRICTL, "pods", "--quiet", "--label", f"component={each}"] for each in _STATIC_PODS},
+    "stop": [*_CRICTL, "stopp"],
+    "running": [*_CRICTL, "ps", "--quiet", "--state", "Running", "--name"],
+    "started": [*_CRICTL, "inspect", "--output", "go-template", "--template", "{{.status.startedAt}}"],
+}
+"""Commands for static pods, which cloud-init/linux/static_pods.py runs."""
 
 KEPT_SNAPSHOTS = 24
 """Number of newest snapshots that are kept whatever their age: after weeks powered off there are no younger ones."""
@@ -111,13 +119,9 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
             "files": [f"{PKI}/{name}.crt" for name in retries.CERTIFICATES],
             "days": RENEWAL_DAYS,
             "renew": [_KUBEADM, "certs", "renew", "all"],
+            **({"whole": whole} if (whole := authorities.whole(role)) else {}),
         },
-        "pods": {
-            "find": {each: [*_CRICTL, "pods", "--quiet", "--label", f"component={each}"] for each in _STATIC_PODS},
-            "stop": [*_CRICTL, "stopp"],
-            "running": [*_CRICTL, "ps", "--quiet", "--state", "Running", "--name"],
-            "started": [*_CRICTL, "inspect", "--output", "go-template", "--template", "{{.status.startedAt}}"],
-        },
+        "pods": PODS,
         **_reboots(role),
     }
 
@@ -154,6 +158,7 @@ def pulls(role: Role) -> dict[str, list[list[str]]]:
 def _upgrade(role: Role) -> dict[str, list[list[str]]]:
     ignored = [*role.release.ignore_preflight, *role.spec.kubeadm.ignore_preflight]
     flags = ["--patches", kubeadm.patches_folder(role)] if role.release.kubelet_patch else []
+    flags += authorities.upgrading(role)
     node = ["--ignore-preflight-errors", ",".join(ignored)] if ignored else []
     # kubeadm refuses `all` beside the name of a check
     applied = ignored if "all" in [each.lower() for each in ignored] else [HEALTH_JOB, *ignored]

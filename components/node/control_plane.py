@@ -6,6 +6,7 @@ from components.node import (
     addons,
     admission,
     agent,
+    authorities,
     downloads,
     etcd,
     images,
@@ -100,7 +101,7 @@ def phases(role: Role) -> tuple[Phase, ...]:
         runtime.phase(role),
         network.linux_phase(role),
         *network.linux_pods(role),
-        Phase("certificates", Scope.NODE, (*_certificates(), *_admission(role))),
+        Phase("certificates", Scope.NODE, (*_certificates(role), *_admission(role))),
         Phase("control-plane", Scope.NODE, (*_prepared(role), *_found_or_join(role))),
         agent.phase(),
         addons.phase(role),
@@ -108,11 +109,11 @@ def phases(role: Role) -> tuple[Phase, ...]:
     )
 
 
-def _certificates() -> tuple[Step, ...]:
-    secret = ref("facts.pki_secret")
+def _certificates(role: Role) -> tuple[Step, ...]:
+    secret, now = ref("facts.pki_secret"), role.spec.authorities
     files = (
-        step("secret", f"pki-{member}", secret=secret, member=member, path=path)
-        for member, path in kubeadm.SECRET_FILES.items()
+        step("secret", f"pki-{file}", secret=secret, member=now.member(file), path=path)
+        for file, path in {**kubeadm.SECRET_FILES, **authorities.files(role)}.items()
     )
     return (
         step("directory", "etcd-pki", path="/etc/kubernetes/pki/etcd"),
@@ -190,6 +191,7 @@ def _found_or_join(role: Role) -> tuple[Step, ...]:
             requires=FOUNDER,
         ),
         kubeadm.join(role, done=DONE, requires=MEMBER),
+        *authorities.certificates(role, DONE, agent.PODS),
         *kubelet.private_configuration(role),
         # kubeadm keeps the mode of a folder that exists, such as a disk's (CIS Kubernetes Benchmark 1.1.11)
         step("access", "etcd-data", path=etcd.DATA, access="private"),

@@ -3,8 +3,8 @@
 from typing import Any
 
 from components import releases
-from components.node import admission, egress, etcd, images, kubelet, proxy, registries, retries, sign_in
-from components.node.endpoint import authority, kubeconfig
+from components.node import admission, authorities, egress, etcd, images, kubelet, proxy, registries, retries, sign_in
+from components.node.endpoint import kubeconfig
 from components.node.kinds import Step, ref, step
 from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, LINUX_NODE_CERTIFICATE, PKI
 from components.node.merge import merge
@@ -94,7 +94,7 @@ def cluster_configuration(role: Role) -> dict[str, Any]:
             "extraArgs": _arguments(role, {**_API_SERVER, **admission.arguments(role), **sign_in.arguments(role)}),
             "extraVolumes": [_volume(*each) for each in (*_VOLUMES, *admission.volumes(role))],
         },
-        "controllerManager": {"extraArgs": _arguments(role, {**_pod_ranges(role), **_CONTROLLER_MANAGER})},
+        "controllerManager": {"extraArgs": _arguments(role, _controller_manager(role))},
         "scheduler": {"extraArgs": _arguments(role, {"profiling": "false"})},
         "etcd": {"local": {"extraArgs": _arguments(role, etcd.ARGUMENTS), **etcd.image(role)}},
     }
@@ -158,7 +158,7 @@ def preparation(role: Role) -> tuple[Step, ...]:
     folder = patches_folder(role)
     return (
         step("directory", "kubeadm-patches", path=folder if role.release.kubelet_patch else KUBEADM_FOLDER),
-        authority(LINUX.ca),
+        authorities.ca_file(role),
         step("file", "discovery", path=_DISCOVERY, format="json", content=kubeconfig(LINUX.ca, {})),
         *registries.identity(role),
         *_kubelet_configuration(role, folder),
@@ -241,6 +241,10 @@ def join(role: Role, **conditions: Any) -> Step:
     # the API accepts connections a moment before the founder stores the token, and kubeadm refuses a Node object of an
     # earlier try while it is Ready (40 s)
     return step("kubeadm", "kubeadm-join", argv=argv, input=document, retries=20, **older, **again, **conditions)
+
+
+def _controller_manager(role: Role) -> dict[str, str]:
+    return {**_pod_ranges(role), **_CONTROLLER_MANAGER, **authorities.signing(role)}
 
 
 def _pod_ranges(role: Role) -> dict[str, str]:

@@ -20,9 +20,11 @@ CERTIFICATES = (
     *("etcd/server", "etcd/peer", "etcd/healthcheck-client"),
 )
 
+KUBECONFIGS = ("admin", "super-admin", "controller-manager", "scheduler")
+
 _OF_CONTROL_PLANE = (
     *_OF_KUBELET,
-    *(f"/etc/kubernetes/{each}.conf" for each in ("admin", "super-admin", "controller-manager", "scheduler")),
+    *(f"/etc/kubernetes/{each}.conf" for each in KUBECONFIGS),
     "/etc/kubernetes/manifests",
     *(f"{PKI}/{name}.{ending}" for name in CERTIFICATES for ending in ("crt", "key")),
 )

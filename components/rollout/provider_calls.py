@@ -146,7 +146,7 @@ class RecordsByMachine(ABC):
     parent: pulumi.Resource
     """The resource whose provider is called."""
     planned: Sequence[Machine] = ()
-    """The workers."""
+    """The machines."""
 
     seen: dict[str, MachineState] = field(init=False, repr=False, default_factory=dict[str, MachineState])
     """Machines found so far, by id."""
@@ -164,7 +164,7 @@ class RecordsByMachine(ABC):
         """Return where the cloud's session command finds a planned machine; None if it does not run."""
 
     async def instances(self, *, running: bool) -> dict[str, str]:
-        """Return ids of the workers' machines by private address: those running, or those stopped."""
+        """Return ids of the machines by private address: those running, or those stopped."""
         states = zip(self.planned, await asyncio.gather(*map(self.find, self.planned)), strict=True)
         existing = {str(machine.address): state for machine, state in states if state}
         self.seen.update({state.id: state for state in existing.values()})

@@ -54,8 +54,8 @@ class ControlPlaneVersions(Protocol):
 class Upgrade:
     """The Kubernetes version of one cluster's pools in this run."""
 
-    source: ControlPlaneVersions
-    """Set after the control plane is registered, before the version is decided."""
+    source: ControlPlaneVersions | None = None
+    """Set after the control plane is registered, before the version is decided; None if the program failed before."""
     version: Output[str]
     """Version of the pools: the spec's, or the older one that the control plane reports."""
 
@@ -88,11 +88,12 @@ class Upgrade:
             ) from None
 
     async def _decide(self, begins: bool) -> str:
-        if begins:
+        source = self.source
+        if begins or source is None:
             return self._wanted
-        reported, machines = await self.source.reported(), len(self._plan.control_plane.machines)
+        reported, machines = await source.reported(), len(self._plan.control_plane.machines)
         whole = len(reported) >= machines
-        desired = None if whole else await self._pointer(reported)
+        desired = None if whole else await self._pointer(source, reported)
         versions = in_order({*reported, *((desired.kubernetes, desired.pools) if desired else ())})
         if not versions:
             return self._wanted  # an earlier run was interrupted before it created the control plane
@@ -114,13 +115,13 @@ class Upgrade:
             )
         return versions[0]
 
-    async def _pointer(self, reported: list[str]) -> Desired | None:
+    async def _pointer(self, source: ControlPlaneVersions, reported: list[str]) -> Desired | None:
         """Return the pointer's versions, for a control plane that does not report all of its own.
 
         Raises RunError if the pointer is not this program's, or older than what a machine follows already.
         """
         try:
-            desired = await self.source.desired()
+            desired = await source.desired()
         except Forged as error:
             why = str(error)
         else:
@@ -136,7 +137,7 @@ class Upgrade:
     async def _reach(self, args: ResourceHookArgs) -> None:
         """After the pointer changed, wait until the control plane reports the pointer's version."""
         end = time.monotonic() + MACHINE_UPGRADE_SECONDS * len(self._plan.control_plane.machines)
-        while self._waits:
+        while self._waits and self.source is not None:
             reported = in_order(await self.source.reported())
             whole = len(reported) >= len(self._plan.control_plane.machines)
             if whole and reported[0] == self._wanted:

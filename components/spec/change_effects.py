@@ -89,7 +89,6 @@ EFFECTS: dict[str, Effect] = {
     "expires": Effect.IN_PLACE,
     "budget.month": Effect.IN_PLACE,
     "rotation": Effect.IN_PLACE,
-    "rotation.certificate_authorities": Effect.NOT_AVAILABLE,
     "rotation.images": Effect.REPLACED,
     "cloud_controller": Effect.REPLACED,
     "registry_credentials": Effect.REPLACED,

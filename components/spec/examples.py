@@ -127,7 +127,7 @@ EXAMPLES: dict[str, str] = {
     "Rollout.max_unavailable": "2",
     "Rollout.require_drain": "false",
     "Rotation.administrator": "1",
-    "Rotation.certificate_authorities": "0",
+    "Rotation.certificate_authorities": "1",
     "Rotation.desired_state": "1",
     "Rotation.encryption": "1",
     "Rotation.images": "1",

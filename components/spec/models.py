@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from components.spec import defaults
 from components.spec.access import Admission, Oidc, PodSecurity
+from components.spec.authorities import Authorities
 from components.spec.choices import (
     ApiAccess,
     Cloud,
@@ -292,3 +293,8 @@ class ClusterSpec(Model):
     @classmethod
     def _fill(cls, data: Any) -> Any:
         return defaults.cluster(data)
+
+    @property
+    def authorities(self) -> Authorities:
+        """Return the generations of certificate authorities that are trusted and that sign."""
+        return Authorities(self.rotation.certificate_authorities)

@@ -285,7 +285,7 @@ class Rotation(Model):
     """Generations of keys, certificates and images: raise a number by one to renew that item."""
 
     certificate_authorities: Annotated[int, Field(ge=0)] = 0
-    """Certificate authorities of cluster, front proxy and etcd; only 0 is accepted (procedure: docs/pki.md)."""
+    """Certificate authorities of cluster, front proxy and etcd; raise it three times to replace them (docs/pki.md)."""
     service_account: Annotated[int, Field(ge=0)] = 0
     """Keys that sign service-account tokens; tokens of the key before the newest stay valid until the next raise."""
     encryption: Annotated[int, Field(ge=0)] = 0

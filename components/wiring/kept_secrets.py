@@ -16,10 +16,12 @@ from typing import Any
 import pulumi
 
 from components.machine import pki
+from components.rollout.authority_gate import AuthorityGate
 from components.rollout.kubernetes_api import Access
+from components.spec.authorities import KUBERNETES, Authorities, common_name
 from components.spec.models import Rotation
 
-AUTHORITIES = {"cluster-ca": "kubernetes", "front-proxy-ca": "front-proxy-ca", "etcd-ca": "etcd-ca"}
+AUTHORITIES = {"cluster-ca": KUBERNETES, "front-proxy-ca": "front-proxy-ca", "etcd-ca": "etcd-ca"}
 """kubeadm's common name of each authority, by name of its Stash."""
 
 FILES = {"cluster-ca": "ca", "front-proxy-ca": "front-proxy-ca", "etcd-ca": "etcd/ca"}
@@ -50,29 +52,21 @@ def stash(
     return pulumi.Stash(name, input=pulumi.Output.secret(value) if secret else value, opts=options).output
 
 
-def _refuse_rotation(authorities: Mapping[str, Any], wanted: int) -> Mapping[str, Any]:
-    """Return the authorities. Raises RunError unless all are of the generation in the stack file."""
-    generations = {int(authority["generation"]) for authority in authorities.values()}
-    if generations != {wanted}:
-        raise pulumi.RunError(
-            f"rotation.certificate_authorities is {wanted}, but this cluster's certificate authorities were made in "
-            f"generation {', '.join(map(str, sorted(generations)))}. Replacing them at once would cut off every "
-            "machine, so nothing was changed. Set the option back; docs/pki.md has the two-bundle procedure."
-        )
-    return authorities
-
-
 class Generated(pulumi.ComponentResource):
     """The generated secrets of one cluster.
 
-    Raises RunError, in preview and `up`, if `rotation.certificate_authorities` differs from the generation of the
-    stored authorities.
+    All but the suffix wait for the gate of authorities: a refused number changes none of them.
     """
 
     ca_certificate: pulumi.Output[str]
-    """The cluster CA's certificate, PEM. Not secret."""
+    """Certificates of the trusted cluster authorities, PEM, the signing one first. Not secret."""
+    ca_pinned: Sequence[pulumi.Output[str]]
+    """The certificates of cluster authorities that workers pin, PEM, by generation; new workers pin the last. Not
+    secret."""
     ca_hash: pulumi.Output[str]
-    """sha256:<hex> of the cluster CA's public key. Not secret."""
+    """sha256:<hex> of the public key of the last one. Not secret."""
+    cluster_hash: pulumi.Output[str]
+    """The same of the authority that the cluster began with: the cluster's name in the founding log. Not secret."""
     control_plane_secret: pulumi.Output[str]
     """JSON: kubeadm's files by their path under its certificate directory, `service-account-keys`: {number, private,
     public}, and `encryption-keys`: base64, both newest first. Secret; for the control plane's identity alone."""
@@ -91,14 +85,25 @@ class Generated(pulumi.ComponentResource):
         *,
         cluster: str,
         rotation: Rotation,
+        gate: AuthorityGate,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("mullion:index:Generated", name, None, opts)
-        self._cluster = cluster
-        self._authorities = self._stash_authorities(rotation.certificate_authorities)
-        authority = self._authorities["cluster-ca"]
-        self.ca_certificate = pulumi.Output.unsecret(authority.apply(lambda ca: ca["certificate"]))
-        self.ca_hash = self.ca_certificate.apply(pki.ca_hash)
+        self._cluster, self.gate = cluster, gate
+        now = Authorities(rotation.certificate_authorities)
+        self._generations: list[dict[str, pulumi.Output[Any]]] = []
+        for generation in range(now.newest + 1):
+            self._generations.append(self._stash_authorities(generation))
+        fresh = _suffix()
+        self.suffix = self._made("suffix", lambda: fresh, secret=False)
+        self.begins = self.suffix.apply(lambda kept: kept == fresh)
+        permitted = self._permitted()
+        self._generations = [{key: _after(permitted, value) for key, value in of.items()} for of in self._generations]
+        clusters = [of["cluster-ca"] for of in self._generations]
+        self._authority = authority = clusters[now.signer]
+        self.ca_certificate = _certificates([clusters[each] for each in now.trusted])
+        self.ca_pinned = [_certificates([each]) for each in clusters[: now.settled + 1]]
+        self.ca_hash, self.cluster_hash = (self.ca_pinned[at].apply(pki.ca_hash) for at in (-1, 0))
 
         signers = [  # newest first; the previous key stays, so tokens that it signed stay valid until the next rotation
             self._made(f"service-account-{index}", _begun(pki.signing_key)).apply(partial(_numbered, index + 1))
@@ -113,12 +118,11 @@ class Generated(pulumi.ComponentResource):
             authority.apply(lambda ca: pki.administrator_certificate(ca, cluster)),
             parent=self,
             secret=True,
-            trigger=[self.ca_certificate, rotation.administrator],
+            trigger=[_certificates([authority]), rotation.administrator],
         )
-        fresh = _suffix()
-        self.suffix = self._made("suffix", lambda: fresh, secret=False)
-        self.begins = self.suffix.apply(lambda kept: kept == fresh)
-        self.control_plane_secret = pulumi.Output.all(self._authorities, signers, encryption).apply(_document)
+        self.control_plane_secret = pulumi.Output.all(self._generations, signers, encryption).apply(
+            partial(_document, now)
+        )
         self.register_outputs({"ca_certificate": self.ca_certificate, "ca_hash": self.ca_hash, "suffix": self.suffix})
 
     @property
@@ -134,31 +138,44 @@ class Generated(pulumi.ComponentResource):
 
     def access(self, api_url: pulumi.Input[str], server_name: str) -> pulumi.Output[Access]:
         """Return the program's own access to the API: secret, with a certificate that is never stored."""
-        return pulumi.Output.all(api_url, self.ca_certificate, self._authorities["cluster-ca"]).apply(
+        return pulumi.Output.all(api_url, self.ca_certificate, self._authority).apply(
             lambda values: Access(
                 values[0], server_name, values[1], pki.administrator_certificate(values[2], self._cluster, days=1)
             )
         )
 
+    def _permitted(self) -> pulumi.Output[Any]:
+        """Return an output that resolves once the gate permits the number of the stack file; the state keeps it."""
+        certificates = [_certificates([of["cluster-ca"]]) for of in self._generations]
+        options = pulumi.ResourceOptions(parent=self, hooks=self.gate.hooks)
+        number = self.gate.number(self.begins, certificates)
+        return pulumi.Stash(f"{self.pulumi_resource_name}-authorities", input=number, opts=options).output
+
     def _stash_authorities(self, generation: int) -> dict[str, pulumi.Output[Any]]:
-        """Stash the authorities and check their generation; without a trigger nothing replaces them."""
-        kept = {
-            key: stash(
-                f"{self.pulumi_resource_name}-{key}",
-                {**pki.certificate_authority(common_name), "generation": generation},
-                parent=self,
-                secret=True,
-            )
-            for key, common_name in AUTHORITIES.items()
-        }
-        checked = pulumi.Output.all(**kept).apply(lambda stored: _refuse_rotation(stored, generation))
-        return {key: checked.apply(lambda stored, key=key: stored[key]) for key in kept}
+        """Stash the authorities of a generation; without a trigger nothing replaces them.
+
+        Former ones stay in the state, because workers that start late pin them.
+        """
+        return {key: self._stash_authority(key, first, generation) for key, first in AUTHORITIES.items()}
+
+    def _stash_authority(self, key: str, first: str, generation: int) -> pulumi.Output[Any]:
+        name = f"{self.pulumi_resource_name}-{key}"
+        if not generation:
+            made = {**pki.certificate_authority(first), "generation": generation}
+            return stash(name, made, parent=self, secret=True)
+        successor = pki.certificate_authority(common_name(first, generation))
+
+        def crossed(old: pki.KeyPair) -> dict[str, Any]:
+            return {**successor, "cross": pki.cross_signed(successor, old), "generation": generation}
+
+        value = self._generations[generation - 1][key].apply(crossed)
+        return stash(f"{name}-{generation}", value, parent=self, secret=True)
 
     def _made(
         self, key: str, make: Callable[[], Any], generation: int | None = None, *, secret: bool = True
     ) -> pulumi.Output[Any]:
-        """Stash a value, generated only after the authorities passed their check, so a failed check changes nothing."""
-        value = pulumi.Output.unsecret(self._authorities["cluster-ca"]).apply(lambda _: make())
+        """Stash a value."""
+        value = pulumi.Output.unsecret(self._generations[0]["cluster-ca"]).apply(lambda _: make())
         return stash(f"{self.pulumi_resource_name}-{key}", value, parent=self, secret=secret, trigger=generation)
 
 
@@ -177,10 +194,41 @@ def _numbered(number: int, key: pki.SigningKey) -> dict[str, Any]:
     return {"number": number, **key}
 
 
-def _document(parts: Sequence[Any]) -> str:
-    """Return the control plane's secret, from authorities, service-account keys and encryption keys."""
-    authorities, signers, encryption = parts
-    files: dict[str, Any] = {}
-    for key, path in FILES.items():
-        files |= {f"{path}.crt": authorities[key]["certificate"], f"{path}.key": authorities[key]["key"]}
+def _after(first: pulumi.Output[Any], value: pulumi.Output[Any]) -> pulumi.Output[Any]:
+    """Return a value once another one is known."""
+    return pulumi.Output.all(first, value).apply(lambda both: both[1])
+
+
+def _certificates(authorities: Sequence[pulumi.Output[Any]]) -> pulumi.Output[str]:
+    """Return the certificates of authorities as one PEM text."""
+    found = pulumi.Output.all(*authorities).apply(lambda known: "".join(each["certificate"] for each in known))
+    return pulumi.Output.unsecret(found)
+
+
+def _document(now: Authorities, parts: Sequence[Any]) -> str:
+    """Return the control plane's secret, from authorities by generation, service-account keys and encryption keys.
+
+    It has the files of the stages beside this one too: machines change one after the other, and run the plan of the
+    stage before until their turn.
+    """
+    generations, signers, encryption = parts
+    files: dict[str, str] = {}
+    for number in range(max(now.number - 1, 0), now.number + 2):
+        if Authorities(number).newest <= now.newest:
+            files |= _files(Authorities(number), generations)
     return json.dumps({**files, "service-account-keys": signers, "encryption-keys": encryption})
+
+
+def _files(stage: Authorities, generations: Sequence[Any]) -> dict[str, str]:
+    """Return kubeadm's files of a stage by member of the secret."""
+    files: dict[str, str] = {}
+    for key, path in FILES.items():
+        signer = generations[stage.signer][key]
+        trusted = "".join(generations[each][key]["certificate"] for each in stage.trusted)
+        files |= {stage.member(f"{path}.crt"): trusted, stage.member(f"{path}.key"): signer["key"]}
+    signer = generations[stage.signer]["cluster-ca"]
+    if stage.number:
+        files[stage.member("signer.crt")] = signer["certificate"]
+    if stage.signer:
+        files[stage.member("cross.crt")] = signer["cross"]
+    return files

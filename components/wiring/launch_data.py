@@ -50,6 +50,8 @@ class LaunchData:
         def of_identity(name: str) -> Output[_Shared]:
             def chosen(values: list[Any]) -> _Shared:
                 known = {**values[0].facts, **values[1]}
+                if control_plane:  # it has its authorities from the secret store, and this is the cluster's name there
+                    known["ca_hash"] = known["cluster_hash"]
                 return replace(values[0], facts=facts.for_role(known, control_plane=control_plane))
 
             return Output.all(shared, self.own[name]).apply(chosen)
@@ -91,6 +93,7 @@ def launch_data(context: ClusterContext, stores: Stores, public_host: Output[str
         api_url=plan.endpoint.url,
         api_public_host=public_host,
         ca_hash=context.generated.ca_hash,
+        cluster_hash=context.generated.cluster_hash,
         ca_url=stores.ca_url,
         bundle_store=stores.bundle_store,
         snapshot_store=stores.snapshot_store,

@@ -166,6 +166,10 @@ class Workers(Machines[Made]):
 class Records(workers.Machines, Store, Protocol):
     """State of machines from the cloud, and their records from its bundle store."""
 
+    async def known(self) -> bool:
+        """Wait for what is needed to call the cloud; return whether it exists: false in a new cluster's preview."""
+        ...
+
     async def place(self, plan: ClusterPlan, machine: Machine) -> MachinePlace | None:
         """Return where the cloud's session command finds a planned machine; None if it does not run."""
         ...
@@ -196,6 +200,7 @@ def machines(
     rollout.version, context.pod_routes.release = upgrade.version, rollout.release
     control_plane = ControlPlane(plan.name, plan.control_plane, cloud_machines, protect=plan.spec.protect, opts=opts)
     key = context.generated.desired_state_key
+    context.generated.gate.open(records)
     upgrade.source = ControlPlaneRecords(records, control_plane.instance_ids, key)
     pools = [Workers(plan.name, pool, cloud_machines, rollout, upgrade, opts=opts) for pool in plan.pools]
     resources = [*control_plane.made, *(machine for pool in pools for machine in pool.made)]

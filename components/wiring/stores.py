@@ -66,7 +66,10 @@ class Stores(pulumi.ComponentResource, ABC):
         """Upload what machines fetch: bundles, the CA certificate, the desired-state pointer."""
         plan, groups = context.plan, context.upgrade.groups()
         self.bundle_urls = {group.name: self._bundle(group.name, groups[group.name]) for group in plan.machine_groups}
-        self.ca_url = self._url(self._put(Content("ca", "ca.crt", context.generated.ca_certificate)))
+        # those of earlier generations too: a machine may start late. Every machine may read bundles/.
+        for generation, pem in enumerate(context.generated.ca_pinned):
+            place = (f"ca-{generation}", f"bundles/ca-{generation}.crt") if generation else ("ca", "ca.crt")
+            self.ca_url = self._url(self._put(Content(*place, pem)))
         document = pointer(plan, context.generated, context.upgrade, self.bundle_urls[plan.control_plane.name], self)
         hooks = ResourceOptions(hooks=context.upgrade.hooks)
         self._put(Content("desired-state", POINTER, document, options=hooks))

@@ -10,6 +10,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 from pulumi import automation as auto
 
 from components.machine import pki
@@ -126,18 +128,31 @@ def current(name: str, stored: str, run: auto.Stack) -> str:
     ends = pki.not_after(base64.b64decode(user["client-certificate-data"]).decode())
     if ends - datetime.now(timezone.utc) > STALE:
         return boot_site.reached(name, stored)
-    pair = pki.administrator_certificate(_authority(name, run), name)
+    trusted = base64.b64decode(document["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
+    pair = pki.administrator_certificate(_authority(name, run, trusted), name)
     user["client-certificate-data"] = base64.b64encode(pair["certificate"].encode()).decode()
     user["client-key-data"] = base64.b64encode(pair["key"].encode()).decode()
     print(f"mullion: the stored certificate expires on {ends:%Y-%m-%d}; issued a new one", file=sys.stderr)
     return boot_site.reached(name, yaml.safe_dump(document, sort_keys=False))
 
 
-def _authority(name: str, run: auto.Stack) -> pki.KeyPair:
-    """Return the cluster CA from the state. The engine decrypts it into this process's memory, never to disk."""
-    pair = state.stashed(name, state.resources_of(run.workspace.export_stack(name)), "cluster-ca")
-    if pair:
-        return {"certificate": pair["certificate"], "key": pair["key"]}
+def authorities(text: str) -> tuple[str, ...]:
+    """Return the SHA-256 (hex) of each certificate that a kubeconfig trusts, as machines report them."""
+    data = yaml.safe_load(text)["clusters"][0]["cluster"]["certificate-authority-data"]
+    found = x509.load_pem_x509_certificates(base64.b64decode(data))
+    return tuple(each.fingerprint(hashes.SHA256()).hex() for each in found)
+
+
+def _authority(name: str, run: auto.Stack, trusted: str) -> pki.KeyPair:
+    """Return the signing cluster CA from the state: the first one of the trusted certificates (PEM).
+
+    The engine decrypts it into this process's memory, never to disk.
+    """
+    resources, generation = state.resources_of(run.workspace.export_stack(name)), 0
+    while pair := state.stashed(name, resources, f"cluster-ca-{generation}" if generation else "cluster-ca"):
+        if trusted.startswith(pair["certificate"]):
+            return {"certificate": pair["certificate"], "key": pair["key"]}
+        generation += 1
     raise Stop(
         Exit.FAILED,
         f"the state of {name} has no cluster CA; `{target.command('up', name)}` continues the interrupted run",

@@ -13,6 +13,7 @@ from typing import Any
 
 from components.releases import in_order
 from components.releases.skew import refusal
+from components.spec.authorities import Authorities
 from components.spec.models import CloudController, ClusterSpec
 from operations.clouds import cloud_tables
 from operations.commands import spec_changes
@@ -147,6 +148,9 @@ def refuse(planned: dict[str, Any], earlier: Earlier) -> None:
     faults = [*_taken(planned, earlier, pools)]
     if earlier.kubernetes and (why := refusal([earlier.kubernetes], planned["kubernetes"])):
         faults.append(f"kubernetes: {why}")
+    number = ((planned.get("spec") or {}).get("rotation") or {}).get("certificate_authorities", 0)
+    if earlier.spec and (why := Authorities(number).refusal(earlier.spec.rotation.certificate_authorities)):
+        faults.append(f"rotation.certificate_authorities: {why} (docs/pki.md)")
     if _loses_controller(planned, earlier):
         faults.append(
             "cloud_controller: without its controller nothing keeps or removes the load balancers of Services, and"

@@ -43,6 +43,8 @@ class ExpectedMachine:
     enough: tuple[str, ...]
     kubernetes: str
     control_plane: bool
+    authorities: tuple[str, ...] = ()
+    """SHA-256 of each certificate authority that it has to trust; none if they were never rotated."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,9 @@ def watch(name: str, seconds: float, *, control_plane: bool = False, only: Colle
         stored = run.outputs().get("kubeconfig")
         text = kubeconfig.current(name, stored.value, run) if stored else ""
     stores, sandbox = state.stores(name, resources), target.in_sandbox(name)
+    trusted = kubeconfig.authorities(text) if text and plan.spec.authorities.number else ()
     machines = [
-        machine
+        replace(machine, authorities=trusted)
         for machine in expected_machines(plan, resources)
         if (machine.control_plane or not control_plane) and (not only or machine.name in only)
     ]
@@ -191,6 +194,8 @@ def judge(machine: ExpectedMachine, record: Record, nodes: Nodes) -> MachineRepo
         problem = f"{found}" + (f", {message}" if message else "")
     elif record.get("kubernetes") not in (None, machine.kubernetes):
         problem = f"it runs Kubernetes {plain(record['kubernetes'])}, not {machine.kubernetes}"
+    elif not _trusts(machine, record):
+        problem = "it does not trust the certificate authorities of this number yet (docs/pki.md)"
     elif nodes is not None and node is None:
         problem = "the cluster has no Node of this name"
     elif node is False and "registered" not in machine.enough:
@@ -198,6 +203,12 @@ def judge(machine: ExpectedMachine, record: Record, nodes: Nodes) -> MachineRepo
     elif record.get("agent_errors"):
         problem, only_agent = f"its agent reports {plain(record['agent_errors'])}", True
     return MachineReport(machine, record, node, problem, only_agent)
+
+
+def _trusts(machine: ExpectedMachine, record: Record) -> bool:
+    """Return whether a machine reports the authorities that it has to trust: a control plane the signing one first."""
+    found, wanted = plain(record.get("authorities")).split(","), [*machine.authorities]
+    return not wanted or (found == wanted if machine.control_plane else sorted(found) == sorted(wanted))
 
 
 def without_instance(report: MachineReport, fault: str, up: str) -> MachineReport:

@@ -10,6 +10,7 @@ ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 KINDS = {
     "/api/v1/nodes": ("v1", "Node"),
     "/api/v1/namespaces/kube-system/configmaps": ("v1", "ConfigMap"),
+    "/api/v1/namespaces/kube-public/configmaps": ("v1", "ConfigMap"),
     "/api/v1/namespaces/kube-system/pods": ("v1", "Pod"),
     "/apis/apps/v1/namespaces/kube-system/deployments": ("apps/v1", "Deployment"),
     "/apis/policy/v1/namespaces/kube-system/poddisruptionbudgets": ("policy/v1", "PodDisruptionBudget"),

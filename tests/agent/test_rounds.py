@@ -33,9 +33,9 @@ def member(name: str, pool: str, address: str) -> dict[str, Any]:
 MEMBERS = [member("control-plane-0", "control-plane", "10.20.64.10"), member("web-0", "web", "10.20.1.4")]
 
 
-def publish(cloud: FakeCloud, serial: int, key: str = KEY, members: Any = MEMBERS) -> None:
-    """Publish `mullion`'s documents; the pointer names the current bundle."""
-    pointer = signed_documents.pointer_document(key, "https://store/x.zip", "current", "1.36.3", serial, "1.36.3")
+def publish(cloud: FakeCloud, serial: int, key: str = KEY, members: Any = MEMBERS, bundle: str = "current") -> None:
+    """Publish `mullion`'s documents; the pointer names the bundle."""
+    pointer = signed_documents.pointer_document(key, "https://store/x.zip", bundle, "1.36.3", serial, "1.36.3")
     cloud.objects |= {
         "/bundles/desired-state.json": pointer.encode(),
         "/bundles/members.json": signed_documents.members_document(key, members, serial).encode(),

@@ -144,7 +144,7 @@ def build(workers: int) -> None:
     """Register all resources."""
     authorities = [secret(name, {"certificate": "c" * 700, "key": "k" * 250}) for name in ("a", "b", "c")]
     others = [secret(name, "s" * 40) for name in ("service-account", "encryption", "desired", "administrator")]
-    for name in ("suffix", "serial", "members", "network"):
+    for name in ("suffix", "serial", "members", "network", "number"):
         pulumi.Stash(name, input=name, opts=ResourceOptions(ignore_changes=["input"]))
     base = "/aws/service/canonical/ubuntu/server"
     images = {

@@ -36,6 +36,7 @@ from agent import (
     snapshots,
     space,
     tokens,
+    trust,
 )
 from agent.api import Api, fault, from_kubeconfig
 from agent.following import Following
@@ -125,6 +126,7 @@ class Agent:
             ("revocations", 10, lambda: revocations.reconcile(seen)),
             ("nodes", 15, lambda: members.reconcile(seen)),
             ("dns", 60, lambda: dns.reconcile(seen)),
+            ("authorities", 30, lambda: self.follows() and trust.reconcile(self.run, seen.api)),
             ("tokens", 300, lambda: tokens.reconcile(self.run, self.config)),
             ("epoch", 300, lambda: epochs.reconcile(self.run, self.config)),
             ("snapshot-request", 10, lambda: snapshots.answer(self.run, self.config, seen.api, time.time())),
@@ -141,6 +143,10 @@ class Agent:
             seen.members = None  # then no concern admits a machine, judges a request or deletes a Node
         for name, every, function in rows:
             self.paced(name, every, function)
+
+    def follows(self) -> bool:
+        """Return whether this machine has the pointer's bundle: one before its turn has the authorities before."""
+        return self.read.get("pointer", {}).get("sha256") == self.following.current()
 
     def leave(self, name: str) -> None:
         """Remove a machine's member from etcd."""

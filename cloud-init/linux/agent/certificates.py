@@ -8,9 +8,10 @@ import re
 import ssl
 import time
 
+import static_pods
+from kinds import certificates as files
 from run import Run
 
-from agent import pods
 from agent.configuration import Configuration
 
 DAY = 86400
@@ -58,5 +59,10 @@ def dates(run: Run, file: str) -> tuple[float, float] | None:
 
 def renew(run: Run, configuration: Configuration) -> None:
     """Renew all certificates, then restart the static pods, which read them only at their start."""
-    run.command(*configuration["certificates"]["renew"])
-    pods.stop(run, configuration, *configuration["pods"]["find"])
+    section = configuration["certificates"]
+    if "whole" in section:
+        files.renew(run, section["whole"], section["renew"])
+        files.complete(run, section["whole"])
+    else:
+        run.command(*section["renew"])
+    static_pods.stop(run, configuration, *configuration["pods"]["find"])

@@ -15,12 +15,12 @@ rewritten          the key with which all objects were last written
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+import static_pods
 from kinds import keys as key_files
 from kinds.files import MODES
 from run import Run
 from writing import write_whole
 
-from agent import pods
 from agent.api import Api, Refused
 from agent.configuration import Configuration
 from agent.memory import Memory, keep
@@ -107,7 +107,7 @@ def look(run: Run, config: Configuration) -> dict[str, Held]:
 
 def _loaded(run: Run, config: Configuration, ring: Ring) -> bool:
     files = [run.path(config[ring.section][place]) for place in ring.places]
-    began = [at for each in ring.readers if (at := pods.started(run, config, each)) is not None]
+    began = [at for each in ring.readers if (at := static_pods.started(run, config, each)) is not None]
     return not began or all(each.exists() and min(began) > each.stat().st_mtime for each in files)
 
 
@@ -151,7 +151,7 @@ def renew(run: Run, config: Configuration, wanted: dict[str, int]) -> None:
     for ring in changed:
         for name, text in ring.files(run, config[ring.section], wanted[ring.section]).items():
             write_whole(run.path(name), text, MODES["private"])
-    pods.stop(run, config, *dict.fromkeys(each for ring in changed for each in ring.readers))
+    static_pods.stop(run, config, *dict.fromkeys(each for ring in changed for each in ring.readers))
 
 
 def rewrite(api: Api, config: Configuration, controllers: Iterable[str]) -> None:

@@ -14,6 +14,7 @@ from kinds import (
     addons,
     archives,
     artifacts,
+    certificates,
     cluster,
     commands,
     endpoint,
@@ -31,8 +32,8 @@ from kinds import (
 )
 
 FIELDS: dict[type, str] = {
-    list: "again argv clears command depends ends fallbacks files groups members peers ports resources restarts_on"
-    " sources",
+    list: "again argv authorities certificates clears command depends ends fallbacks files groups kubeconfigs"
+    " members peers ports renew resources restarts_on sources",
     dict: "condition environment labels limits schedule",
     int: "lifetime_hours restart_seconds retries size strip timeout_seconds",
     bool: "delegate executable",
@@ -95,6 +96,14 @@ KINDS = {
     "encryption-configuration": Kind(keys.encryption_holds, keys.make_encryption, "secret member path resources"),
     "service-account-keys": Kind(keys.signers_hold, keys.make_signers, "secret member private public"),
     "certificate-authority": Kind(cluster.authority_holds, cluster.make_authority, "url hash path"),
+    "kubeadm-certificates": Kind(
+        certificates.certificates_hold,
+        certificates.make_certificates,
+        "requires authorities certificates kubeconfigs kubelet renew pods",
+        "served chain",
+        300,
+        documents="pods",
+    ),
     "bootstrap-token": Kind(cluster.token_holds, cluster.make_token, "secret kubeconfig lifetime_hours", "requires"),
     "claim": Kind(founding.claim_holds, founding.make_claim, "store log cluster founder member"),
     "founded": Kind(founding.founded_holds, founding.make_founded, "store log cluster founder path"),

@@ -3,13 +3,14 @@
 import base64
 import json
 import re
-import textwrap
 from datetime import datetime, timedelta, timezone
 
+import authorities
 from failure import Failure
 from run import Run, Step
 from writing import write_whole
-from x509 import BEGIN, END, key_hash
+from x509 import every, key_hash
+from x509 import pem as as_pem
 
 from kinds.files import MODES, bits_of, plain
 
@@ -27,26 +28,21 @@ def pinned(pem: str, expected: str) -> str | None:
     be as good as the cluster's own.
     """
     try:
-        certificates = [base64.b64decode(part.partition(END)[0]) for part in pem.split(BEGIN)[1:]]
+        certificates = every(pem)
         if not certificates or {key_hash(der) for der in certificates} != {expected}:
             return None
     except ValueError:
         return None
-    return "".join(f"{BEGIN}\n{lines(der)}\n{END}\n" for der in certificates)
-
-
-def lines(der: bytes) -> str:
-    """Return base64 in lines of 64 characters, as in PEM files."""
-    return "\n".join(textwrap.wrap(base64.b64encode(der).decode(), 64))
+    return "".join(map(as_pem, certificates))
 
 
 def authority_holds(run: Run, step: Step) -> bool:
-    """Return whether the file has certificates with the key hash, and nothing else."""
+    """Return whether the file has certificates with the key hash, or those that this machine follows; nothing else."""
     path = run.path(step["path"])
     if not plain(path) or bits_of(path) != MODES["public"]:
         return False
     pem = path.read_text(errors="replace")
-    return pem == pinned(pem, step["hash"])
+    return pem == pinned(pem, step["hash"]) or authorities.followed(run.root, pem)
 
 
 def make_authority(run: Run, step: Step) -> None:

@@ -19,18 +19,35 @@ from writing import write_whole
 from kinds.files import MODES, bits_of, plain
 
 POLL_SECONDS = 2
+SERVING = "kubelet-server-current.pem"
+"""The kubelet's own link to its serving certificate, beside that to its client certificate."""
 UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"
 """Taint of a new Node whose kubelet has --cloud-provider=external: no pod is scheduled there until it goes (kubernetes,
 k8s.io/cloud-provider/api/well_known_taints.go)."""
 
 
-def is_valid(path: Path, node: str) -> bool:
-    """Return whether the file begins with a certificate of this node that has not ended."""
+def is_valid(path: Path, node: str, ca: Path) -> bool:
+    """Return whether the file begins with a certificate of this node that has not ended, by an authority in `ca`.
+
+    If there is a serving certificate beside it, that must be of an authority in `ca` too.
+    """
     try:
         der = x509.first(path.read_text(errors="replace"))
-        return x509.has_name(der, f"system:node:{node}") and x509.end(der) > time.time()
+        if not (x509.has_name(der, f"system:node:{node}") and x509.end(der) > time.time()):
+            return False
+        if not ca.exists():
+            return True
+        trusted, serving = x509.every(ca.read_text(errors="replace")), path.with_name(SERVING)
+        served = [x509.first(serving.read_text(errors="replace"))] if serving.exists() else []
+        return {*map(x509.issuer, (der, *served))} <= {*map(x509.subject, trusted)}
     except (OSError, ValueError):
         return False
+
+
+def holds_valid(run: Run, step: Step) -> bool:
+    """Return whether the kubelet has a certificate that the cluster accepts."""
+    ca = step["kubeconfig"]["clusters"][0]["cluster"]["certificate-authority"]
+    return is_valid(run.path(step["certificate"]), step["node"], run.path(ca))
 
 
 def wanted(run: Run, step: Step) -> bytes:
@@ -48,7 +65,7 @@ def bootstrap_holds(run: Run, step: Step) -> bool:
     path = run.path(step["path"])
     if step.get("requires") and not run.path(step["requires"]).exists():
         return True
-    if is_valid(run.path(step["certificate"]), step["node"]):
+    if holds_valid(run, step):
         return not path.exists()
     try:
         content = wanted(run, step)
@@ -60,11 +77,12 @@ def bootstrap_holds(run: Run, step: Step) -> bool:
 def make_bootstrap(run: Run, step: Step) -> None:
     """With a valid certificate, delete the bootstrap kubeconfig; else write it and restart the kubelet, which joins."""
     path, certificate = run.path(step["path"]), run.path(step["certificate"])
-    if is_valid(certificate, step["node"]):
+    if holds_valid(run, step):
         path.unlink(missing_ok=True)
         return
     content = wanted(run, step)
     certificate.unlink(missing_ok=True)  # the kubelet would use one of another node
+    certificate.with_name(SERVING).unlink(missing_ok=True)  # a removed authority may have signed it too
     write_whole(path, content, MODES["private"])
     run.command("systemctl", "try-restart", "kubelet.service")
 

@@ -38,20 +38,17 @@ function Get-PinnedPem {
     $certificates = ConvertFrom-Pem $Pem
     $others = @($certificates | Where-Object { (Get-KeyHash $_.RawData) -ne $Hash })
     if (-not $certificates.Count -or $others) { return }
-    -join @($certificates | ForEach-Object {
-            $lines = [Convert]::ToBase64String($_.RawData) -replace '(.{64})(?=.)', "`$1`n"
-            "-----BEGIN CERTIFICATE-----`n$lines`n-----END CERTIFICATE-----`n"
-        })
+    ConvertTo-Pem $certificates
 }
 
 # .SYNOPSIS
-# Return whether the file has certificates with the plan's key hash, and nothing else.
+# Return whether the file has certificates with the plan's key hash, or those that this machine follows; nothing else.
 function Test-CertificateAuthorityStep {
     [CmdletBinding()]
     param($Run, $Step)
     if (-not [IO.File]::Exists($Step['path'])) { return $false }
     $pem = [IO.File]::ReadAllText($Step['path'])
-    $pem -ceq (Get-PinnedPem $pem $Step['hash'])
+    $pem -ceq (Get-PinnedPem $pem $Step['hash']) -or (Test-FollowedPem $pem)
 }
 
 # .SYNOPSIS

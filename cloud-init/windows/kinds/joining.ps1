@@ -4,7 +4,8 @@ $BootstrapService = 'kubelet'
 $NodeCertificate = 'C:\var\lib\kubelet\pki\kubelet-client-current.pem'
 
 # .SYNOPSIS
-# Return whether the kubelet has a certificate of this node that has not expired.
+# Return whether the kubelet has a certificate of this node that has not expired. Trusted authorities must have signed it
+# and the serving certificate, if there is one.
 function Test-NodeCertificate {
     [CmdletBinding()]
     param($Step)
@@ -13,7 +14,10 @@ function Test-NodeCertificate {
     if (-not $found.Count) { return $false }
     $name = $found[0].GetNameInfo('SimpleName', $false)
     $last, $now = $found[0].NotAfter.ToUniversalTime(), ([DateTime]::UtcNow + $Site.Offset)
-    $name -eq "system:node:$($Step['node'])" -and $last -gt $now
+    if ($name -ne "system:node:$($Step['node'])" -or $last -le $now) { return $false }
+    $serving = $Step['certificate'].Replace('-client-', '-server-')
+    $served = if ([IO.File]::Exists($serving)) { (ConvertFrom-Pem ([IO.File]::ReadAllText($serving)))[0] }
+    Test-TrustedIssuer @($found[0], $served | Where-Object { $_ })
 }
 
 # .SYNOPSIS
@@ -44,13 +48,16 @@ function Set-KubeletBootstrapStep {
     $content = Get-BootstrapContent $Run $Step
     if ((Get-ServiceState $BootstrapService) -notin '', 'Stopped') { Stop-PlannedService $Run $BootstrapService }
     # The kubelet's own link; its target stays. The kubelet would use a certificate with the wrong node name.
-    try { [IO.File]::Delete($Step['certificate']) } catch [IO.DirectoryNotFoundException] { [void] 'there is none' }
+    # A removed authority may have signed the serving certificate too.
+    foreach ($file in $Step['certificate'], $Step['certificate'].Replace('-client-', '-server-')) {
+        try { [IO.File]::Delete($file) } catch [IO.DirectoryNotFoundException] { [void] 'there is none' }
+    }
     Write-Content $Step['path'] $content $Access.private
 }
 
 # .SYNOPSIS
-# Start the executor if the certificate has ended while the machine runs: the kubelet cannot renew it, and the executor
-# joins again. Before the first certificate the executor needs no start.
+# Start the executor if the certificate has ended or lost its authority while the machine runs: the kubelet cannot renew
+# it, and the executor joins again. Before the first certificate the executor needs no start.
 function Start-Rejoin {
     [CmdletBinding()]
     param([string] $Node)

@@ -3,6 +3,7 @@
 # Cause -> number of repairs of one subject within seconds; $null: within the boot, or until the subject is well again.
 $Limits = @{
     network = 3, 3600; services = 3, 3600; annotations = 3, 3600; executor = 3, 3600; epoch = 3, 3600
+    trust = 3, 3600
     # the services were started anew for this; more starts only cut connections
     routes = 3, $null; hostroute = 3, $null; strays = 3, $null; balancers = 3, $null; sandbox = 3, $null
 }

@@ -61,6 +61,7 @@ function Send-Status {
         phase = $Result['phase']; step = $Result['step']; code = $Result['code']; name = $Result['name']
         message = $message.Substring(0, [Math]::Min($Told, $message.Length)); kubernetes = $Run.Kubernetes
         seconds = [Math]::Round($Run.Whole.Elapsed.TotalSeconds, 3); time = '{0:s}Z' -f [DateTime]::UtcNow
+        authorities = Get-TrustText; kubelet_signers = Get-SignerText
     }
     foreach ($last in $false, $true) {
         try {
@@ -70,7 +71,8 @@ function Send-Status {
                 Url = "$url$($Run.Instance).json"; Service = 'store'; Method = 'PUT'
                 Body = ConvertTo-JsonText $record; Headers = @{ 'content-type' = 'application/json' }
             }
-            return [void](Invoke-SignedRequest @sent)
+            [void](Invoke-SignedRequest @sent)
+            return Set-WholeFile $TrustReported $Utf8.GetBytes("$($record.authorities) $($record.kubelet_signers)")
         }
         catch { $why = $_.Exception.GetBaseException().Message }
         # Google Cloud Storage takes one write of an object a second.

@@ -103,6 +103,8 @@ def _minimal(name: str) -> dict[str, Any]:
         "command": ["a"],
         "processes": [],
         "paths": [],
+        **{key: ["/a"] for key in ("authorities", "certificates", "kubeconfigs")},
+        "renew": ["a"],
         "resources": ["secrets"],
         "lifetime_hours": 24,
         "initial_mb": 4096,

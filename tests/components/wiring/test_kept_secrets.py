@@ -4,32 +4,19 @@ import base64
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pulumi
 import pytest
 import yaml
 from cryptography.hazmat.primitives import serialization
-from pulumi import automation as auto
 
 from components.machine import pki
-from components.spec.models import Rotation
-from components.wiring.kept_secrets import Generated
+from tests.components.wiring.generated_lab import OUTPUTS, URL, Lab, Run, stashes
 
-URL = "https://api.ci.mullion.internal:6443"
-OUTPUTS = {  # output -> whether it is secret
-    "ca_certificate": False,
-    "ca_hash": False,
-    "control_plane_secret": True,
-    "desired_state_key": True,
-    "administrator": True,
-    "kubeconfig": True,
-    "suffix": False,
-}
 STASHES = {
+    "ci-authorities",
     "ci-cluster-ca",
     "ci-front-proxy-ca",
     "ci-etcd-ca",
@@ -51,88 +38,6 @@ pytestmark = [
     # After a refused run the SDK skips closing its event loop, because a task of its server raises during clean-up.
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
 ]
-
-
-@dataclass(frozen=True)
-class Run:
-    """The result of one `up`: its outputs, the operations by resource name, and the state file."""
-
-    outputs: dict[str, Any]
-    operations: dict[str, str]
-    state: dict[str, Any]
-
-    @property
-    def files(self) -> dict[str, Any]:
-        """The parsed secret of the control plane: file name -> content."""
-        return json.loads(self.outputs["control_plane_secret"])
-
-
-class Lab:
-    """A throw-away stack that contains `Generated`, on the real engine and a file backend."""
-
-    def __init__(self, folder: Path) -> None:
-        backend = folder / "backend"
-        backend.mkdir()
-        environment = {
-            "PULUMI_HOME": str(folder / "home"),
-            "PULUMI_BACKEND_URL": backend.as_uri(),
-            "PULUMI_CONFIG_PASSPHRASE": "only for this test",
-            "PULUMI_SKIP_UPDATE_CHECK": "true",
-            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-        }
-        settings = auto.ProjectSettings("tried", "python", backend=auto.ProjectBackend(backend.as_uri()))
-        options = auto.LocalWorkspaceOptions(
-            work_dir=str(folder), env_vars=environment, pulumi_home=str(folder / "home"), project_settings=settings
-        )
-        self.stack = auto.create_or_select_stack("ci", project_name="tried", program=lambda: None, opts=options)
-        self._state = backend / ".pulumi" / "stacks" / "tried" / "ci.json"
-        self.log: list[str] = []
-        """The engine's events and output in all runs."""
-
-    def _listen(self, operations: dict[str, str]) -> Callable[[auto.EngineEvent], None]:
-        def on_event(event: auto.EngineEvent) -> None:
-            self.log.append(json.dumps(event, default=lambda each: getattr(each, "__dict__", None) or str(each)))
-            step = event.resource_pre_event.metadata if event.resource_pre_event else None
-            if step and step.op in {"create", "update", "replace", "delete"} and "pulumi:providers" not in step.urn:
-                operations[step.urn.split("::")[-1]] = step.op
-
-        return on_event
-
-    def preview(self, **rotation: int) -> dict[str, str]:
-        """Preview with these generations; return the operations by resource name."""
-        operations: dict[str, str] = {}
-        self.stack.workspace.program = program(rotation)
-        self.stack.preview(on_event=self._listen(operations), on_output=self.log.append)
-        return operations
-
-    def up(self, **rotation: int) -> Run:
-        """Run `up` with these generations."""
-        operations: dict[str, str] = {}
-        self.stack.workspace.program = program(rotation)
-        result = self.stack.up(on_event=self._listen(operations), on_output=self.log.append)
-        for name, secret in OUTPUTS.items():
-            assert result.outputs[name].secret == secret, f"{name} is secret: {secret}"
-        return Run({name: result.outputs[name].value for name in OUTPUTS}, operations, self.state())
-
-    def state(self) -> dict[str, Any]:
-        """Return the state file, in which secrets are encrypted."""
-        return json.loads(self._state.read_text())
-
-
-def program(rotation: dict[str, int]) -> Callable[[], None]:
-    def run() -> None:
-        generated = Generated("ci", cluster="ci", rotation=Rotation(**rotation))
-        for name in OUTPUTS:
-            value = getattr(generated, name)
-            pulumi.export(name, value(URL, "api.ci.mullion.internal") if name == "kubeconfig" else value)
-
-    return run
-
-
-def stashes(state: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the Stashes of a state by name."""
-    listed = state["checkpoint"]["latest"]["resources"]
-    return {each["urn"].split("::")[-1]: each for each in listed if each["type"] == "pulumi:index:Stash"}
 
 
 @pytest.fixture(scope="module")
@@ -241,22 +146,7 @@ def test_all_stashes_are_children_of_the_component(runs: dict[str, Run]) -> None
     kept = stashes(runs["first"].state)
     assert set(kept) == STASHES
     assert {each["parent"].split("::", 2)[-1] for each in kept.values()} == {"mullion:index:Generated::ci"}
-    assert all(each["ignoreChanges"] == ["input"] for each in kept.values())
-
-
-def test_raising_rotation_certificate_authorities_is_refused_and_changes_nothing(
-    lab: Lab, runs: dict[str, Run]
-) -> None:
-    before = {name: each["id"] for name, each in stashes(lab.state()).items()}
-    settled = STEPS[-1][1]
-    others = {"service_account": 2, "encryption": 2, "administrator": 2, "desired_state": 2}
-    for attempt in (lab.preview, lab.up):
-        with pytest.raises(auto.CommandError, match=r"generation 0\..*nothing was changed.*docs/pki\.md"):
-            attempt(**{**others, "certificate_authorities": 1})
-    assert {name: each["id"] for name, each in stashes(lab.state()).items()} == before
-    after = lab.up(**settled)
-    assert after.operations == {}, "with the option set back, nothing differs from before the attempts"
-    assert after.outputs == runs["signer"].outputs
+    assert all(each["ignoreChanges"] == ["input"] for name, each in kept.items() if name != "ci-authorities")
 
 
 def test_neither_state_nor_log_holds_a_secret_value(lab: Lab, runs: dict[str, Run]) -> None:
@@ -281,5 +171,5 @@ def test_neither_state_nor_log_holds_a_secret_value(lab: Lab, runs: dict[str, Ru
     leaking = {name for name, text in places.items() for value in values if value in text}
     assert not leaking
     for name, each in stashes(lab.state()).items():
-        if name != "ci-suffix":
+        if name not in ("ci-suffix", "ci-authorities"):
             assert set(each["outputs"]["output"]) == {SECRET, "ciphertext"}, f"{name} is encrypted as a whole"

@@ -30,15 +30,21 @@ THREE: dict[str, Any] = {
     "pools": {"linux": {"os": "ubuntu-24.04", "count": 1}},
 }
 """A small version of aws-prod."""
+CLUSTERS: dict[str, dict[str, Any]] = {
+    "three": THREE,
+    "mixed": {**THREE, "pools": {**THREE["pools"], "web": {"os": "windows-2022", "count": 1}}},
+}
+"""Clusters that have no file in stacks/, by stack name."""
 
 
 def stack_file(name: str, kubernetes: str, artifacts: Path) -> dict[str, Any]:
-    """Return a stack of the repository, or `three`, with this Kubernetes version and the settings for booting here.
+    """Return a stack of the repository or of CLUSTERS with this Kubernetes version and the settings for booting here.
     artifacts: file of digests."""
     file = REPOSITORY / "stacks" / f"Pulumi.{name}.yaml"
-    whole = {"config": {"aws:region": "eu-west-1", "mullion:cluster": THREE}}
     if file.is_file():
         whole = yaml.safe_load(file.read_text(encoding="utf-8"))
+    else:
+        whole = {"config": {"aws:region": "eu-west-1", "mullion:cluster": CLUSTERS[name]}}
     # warnings accepted for the stack's own version may differ from those of this version
     cluster = {**whole["config"]["mullion:cluster"], "kubernetes": kubernetes, "acknowledge": {}}
     return {"config": {**whole["config"], "mullion:cluster": bootable(cluster, str(artifacts))}}
@@ -56,22 +62,27 @@ IN_CLONE = """
 import sys
 from pathlib import Path
 from operations.engine import workspace
-from operations.stacks import stack_files, target
-folder = Path(sys.argv.pop(1))
+from operations.stacks import boot_site, stack_files, target
+folder, api = Path(sys.argv.pop(1)), sys.argv.pop(1)
 for module in (stack_files, target, workspace):
     module.REPOSITORY = folder
+if api:
+    boot_site.api = lambda name: api
 from operations.__main__ import main
 main()
 """
-"""The command as a separate process, in the folder that its first argument names."""
+"""The command as a separate process. First arguments: the clone's folder, and the API's URL on this host or ""."""
 
 
-def renewed(booted: BootedCluster, *words: str, ends: Exit = Exit.OK) -> list[Machine]:
-    """Run a command that replaces machines and waits for them; boot the new ones with empty disks as they appear."""
+def renewed(booted: BootedCluster, *words: str, ends: Exit = Exit.OK, gated: bool = False) -> list[Machine]:
+    """Run a command that replaces machines and waits for them; boot the new ones with empty disks as they appear.
+
+    gated: let the program treat the machines as those of a cloud: its gates read their status records.
+    """
     folder = booted.folder.parent
     instances = {name: machine.record.id for name, machine in booted.machines.items()}
     machines: list[Machine] = []
-    argv = [sys.executable, "-c", IN_CLONE, str(folder), *words]
+    argv = [sys.executable, "-c", IN_CLONE, str(folder), booted.api if gated else "", *words]
     with (
         (folder / "command.log").open("w+", encoding="utf-8") as log,
         subprocess.Popen(
@@ -97,13 +108,20 @@ def renewed(booted: BootedCluster, *words: str, ends: Exit = Exit.OK) -> list[Ma
     return machines
 
 
-def change(booted: BootedCluster, stack: str, edit: Callable[[dict[str, Any]], None]) -> None:
+def change(
+    booted: BootedCluster,
+    stack: str,
+    edit: Callable[[dict[str, Any]], None],
+    *,
+    ends: Exit = Exit.OK,
+    gated: bool = False,
+) -> None:
     """Edit the stack's cluster and run `mullion up`, which replaces no machine."""
     place = booted.folder.parent / "stacks" / f"Pulumi.{stack}.yaml"
     whole = yaml.safe_load(place.read_text(encoding="utf-8"))
     edit(whole["config"]["mullion:cluster"])
     place.write_text(yaml.safe_dump(whole), encoding="utf-8")
-    assert renewed(booted, "up", stack, "--sandbox", "--yes") == []
+    assert renewed(booted, "up", stack, "--sandbox", "--yes", ends=ends, gated=gated) == []
 
 
 @contextmanager

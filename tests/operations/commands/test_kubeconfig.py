@@ -17,6 +17,7 @@ from pulumi import automation as auto
 from typer.testing import Result
 
 from components.machine import pki
+from components.rollout.authority_gate import fingerprint
 from operations.commands import kubeconfig
 from operations.console.exits import Exit, Stop
 
@@ -30,18 +31,22 @@ def stored(days: int) -> str:
     return pki.administrator_kubeconfig("dev", url, own, AUTHORITY["certificate"], administrator)
 
 
-def engine_stack() -> auto.Stack:
-    """A stack whose export holds the authority as `pulumi stack export --show-secrets` writes it."""
-    secret = {
-        "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
-        "plaintext": json.dumps(AUTHORITY),
-    }
-    row: dict[str, Any] = {
-        "type": "pulumi:index:Stash",
-        "urn": "a::b::c::dev-cluster-ca",
-        "outputs": {"output": secret},
-    }
-    deployment = auto.Deployment(version=3, deployment={"resources": [row]})
+def engine_stack(*authorities: pki.KeyPair) -> auto.Stack:
+    """A stack whose export holds the authorities, oldest first, as `pulumi stack export --show-secrets` writes them."""
+    rows: list[dict[str, Any]] = [
+        {
+            "type": "pulumi:index:Stash",
+            "urn": "a::b::c::dev-cluster-ca" + (f"-{generation}" if generation else ""),
+            "outputs": {
+                "output": {
+                    "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
+                    "plaintext": json.dumps(pair),
+                }
+            },
+        }
+        for generation, pair in enumerate(authorities or (AUTHORITY,))
+    ]
+    deployment = auto.Deployment(version=3, deployment={"resources": rows})
     return cast(auto.Stack, SimpleNamespace(workspace=SimpleNamespace(export_stack=lambda _: deployment)))
 
 
@@ -61,6 +66,17 @@ def test_a_certificate_that_expires_within_five_days_is_replaced(
         each["cluster"] for each in yaml.safe_load(before)["clusters"]
     ]
     assert "PRIVATE KEY" not in "".join(capsys.readouterr()), "keys go nowhere but into the file"
+
+
+def test_after_a_rotation_the_signing_authority_issues_the_certificate(capsys: pytest.CaptureFixture[str]) -> None:
+    new = pki.certificate_authority("kubernetes-1")
+    bundle = new["certificate"] + AUTHORITY["certificate"]
+    old = pki.administrator_certificate(AUTHORITY, "dev", 0)
+    before = pki.administrator_kubeconfig("dev", "https://people.example:6443", "api", bundle, old)
+    pki.verify(certificate(kubeconfig.current("dev", before, engine_stack(AUTHORITY, new))), new["certificate"])
+    assert "PRIVATE KEY" not in "".join(capsys.readouterr())
+    reported = tuple(fingerprint(each["certificate"]) for each in (new, AUTHORITY))
+    assert kubeconfig.authorities(before) == reported, "what a machine with this CA file reports"
 
 
 @pytest.fixture

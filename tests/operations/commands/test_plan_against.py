@@ -82,8 +82,19 @@ def planned(kubernetes: str, **machines: str) -> dict[str, Any]:
     return {"cluster": "small", "kubernetes": kubernetes, "machines": rows, "pools": pools}
 
 
-def state(kubernetes: str = "1.35.8", *, pointer: str = "", controller: str = "", **machines: str) -> Earlier:
-    """A state with machines at these addresses. controller: cloud_controller of the spec that was built."""
+NUMBER = "rotation.certificate_authorities"
+
+
+def rotated(number: int) -> dict[str, Any]:
+    """A plan with this number of rotation.certificate_authorities."""
+    plan = planned("1.35.8", web_0="10.0.0.1")
+    return {**plan, "spec": {"rotation": {"certificate_authorities": number}}}
+
+
+def state(
+    kubernetes: str = "1.35.8", *, pointer: str = "", spec: dict[str, Any] | None = None, **machines: str
+) -> Earlier:
+    """A state with machines at these addresses. spec: options of the spec that was built."""
     resources: list[dict[str, Any]] = [
         {
             "type": MACHINE["type"],
@@ -98,10 +109,20 @@ def state(kubernetes: str = "1.35.8", *, pointer: str = "", controller: str = ""
         content = json.dumps({"kubernetes": pointer})
         inputs = {"key": "desired-state.json", "content": content}
         resources.append({"type": "aws:s3/bucketObjectv2:BucketObjectv2", "inputs": inputs})
-    if controller:
-        spec = {"cloud": "aws", "kubernetes": kubernetes, "cloud_controller": controller}
-        resources.append({"type": "mullion:index:MixedCluster", "inputs": spec})
+    if spec:
+        built = {"cloud": "aws", "kubernetes": kubernetes, **spec}
+        resources.append({"type": "mullion:index:MixedCluster", "inputs": built})
     return plan_against.from_state(resources, "state")
+
+
+def numbered(number: int) -> Earlier:
+    """A state whose spec has this number of rotation.certificate_authorities."""
+    return state(spec={"rotation": {"certificate_authorities": number}}, web_0="10.0.0.1")
+
+
+def built_with(controller: str) -> Earlier:
+    """A state whose spec has this cloud_controller."""
+    return state(spec={"cloud_controller": controller}, web_0="10.0.0.1")
 
 
 def controlled(controller: str) -> dict[str, Any]:
@@ -139,16 +160,32 @@ CHANGES: dict[str, tuple[dict[str, Any], Earlier, str]] = {
         state(web_0="10.0.0.1"),
         "kubernetes: 1.35.7 is older than 1.35.8, which the control plane has; write 1.35.8 or a newer one",
     ),
-    "a cluster gets a cloud controller": (controlled("external"), state(controller="none", web_0="10.0.0.1"), ""),
+    "a cluster gets a cloud controller": (
+        controlled("external"),
+        built_with("none"),
+        "",
+    ),
     "a cluster keeps its cloud controller": (
         controlled("external"),
-        state(controller="external", web_0="10.0.0.1"),
+        built_with("external"),
         "",
     ),
     "a cluster loses its cloud controller": (
         controlled("none"),
-        state(controller="external", web_0="10.0.0.1"),
+        built_with("external"),
         f"cloud_controller: without {KEPT}. Write external, or remove the cluster and build it again",
+    ),
+    "the next step of a rotation": (rotated(2), numbered(1), ""),
+    "back from the second number": (rotated(1), numbered(2), ""),
+    "two steps of a rotation": (
+        rotated(2),
+        numbered(0),
+        f"{NUMBER}: from 0 to 2 is more than one step; write 1, and wait for all machines (docs/pki.md)",
+    ),
+    "back over the end of a rotation": (
+        rotated(2),
+        numbered(3),
+        f"{NUMBER}: 3 has no way back: write 3, or go on to 4 (docs/pki.md)",
     ),
     "two minors without pools": (
         planned("1.37.0"),

@@ -1,6 +1,7 @@
 """`mullion wait`: which problem a machine has, when the wait ends, what it prints."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from operations.stacks import machine_records, stack_files
 
 WORKER = ExpectedMachine("web-0", "i-1", ("ready",), "1.36.4", control_plane=False)
 REGISTERED = ExpectedMachine("web-0", "i-1", ("ready", "registered"), "1.36.4", control_plane=False)
+ROTATED = replace(WORKER, authorities=("a1", "b2"))
+UNTRUSTED = "it does not trust the certificate authorities of this number yet (docs/pki.md)"
 NONE_YET = "it has written no status record yet"
 READY = {"state": "ready", "kubernetes": "1.36.4"}
 FAILED = {"state": "failed", "phase": "runtime", "step": "docker", "code": 511, "name": "runtime-down", "message": "no"}
@@ -31,6 +34,13 @@ CASES: list[tuple[str, ExpectedMachine, dict[str, Any], dict[str, bool] | None, 
     ("failed, with its number", WORKER, FAILED, None, "failed, E511 runtime-down: no"),
     ("an agent's error", WORKER, {**READY, "agent_errors": "space: full"}, None, "its agent reports space: full"),
     ("its Node before its agent", WORKER, {**READY, "agent_errors": "x"}, {"web-0": False}, "its Node is not Ready"),
+    ("trusts what it has to", ROTATED, {**READY, "authorities": "b2,a1"}, {"web-0": True}, ""),
+    ("trusts other authorities", ROTATED, {**READY, "authorities": "b2"}, {"web-0": True}, UNTRUSTED),
+    (
+        *("signs by another one", replace(ROTATED, control_plane=True), {**READY, "authorities": "b2,a1"}),
+        *({"web-0": True}, UNTRUSTED),
+    ),
+    ("its bundle is older than rotations", ROTATED, READY, {"web-0": True}, UNTRUSTED),
     ("no record", WORKER, {"state": "absent", "message": NO_RECORD}, None, f"absent, {NONE_YET}"),
     ("no access", WORKER, {"state": "absent", "message": "AccessDenied"}, None, "absent, AccessDenied"),
 ]

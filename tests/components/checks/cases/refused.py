@@ -81,12 +81,6 @@ CASES = (
     Case("not-built-csi", {"csi": ["ebs"]}, "csi", {"csi": []}),
     Case("not-built-gmsa", {"gmsa": True}, "gmsa", {"gmsa": False}),
     Case(
-        "not-built-authority-rotation",
-        {"rotation": {"certificate_authorities": 1}},
-        "rotation.certificate_authorities",
-        {"rotation": {"certificate_authorities": 0, "administrator": 1}},
-    ),
-    Case(
         "acknowledge-unknown",
         {"acknowledge": {"account-limit": "x"}},
         "acknowledge.account-limit",
