@@ -64,7 +64,12 @@ class Network(UsableNetwork):
         table = table_of_pods(context, place, self) if spec.network.mode is NetworkMode.L2BRIDGE else None
         zonal = len(plan.gateways) > 1
         gateways = {
-            nat.name: self._gateway(f"{name}-{nat.name}", place, [self.zone_names[index]] if zonal else None)
+            nat.name: self._gateway(
+                f"{name}-{nat.name}",
+                place,
+                # resolves once the layout's check has passed, so a refused layout makes no gateway
+                self.zone_names.apply(lambda names, at=index: [names[at]] if zonal else None),
+            )
             for index, nat in enumerate(plan.gateways)
         }
         # The host's subnet comes first, so that whatever waits for the machines' subnets also waits for it: Azure
@@ -98,7 +103,7 @@ class Network(UsableNetwork):
         ids = {subnet: resource.id for subnet, resource in subnets.items()}
         self.register_outputs({"network_id": self.network_id, "subnet_ids": ids})
 
-    def _gateway(self, name: str, place: Place, zones: list[Output[str]] | None) -> azure.NatGateway:
+    def _gateway(self, name: str, place: Place, zones: Output[list[str] | None]) -> azure.NatGateway:
         """Return a NAT gateway in these zones; None: Azure chooses the zone."""
         address = public_address(name, place, self, zones)
         return azure.NatGateway(

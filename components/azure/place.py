@@ -65,7 +65,7 @@ def place(
 
 
 def public_address(
-    name: str, place: Place, parent: Resource, zones: Input[Sequence[Input[str]]] | None
+    name: str, place: Place, parent: Resource, zones: Input[Sequence[Input[str]] | None] | None
 ) -> network.PublicIPAddress:
     """Create a static public address. zones: its availability zones; None: Azure chooses."""
     return network.PublicIPAddress(
