@@ -40,7 +40,7 @@ class Table:
     """The permissions of one cloud.
 
     types: by resource type. functions: by the provider's function; empty if it asks nothing of the cloud.
-    commands: by the beginning of a command that Mullion starts (the cloud's command line).
+    commands: by the beginning of a command of the cloud's command line that Mullion starts, or prints for a search.
     without_call: permissions that the cloud asks for although no request has that name, each with reason and source.
     """
 

@@ -208,7 +208,11 @@ FUNCTIONS = {
 
 COMMANDS = {
     "aws ec2 describe-instance-type-offerings": "ec2:DescribeInstanceTypeOfferings",
+    "aws iam get-instance-profile": "iam:GetInstanceProfile",
+    "aws iam get-role": "iam:GetRole",
+    "aws resourcegroupstaggingapi get-resources": "tag:GetResources",
     "aws service-quotas get-service-quota": "servicequotas:GetServiceQuota",
+    "aws sts get-caller-identity": "sts:GetCallerIdentity",
     "aws ssm start-session": "ssm:StartSession ssm:TerminateSession",
 }
 

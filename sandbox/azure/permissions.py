@@ -157,16 +157,19 @@ FUNCTIONS = {
     "azure-native:storage:listStorageAccountServiceSAS": f"{_STORE}/listServiceSas/action",
 }
 
+_PUBLISHERS = f"{_COMPUTE}/locations/publishers"
+_OFFERS = f"{_PUBLISHERS}/artifacttypes/offers"
 COMMANDS = {
+    "az account show": "",
+    "az keyvault list-deleted": "Microsoft.KeyVault/deletedVaults/read Microsoft.KeyVault/locations/deletedVaults/read",
     "az network bastion tunnel": f"{_NET}/bastionHosts/read {_COMPUTE}/virtualMachines/read"
     f" {_NET}/networkInterfaces/read",
     "az network list-usages": f"{_NET}/locations/usages/read",
     "az provider list": "Microsoft.Resources/subscriptions/providers/read",
+    "az resource list": "Microsoft.Resources/subscriptions/resources/read",
+    "az vm image list": f"{_PUBLISHERS}/read {_OFFERS}/read {_OFFERS}/skus/read {_OFFERS}/skus/versions/read",
     "az vm list-skus": f"{_COMPUTE}/skus/read",
     "az vm list-usage": f"{_COMPUTE}/locations/usages/read",
-    # Mullion prints these two
-    "az keyvault list-deleted": "Microsoft.KeyVault/deletedVaults/read Microsoft.KeyVault/locations/deletedVaults/read",
-    "az resource list": "Microsoft.Resources/subscriptions/resources/read",
 }
 
 _JOINED = "checked at the resource that is referred to, when the one that refers to it is written (Azure permissions)"

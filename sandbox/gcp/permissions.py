@@ -161,6 +161,8 @@ FUNCTIONS = {
 }
 
 COMMANDS = {
+    "gcloud asset search-all-resources": "cloudasset.assets.searchAllResources",
+    "gcloud config list": "",
     "gcloud compute machine-types list": "compute.machineTypes.list",
     "gcloud compute project-info describe": "compute.projects.get",
     "gcloud compute regions describe": "compute.regions.get",

@@ -20,7 +20,7 @@ FOLDER = ROOT / "docs" / "permissions"
 READING = {
     "aws": r"[a-z0-9]+:(Describe|Get|List)\w*\*?",
     "azure": r"[\w./]+/read|Microsoft\.Storage/storageAccounts/listKeys/action",
-    "gcp": r"[\w.]+\.(get|list|access|getIamPolicy|getFromFamily)",
+    "gcp": r"[\w.]+\.(get|list|access|getIamPolicy|getFromFamily|searchAllResources)",
 }
 """Names of permissions that change nothing. The provider of Azure reads blobs with a key of their account."""
 BUILDING = {"aws": ("aws-read", "aws-network", "aws-stores"), "azure": ("azure",), "gcp": ("gcp",)}
