@@ -17,7 +17,6 @@ from operations.console.exits import Exit
 from sandbox.boot.machine import Machine
 from sandbox.boot.network import BootedCluster
 from sandbox.boot.windows import hosts
-from sandbox.boot.windows.machine import WindowsMachine
 from sandbox.boot.windows.server import CURRENT
 from sandbox.boot.windows.server import PKI as WINDOWS_PKI
 from tests.awaited import until
@@ -197,10 +196,10 @@ def renew(booted: BootedCluster, heads: list[Machine], worker: Machine, web: Mac
         each.run("rm", f"{LINUX_PKI}/kubelet-server-current.pem")
         each.run("systemctl", "restart", "kubelet")
     worker.run("sh", "-c", f"rm {LINUX_PKI}/kubelet-*-current.pem && systemctl restart mullion")
+    web.cut()
     for kind in ("client", "server"):
         web.file(rf"{WINDOWS_PKI}\kubelet-{kind}-current.pem").unlink(missing_ok=True)
-    assert isinstance(web, WindowsMachine)
-    assert web.server.pwsh("Start-ScheduledTask -TaskName mullion")[0] == 0
+    web.boot()  # Wine's service manager does not notice each end of a service
     for each in (worker, web):
         until(lambda each=each: signers(each) == ["kubernetes-1"] * 2, f"{each.name} renews", 900, log=each.log)
     for each in heads:
