@@ -24,6 +24,10 @@ def test_an_ended_certificate_starts_the_executor_and_a_valid_one_does_not(machi
     machine.path(rf"{MULLION}\machine.json").write_text(json.dumps(told))
     file = machine.path(CERTIFICATE)
     file.parent.mkdir(parents=True)
+    # the status record says what the machine trusts, nothing, and who signed its kubelet's certificates
+    reported = machine.path(r"C:\ProgramData\mullion\reported")
+    reported.parent.mkdir(parents=True, exist_ok=True)
+    reported.write_text(" mullion test authority,")
     for what, before in (("good", TASK), ("over", "$null = 0")):
         file.write_text(node_pem(what))
         code, said = machine.pwsh(f"{before}; & '{FOLDER}\\collect-logs.ps1' -Requested")
