@@ -13,6 +13,7 @@ from typing import Any
 import announcing
 import x509
 from failure import Failure
+from report import CA
 from run import Run, Step
 from writing import write_whole
 
@@ -46,8 +47,7 @@ def is_valid(path: Path, node: str, ca: Path) -> bool:
 
 def holds_valid(run: Run, step: Step) -> bool:
     """Return whether the kubelet has a certificate that the cluster accepts."""
-    ca = step["kubeconfig"]["clusters"][0]["cluster"]["certificate-authority"]
-    return is_valid(run.path(step["certificate"]), step["node"], run.path(ca))
+    return is_valid(run.path(step["certificate"]), step["node"], run.path(CA))
 
 
 def wanted(run: Run, step: Step) -> bytes:
