@@ -63,8 +63,9 @@ function Get-SignerText {
     param()
     $names = 'client', 'server' | ForEach-Object {
         $file = "$KubeletPki\kubelet-$_-current.pem"
-        $found = if ([IO.File]::Exists($file)) { ConvertFrom-Pem ([IO.File]::ReadAllText($file)) }
-        if ($found -and $found.Count) { $found[0].GetNameInfo('SimpleName', $true) } else { '' }
+        $pem = if ([IO.File]::Exists($file)) { [IO.File]::ReadAllText($file) } else { '' }
+        $found = @(ConvertFrom-Pem $pem | ForEach-Object { $_ })
+        if ($found.Count) { $found[0].GetNameInfo('SimpleName', $true) } else { '' }
     }
     $names -join ','
 }
