@@ -13,7 +13,7 @@ from tests.cloud_init.linux import TOKEN, Execute, Programs, outcomes
 
 KEY = "/status/AROAEXAMPLE:" + INSTANCE + ".json"
 FIELDS = {"machine", "instance", "bundle", "state", "phase", "step", "code", "name", "message"}
-FIELDS |= {"kubernetes", "seconds", "time", "authorities"}
+FIELDS |= {"kubernetes", "seconds", "time", "authorities", "kubelet_signers"}
 STATES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("ready", {"kind": "directory", "path": "/a"}, {"code": 0, "phase": None, "step": None, "name": None}),
     ("failed", {"kind": "file", "path": "/a", "content": 1}, {"code": 107, "phase": "all", "step": "step-0"}),

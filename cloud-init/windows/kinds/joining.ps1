@@ -4,8 +4,8 @@ $BootstrapService = 'kubelet'
 $NodeCertificate = 'C:\var\lib\kubelet\pki\kubelet-client-current.pem'
 
 # .SYNOPSIS
-# Return whether the kubelet has a certificate of this node that has not expired. Trusted authorities must have signed it
-# and the serving certificate, if there is one.
+# Return whether the kubelet has a certificate of this node that has not expired. Authorities that the machine trusts
+# must have signed it and the serving certificate, if there is one.
 function Test-NodeCertificate {
     [CmdletBinding()]
     param($Step)
