@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -136,9 +137,12 @@ def host(request: pytest.FixtureRequest, tmp_path: Path, missing: Missing) -> It
     if request.param == "linux":
         if os.geteuid() != 0:
             missing("linuxnode", "a kubelet mounts its folder, which needs root")
-        made = Host(tmp_path / "host", None)
-        yield made
-        subprocess.run(["umount", made.told(made.place("root"))], check=True)  # the kubelet mounts it on itself
+        # pytest's folder is too deep: the kubelet makes sockets in its own, and their paths have at most 107 bytes
+        with tempfile.TemporaryDirectory(prefix="kubelet-") as folder:
+            made = Host(Path(folder), None)
+            yield made
+            # the kubelet mounts it on itself
+            subprocess.run(["umount", made.told(made.place("root"))], check=False, capture_output=True)
         return
     windows: Windows = request.getfixturevalue("windows")
     if not dlls.is_built():
