@@ -3,7 +3,7 @@
 The machine joined by the authority that its user-data pins. From then on it trusts what the cluster publishes in
 kubeadm's ConfigMap `cluster-info`, if the answering API server's certificate is signed by an authority that it trusts,
 and if the active agent published it later than what the machine followed last: a ConfigMap that a restore brought back
-is older, and one without a moment is of a time before any rotation.
+is older, and one without a moment is kubeadm's own, before the agent has looked at it.
 """
 
 import base64
@@ -32,6 +32,7 @@ file again when it changes. Without it, that is CA: minors whose kubeadm takes n
 SIGNING_KEY = "/etc/kubernetes/pki/ca.key"
 """Exists on control planes, which have the authorities from the secret store."""
 JOINED = f"{STATE}/joined"
+"""File that exists once the machine has joined."""
 FOLLOWED = f"{STATE}/authorities"
 """Words: SHA-256 of the followed authorities as PEM, MOMENT, and LOADED once the programs that read them restarted."""
 LOADED = "loaded"

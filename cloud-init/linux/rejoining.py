@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import epoch
+from authorities import JOINED
 from kinds.joining import is_valid
-from report import CA
-from run import STATE
+from report import CA, KUBELET
 
-CERTIFICATE = "/var/lib/kubelet/pki/kubelet-client-current.pem"
-JOINED = f"{STATE}/joined"
-"""File that exists once the machine has joined."""
+CERTIFICATE = KUBELET.format("client")
 
 
 def follow(told: dict[str, Any], root: Path) -> None:

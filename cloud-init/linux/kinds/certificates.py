@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Sequence
 from typing import Any
 
+import authorities
 import epoch
 import static_pods
 import x509
@@ -18,7 +19,6 @@ PKI = "/etc/kubernetes/pki"
 FRESH = f"{PKI}.fresh"
 """Copy of PKI in which kubeadm signs; exists only meanwhile."""
 READERS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
-AUTHORITY = re.compile(r"(certificate-authority-data: )(\S+)")
 CLIENT = re.compile(r"client-certificate-data: (\S+)")
 
 
@@ -88,10 +88,10 @@ def present(run: Run, step: dict[str, Any], *more: str) -> list[str]:
 def completed(run: Run, step: dict[str, Any]) -> dict[str, str]:
     """Return the files that lack something, by path: the whole file of authorities in kubeconfigs, and the chain."""
     found: dict[str, str] = {}
-    trusted = base64.b64encode(run.path(step["authorities"][0]).read_bytes()).decode()
+    trusted = run.path(step["authorities"][0]).read_text()
     for each in present(run, step, step["kubelet"]):
         text = run.path(each).read_text()
-        wanted = AUTHORITY.sub(lambda match: match[1] + trusted, text)
+        wanted = authorities.replaced(text, trusted)
         if wanted != text:
             found[each] = wanted
     if "served" in step:

@@ -8,7 +8,6 @@ $TrustedCa, $TrustKubectl = 'C:\k\ca.crt', 'C:\k\kubectl.exe'
 # Words: SHA-256 of the followed PEM; when it was published, seconds since 1970; $TrustLoaded once its readers restarted
 $TrustRecord, $TrustLoaded = "$env:ProgramData\mullion\authorities", 'loaded'
 $TrustReported = "$env:ProgramData\mullion\reported"    # what the last status record that was written says of them
-$KubeletPki = 'C:\var\lib\kubelet\pki'
 $TrustSeconds = 60    # for the question; the task runs every two minutes
 $TrustMoment = '"mullion\.dev/authorities": *"(\d{1,18})"'    # annotation
 
@@ -62,7 +61,7 @@ function Get-SignerText {
     [CmdletBinding()]
     param()
     $names = 'client', 'server' | ForEach-Object {
-        $file = "$KubeletPki\kubelet-$_-current.pem"
+        $file = $NodeCertificate.Replace('-client-', "-$_-")
         $pem = if ([IO.File]::Exists($file)) { [IO.File]::ReadAllText($file) } else { '' }
         $found = @(ConvertFrom-Pem $pem | ForEach-Object { $_ })
         if ($found.Count) { $found[0].GetNameInfo('SimpleName', $true) } else { '' }
