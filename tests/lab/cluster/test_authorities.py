@@ -1,7 +1,5 @@
 """Certificate authorities are rotated on a running cluster, number by number, and no machine is replaced."""
 
-from collections.abc import Callable
-
 import pytest
 
 from components.node.layout import LINUX, PKI
@@ -10,29 +8,14 @@ from sandbox.boot.network import BootedCluster
 from tests.awaited import until
 from tests.lab.cluster.asking import at_rest, etcdctl, nodes
 from tests.lab.cluster.authorities import issuer, names, signed_by
-from tests.lab.cluster.running import boot, change
+from tests.lab.cluster.running import change
+from tests.lab.cluster.test_following import STACK, booted, head
+
+__all__ = ["booted", "head"]
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine, pytest.mark.soak]
 
-READY_SECONDS = 400
-STACK = "aws-dev"
 OLD_CA = "/root/old.crt"
-
-Cluster = Callable[[str, str], BootedCluster]
-
-
-@pytest.fixture(scope="module")
-def booted(cluster: Cluster, kubernetes: str) -> BootedCluster:
-    """Return a cluster with one control plane and one worker."""
-    booted_cluster = cluster(STACK, kubernetes)
-    machines = [booted_cluster.machine(booted_cluster.machine_names(pool)[0]) for pool in ("control-plane", "linux")]
-    boot(machines, READY_SECONDS)
-    return booted_cluster
-
-
-@pytest.fixture(scope="module")
-def head(booted: BootedCluster) -> Machine:
-    return booted.machine(booted.machine_names("control-plane")[0])
 
 
 @pytest.fixture(scope="module")
