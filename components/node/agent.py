@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from components.node import authorities, etcd, images, kubeadm, kubelet, proxy, retries
+from components.node import authorities, etcd, images, kubeadm, kubelet, proxy
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG, LINUX, PKI, STATE
 from components.node.plan import Phase, Scope, canonical
@@ -116,9 +116,9 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
         },
         "audit": {"folder": kubeadm.AUDIT_LOGS, "days": role.spec.api.audit_days},
         "certificates": {
-            "files": [f"{PKI}/{name}.crt" for name in retries.CERTIFICATES],
+            "files": authorities.CERTIFICATES,
             "days": RENEWAL_DAYS,
-            "renew": [_KUBEADM, "certs", "renew", "all"],
+            "renew": authorities.RENEW,
             **({"whole": whole} if (whole := authorities.whole(role)) else {}),
         },
         "pods": PODS,

@@ -13,6 +13,13 @@ SIGNER, CROSS = f"{PKI}/signer.crt", f"{PKI}/cross.crt"
 which clients that trust its predecessor alone accept the API server; both only once authorities were rotated."""
 
 
+RENEW = [LINUX.program("kubeadm"), "certs", "renew", "all"]
+"""The program that signs all certificates of kubeadm again."""
+
+CERTIFICATES = [f"{PKI}/{name}.crt" for name in retries.CERTIFICATES]
+"""Files of these certificates."""
+
+
 def files(role: Role) -> dict[str, str]:
     """Return the files of this number that kubeadm does not read, by member of the secret."""
     now = role.spec.authorities
@@ -52,7 +59,7 @@ def certificates(role: Role, joined: str, pods: dict[str, Any]) -> tuple[Step, .
         "kubeadm-certificates",
         "kubeadm-certificates",
         requires=joined,
-        renew=[LINUX.program("kubeadm"), "certs", "renew", "all"],
+        renew=RENEW,
         pods=pods,
         **whole(role),
     )
@@ -69,7 +76,7 @@ def whole(role: Role) -> dict[str, Any]:
         return {}
     return {
         "authorities": [f"{PKI}/{name}.crt" for name in ("ca", "front-proxy-ca", "etcd/ca")],
-        "certificates": [f"{PKI}/{name}.crt" for name in retries.CERTIFICATES],
+        "certificates": CERTIFICATES,
         "kubeconfigs": [f"/etc/kubernetes/{name}.conf" for name in retries.KUBECONFIGS],
         "kubelet": LINUX.kubelet_kubeconfig,
         **({"served": f"{PKI}/apiserver.crt", "chain": CROSS} if now.signer else {}),

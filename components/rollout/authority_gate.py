@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from pulumi import Output, ResourceHook, ResourceHookArgs, ResourceHookBinding, ResourceHookOptions
 
 from components.plan import ClusterPlan
-from components.spec.authorities import KUBERNETES, Authorities, Stage, common_name
+from components.spec.authorities import KUBERNETES, Authorities, Stage, of_generation
 
 Known = Mapping[int, str]
 """SHA-256 (hex) of the certificates of cluster authorities by generation, as far as they are known."""
@@ -94,7 +94,7 @@ def _old_certificate(record: Mapping[str, Any], before: int, *, control_plane: b
         return ""
     said = record.get("kubelet_signers")
     signers = said.split(",") if isinstance(said, str) else []
-    if common_name(KUBERNETES, now.settled) not in (signers[1:] if control_plane else signers):
+    if of_generation(KUBERNETES, now.settled) not in (signers[1:] if control_plane else signers):
         return ""
     return "its kubelet still has a certificate of the old authority; it gets another within a day, or by mullion roll"
 

@@ -10,15 +10,14 @@ from typing import NamedTuple
 NUMBERS = 3
 """Numbers of one rotation."""
 
-
 KUBERNETES = "kubernetes"
 """kubeadm's common name of the cluster's authority."""
 
 
-def common_name(first: str, generation: int) -> str:
-    """Return an authority's common name; first: that of generation 0.
+def of_generation(first: str, generation: int) -> str:
+    """Return the name of a generation's authority, or of its place in the state; first: that of generation 0.
 
-    Each generation has its own: programs tell by the issuer's name which authority signed a certificate.
+    Each generation has its own common name: programs tell by the issuer's name which authority signed a certificate.
     """
     return f"{first}-{generation}" if generation else first
 

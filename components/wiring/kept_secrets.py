@@ -18,7 +18,7 @@ import pulumi
 from components.machine import pki
 from components.rollout.authority_gate import AuthorityGate
 from components.rollout.kubernetes_api import Access
-from components.spec.authorities import KUBERNETES, Authorities, common_name
+from components.spec.authorities import KUBERNETES, Authorities, of_generation
 from components.spec.models import Rotation
 
 AUTHORITIES = {"cluster-ca": KUBERNETES, "front-proxy-ca": "front-proxy-ca", "etcd-ca": "etcd-ca"}
@@ -159,17 +159,17 @@ class Generated(pulumi.ComponentResource):
         return {key: self._stash_authority(key, first, generation) for key, first in AUTHORITIES.items()}
 
     def _stash_authority(self, key: str, first: str, generation: int) -> pulumi.Output[Any]:
-        name = f"{self.pulumi_resource_name}-{key}"
+        name = of_generation(f"{self.pulumi_resource_name}-{key}", generation)
         if not generation:
             made = {**pki.certificate_authority(first), "generation": generation}
             return stash(name, made, parent=self, secret=True)
-        successor = pki.certificate_authority(common_name(first, generation))
+        successor = pki.certificate_authority(of_generation(first, generation))
 
         def crossed(old: pki.KeyPair) -> dict[str, Any]:
             return {**successor, "cross": pki.cross_signed(successor, old), "generation": generation}
 
         value = self._generations[generation - 1][key].apply(crossed)
-        return stash(f"{name}-{generation}", value, parent=self, secret=True)
+        return stash(name, value, parent=self, secret=True)
 
     def _made(
         self, key: str, make: Callable[[], Any], generation: int | None = None, *, secret: bool = True

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives import hashes
 from pulumi import automation as auto
 
 from components.machine import pki
+from components.spec.authorities import of_generation
 from components.spec.models import Oidc
 from operations.commands import report
 from operations.console.exits import Exit, Stop
@@ -149,7 +150,7 @@ def _authority(name: str, run: auto.Stack, trusted: str) -> pki.KeyPair:
     The engine decrypts it into this process's memory, never to disk.
     """
     resources, generation = state.resources_of(run.workspace.export_stack(name)), 0
-    while pair := state.stashed(name, resources, f"cluster-ca-{generation}" if generation else "cluster-ca"):
+    while pair := state.stashed(name, resources, of_generation("cluster-ca", generation)):
         if trusted.startswith(pair["certificate"]):
             return {"certificate": pair["certificate"], "key": pair["key"]}
         generation += 1

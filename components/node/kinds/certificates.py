@@ -21,8 +21,8 @@ CERTIFICATES: dict[str, Kind] = {
         },
         compares="The issuer's name of each certificate; the authorities in kubeconfigs; the chain; whether static pods"
         " started after the files were written.",
-        sets="Runs `renew` if another authority signed one, completes kubeconfigs and chain, and stops the static pods,"
-        " which the kubelet starts again.",
+        sets="Runs `renew` in a copy of the folder if another authority signed one, completes kubeconfigs and chain,"
+        " and restarts kubelet, kube-proxy, flannel and the static pods.",
         undo="certificates of another authority",
         cuts=(Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET),
         systems=_LINUX,
