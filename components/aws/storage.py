@@ -11,7 +11,7 @@ from pulumi import Output, ResourceOptions
 
 from components.machine.service_urls import service_url
 from components.wiring.context import ClusterContext
-from components.wiring.stores import OLDER_DAYS, Content, Stores
+from components.wiring.stores import OLDER_DAYS, Content, Stores, after
 
 OLDER_VERSIONS: aws.s3.BucketLifecycleConfigurationRuleArgsDict = {
     "id": "older-versions",
@@ -55,11 +55,12 @@ class Storage(Stores):
             bucket.bucket_regional_domain_name.apply(partial(service_url, fact, target=context.target))
             for fact, bucket in (("bundle_store", bundles), ("snapshot_store", snapshots))
         )
-        self._publish(context)
-        secrets = {key: self._secret(key, context.generated.stored.get(key)) for key in SECRETS}
-        self.secret_names = {key: named for key, (_, named) in secrets.items()}
+        secrets = {key: self._secret(key) for key in SECRETS}
+        values = {key: self._value(key, secrets[key], value) for key, value in context.generated.stored.items()}
+        self._publish(context, [*values.values()])
+        self.secret_names = {key: after(values.get(key), secret.name) for key, secret in secrets.items()}
         self.arns = Output.all(
-            bundles=bundles.arn, snapshots=snapshots.arn, **{key: secret.arn for key, (secret, _) in secrets.items()}
+            bundles=bundles.arn, snapshots=snapshots.arn, **{key: secret.arn for key, secret in secrets.items()}
         )
         self.register_outputs({"bundle_store": self.bundle_store, "snapshot_store": self.snapshot_store})
 
@@ -126,25 +127,23 @@ class Storage(Stores):
         )
         return stored, stored.key
 
-    def _secret(self, key: str, value: Output[str] | None) -> tuple[aws.secretsmanager.Secret, Output[str]]:
-        """Return a secret, and its name, which resolves once it has its value.
-
-        Auto-named, because AWS keeps the names of deleted secrets.
-        """
+    def _secret(self, key: str) -> aws.secretsmanager.Secret:
+        """Return a secret without a value. Auto-named, because AWS keeps the names of deleted secrets."""
         name = f"{self._cluster}-{key}"
-        secret = aws.secretsmanager.Secret(
+        return aws.secretsmanager.Secret(
             name,
             description=self._checked.apply(lambda _: SECRETS[key]),
             kms_key_id=self._key,
             tags=self._tags.on(self, aws.secretsmanager.Secret, name),
             opts=ResourceOptions(parent=self, protect=self._guarded),
         )
-        if value is None:
-            return secret, secret.name
-        version = aws.secretsmanager.SecretVersion(
-            name, secret_id=secret.id, secret_string=value, opts=ResourceOptions(parent=self)
+
+    def _value(
+        self, key: str, secret: aws.secretsmanager.Secret, value: Output[str]
+    ) -> aws.secretsmanager.SecretVersion:
+        return aws.secretsmanager.SecretVersion(
+            f"{self._cluster}-{key}", secret_id=secret.id, secret_string=value, opts=ResourceOptions(parent=self)
         )
-        return secret, Output.all(secret.name, version.id).apply(lambda known: known[0])
 
 
 def encryption(key: str | None) -> Any:

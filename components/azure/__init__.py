@@ -37,7 +37,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         else Network(context, place, firewall, opts=child)
     )
     vault = Vault(context, place, network, client.tenant_id, opts=child)
-    storage = Storage(context, place, network, vault.resource, opts=child)
+    storage = Storage(context, place, network, vault, opts=child)
     identity = Identity(context, place, storage, vault, client.subscription_id, opts=child)
     if network.bastion:
         network.bastion.add_host(network.routes)

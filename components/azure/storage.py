@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from ipaddress import IPv4Network, collapse_addresses
 from typing import Any
@@ -22,7 +22,7 @@ from components.machine.service_urls import service_url
 from components.naming import within
 from components.wiring.context import ClusterContext
 from components.wiring.kept_secrets import stash
-from components.wiring.stores import OLDER_DAYS, SECRETS, Content, Stores
+from components.wiring.stores import OLDER_DAYS, SECRETS, Content, Stores, after
 
 LONGEST_ACCOUNT = LONGEST_VAULT = 24
 """Maximum characters of the names, which are global."""
@@ -91,10 +91,10 @@ class Storage(Stores):
         context: ClusterContext,
         place: Place,
         network: UsableNetwork,
-        before_blobs: pulumi.Resource,
+        vault: "Vault",
         opts: ResourceOptions | None = None,
     ) -> None:
-        """before_blobs: a resource that takes Azure about a minute.
+        """vault: Azure takes about a minute to create it.
 
         Blobs wait for it, because a new account's network rules take effect some seconds after it exists: until then it
         refuses listed addresses (403, AuthorizationFailure).
@@ -103,7 +103,7 @@ class Storage(Stores):
         groups = [group.name for group in plan.machine_groups]
         super().__init__("mullion:azure:Storage", name, {"groups": groups}, opts)
         self._context, self._cluster, self._subnets, self._place = context, name, network.admitted_subnets, place
-        self._before_blobs = before_blobs
+        self._vault = vault.resource
         keep = ResourceOptions(parent=self, retain_on_delete=plan.spec.expires is None)
         bundles, held = self._account("bundles", place, ResourceOptions(parent=self))
         group = context.generated.suffix.apply(lambda letters: f"{name}-snapshots-{letters}")
@@ -125,7 +125,7 @@ class Storage(Stores):
         )
         manager = Output.concat(self.bundle_store.apply(lambda url: urlsplit(url).scheme), "://", MANAGER, place.id)
         self.compute_service = manager.apply(partial(service_url, "compute_service", target=target))
-        self._publish(context)
+        self._publish(context, vault.values)
         self.register_outputs({"bundle_store": self.bundle_store, "snapshot_store": self.snapshot_store})
 
     def _account(
@@ -196,7 +196,7 @@ class Storage(Stores):
                 # a changed `source` replaces the blob (provider's schema); a text's name is fixed: delete it first
                 ResourceOptions(
                     parent=self,
-                    depends_on=[self._before_blobs],
+                    depends_on=[self._vault],
                     delete_before_replace=content.text is not None,
                     # deleting a blob needs the account's key and an address that its network rules list
                     deleted_with=self._bundles if content.text is not None else None,
@@ -229,6 +229,8 @@ class Vault(pulumi.ComponentResource):
     """URL of the vault; resolves once its secrets have their values."""
     resource: keyvault.Vault
     """The vault itself, which Azure takes about a minute to create."""
+    values: Sequence[keyvault.Secret]
+    """The secrets that the program writes."""
 
     def __init__(
         self,
@@ -269,16 +271,15 @@ class Vault(pulumi.ComponentResource):
                 # deleting a single secret needs the vault itself, which only answers the cluster's subnets
                 opts=ResourceOptions(parent=self, deleted_with=vault),
                 **place.within,
-            ).id
+            )
             for key, value in generated.stored.items()
         }
+        self.values = [*written.values()]
         self.secrets = {key: Output.concat(vault.id, "/secrets/", key) for key in SECRETS.values()}
         # resolve the id only once the secret exists: Azure may refuse a role assignment on a secret that is missing
-        self.secrets |= {
-            key: Output.all(self.secrets[key], id_).apply(lambda ids: str(ids[0])) for key, id_ in written.items()
-        }
+        self.secrets |= {key: after(secret, self.secrets[key]) for key, secret in written.items()}
         address = vault.properties.apply(lambda current: current.vault_uri or "")
-        self.url = Output.all(address, *written.values()).apply(
+        self.url = Output.all(address, *(each.id for each in self.values)).apply(
             lambda values: service_url("secret_service", values[0].rstrip("/"), context.target)
         )
         self.register_outputs({"url": self.url})

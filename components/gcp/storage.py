@@ -11,7 +11,7 @@ from pulumi import Output, ResourceOptions
 from components.gcp.place import Place
 from components.machine.service_urls import service_url
 from components.wiring.context import ClusterContext
-from components.wiring.stores import OLDER_DAYS, SECRETS, Content, Stores
+from components.wiring.stores import OLDER_DAYS, SECRETS, Content, Stores, after
 
 HOST, SECRETS_HOST, COMPUTE_HOST = "storage.googleapis.com", "secretmanager.googleapis.com", "compute.googleapis.com"
 
@@ -55,13 +55,10 @@ class Storage(Stores):
             )
         )
         self.services = {"secret_service": secret_service, "compute_service": compute_service}
-        self._publish(context)
-        secrets = {
-            key: self._secret(key, context.generated.suffix, context.generated.stored.get(key))
-            for key in SECRETS.values()
-        }
-        self.secrets = {key: secret for key, (secret, _) in secrets.items()}
-        self.secret_names = {key: id_ for key, (_, id_) in secrets.items()}
+        self.secrets = {key: self._secret(key, context.generated.suffix) for key in SECRETS.values()}
+        values = {key: self._value(key, value) for key, value in context.generated.stored.items()}
+        self._publish(context, [*values.values()])
+        self.secret_names = {key: after(values.get(key), secret.secret_id) for key, secret in self.secrets.items()}
         self.register_outputs({"bundle_store": self.bundle_store, "snapshot_store": self.snapshot_store})
 
     def _bucket(self, purpose: str, *, keep: bool) -> gcp.storage.Bucket:
@@ -106,24 +103,24 @@ class Storage(Stores):
         )
         return stored, stored.name
 
-    def _secret(
-        self, key: str, suffix: Output[str], value: Output[str] | None
-    ) -> tuple[gcp.secretmanager.Secret, Output[str]]:
-        """Return a secret replicated in the cluster's region only, and its id, which resolves once it has its value."""
+    def _secret(self, key: str, suffix: Output[str]) -> gcp.secretmanager.Secret:
+        """Return a secret without a value, replicated in the cluster's region only."""
         name = f"{self._cluster}-{key}"
         replica: gcp.secretmanager.SecretReplicationUserManagedReplicaArgsDict = {"location": self._region}
         if self._key:
             replica["customer_managed_encryption"] = {"kms_key_name": self._key}
-        secret = gcp.secretmanager.Secret(
+        return gcp.secretmanager.Secret(
             name,
             secret_id=suffix.apply(lambda letters: f"{name}-{letters}"),
             replication={"user_managed": {"replicas": [replica]}},
             labels=self._tags.labels(self, gcp.secretmanager.Secret, name),
             opts=ResourceOptions(parent=self, protect=self._guarded),
         )
-        if value is None:
-            return secret, secret.secret_id
-        version = gcp.secretmanager.SecretVersion(
-            name, secret=secret.id, secret_data=value, opts=ResourceOptions(parent=self)
+
+    def _value(self, key: str, value: Output[str]) -> gcp.secretmanager.SecretVersion:
+        return gcp.secretmanager.SecretVersion(
+            f"{self._cluster}-{key}",
+            secret=self.secrets[key].id,
+            secret_data=value,
+            opts=ResourceOptions(parent=self),
         )
-        return secret, Output.all(secret.secret_id, version.id).apply(lambda known: known[0])

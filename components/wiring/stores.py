@@ -1,7 +1,7 @@
 """The stores of a cluster in any cloud: the bundle store and the snapshot store."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -20,6 +20,11 @@ OLDER_DAYS = 30
 
 SECRETS = {"join_secret": "join", "pki_secret": "pki", "desired_state_secret": "desired-state"}
 """Name of a secret, by the fact that holds it. The control plane writes `join`, the program the others."""
+
+
+def after(made: pulumi.CustomResource | None, text: Output[str]) -> Output[str]:
+    """Return the text once the resource is made."""
+    return Output.all(text, made.id).apply(lambda known: str(known[0])) if made else text
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,11 @@ class Stores(pulumi.ComponentResource, ABC):
     def _put(self, content: Content) -> tuple[pulumi.Resource, Output[str]]:
         """Upload an object to the bundle store; return its resource, and its name, which resolves once uploaded."""
 
-    def _publish(self, context: ClusterContext) -> None:
-        """Upload what machines fetch: bundles, the CA certificate, the desired-state pointer."""
+    def _publish(self, context: ClusterContext, secrets: Sequence[pulumi.Resource]) -> None:
+        """Upload what machines fetch: bundles, the CA certificate, the desired-state pointer.
+
+        secrets: those of the secret store. Control planes that follow the pointer read the values of its run there.
+        """
         plan, groups = context.plan, context.upgrade.groups()
         self.bundle_urls = {group.name: self._bundle(group.name, groups[group.name]) for group in plan.machine_groups}
         # those of earlier generations too: a machine may start late. Every machine may read bundles/.
@@ -71,8 +79,8 @@ class Stores(pulumi.ComponentResource, ABC):
             place = (f"ca-{generation}", f"bundles/ca-{generation}.crt") if generation else ("ca", "ca.crt")
             self.ca_url = self._url(self._put(Content(*place, pem)))
         document = pointer(plan, context.generated, context.upgrade, self.bundle_urls[plan.control_plane.name], self)
-        hooks = ResourceOptions(hooks=context.upgrade.hooks)
-        self._put(Content("desired-state", POINTER, document, options=hooks))
+        after = ResourceOptions(hooks=context.upgrade.hooks, depends_on=secrets)
+        self._put(Content("desired-state", POINTER, document, options=after))
 
     def publish_members(self, context: ClusterContext, found: Members) -> None:
         """Upload the member list."""

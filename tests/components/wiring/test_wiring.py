@@ -12,7 +12,7 @@ from operations.clouds import cloud_tables as commands
 from operations.recorder.recorder import Recording, record
 from sandbox import clouds
 from sandbox.values import Secret
-from tests.components.recorded_wiring import ROOT, config, plan, recording
+from tests.components.recorded_wiring import ROOT, config, of, plan, recording
 from tests.existing_networks import EXISTING
 
 STACKS = (
@@ -170,3 +170,21 @@ def _plain(value: Any) -> Any:
 @pytest.mark.parametrize("stack", STACKS)
 def test_preview_registers_the_same_resources(stack: str) -> None:
     assert set(recording(stack).resources) == set(recording(stack, preview=True).resources)
+
+
+VALUES = {
+    "aws": ("aws:s3/bucketObjectv2:BucketObjectv2", "aws:secretsmanager/secretVersion:SecretVersion"),
+    "azure": ("azure-native:storage:Blob", "azure-native:keyvault:Secret"),
+    "gcp": ("gcp:storage/bucketObject:BucketObject", "gcp:secretmanager/secretVersion:SecretVersion"),
+}
+"""Types of the object that is the desired-state pointer and of a secret's value."""
+
+
+@pytest.mark.parametrize("cloud", VALUES)
+def test_the_pointer_changes_after_the_secrets(cloud: str) -> None:
+    """A control plane that follows the pointer reads the secrets: a number of a rotation would be missing there."""
+    stack, (object_, value) = f"{cloud}-dev", VALUES[cloud]
+    found = recording(stack)
+    values = {each.urn for each in of(found, value).values()}
+    assert {urn.rpartition("::")[2] for urn in values} == {f"{stack}-pki", f"{stack}-desired-state"}
+    assert values <= of(found, object_)[f"{stack}-desired-state"].dependencies
