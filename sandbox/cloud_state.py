@@ -211,11 +211,13 @@ class CloudState:
         """Keep a name taken until a time after its owner is deleted."""
         self.connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, NULL, ?)", (kind, key, until))
 
-    def put_object(self, bucket: str, key: str, content: bytes, content_type: str, *, versioned: bool) -> str:
-        """Write an object and return its ETag; without versioning, it replaces all versions."""
+    def put_object(
+        self, bucket: str, key: str, content: bytes, content_type: str, *, versioned: bool, etag: str = ""
+    ) -> str:
+        """Write an object and return its ETag, by default S3's; without versioning, it replaces all versions."""
         if not versioned:
             self.remove_object(bucket, key)
-        etag = object_etag(content)
+        etag = etag or object_etag(content)
         self.connection.execute(
             "INSERT INTO objects (bucket, key, content, etag, content_type, modified) VALUES (?, ?, ?, ?, ?, ?)",
             (bucket, key, content, etag, content_type, now()),

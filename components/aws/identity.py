@@ -34,6 +34,10 @@ SESSIONS = [
 ]
 """Actions of the machine's SSM Agent (Systems Manager user guide, "Create a custom IAM role for Session Manager")."""
 
+_OBJECTS = [
+    *("s3:GetObject", "s3:PutObject", "s3:DeleteObject"),
+    *("s3:ListMultipartUploadParts", "s3:AbortMultipartUpload"),  # of snapshots that need several requests
+]
 _PULL = ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
 
 
@@ -58,7 +62,7 @@ def statements(
         rows += [
             read,
             written,
-            (["s3:GetObject", "s3:PutObject", "s3:DeleteObject"], [f"{arns['snapshots']}/*"]),
+            (_OBJECTS, [f"{arns['snapshots']}/*"]),
             (["s3:ListBucket"], [arns["snapshots"]]),
             read_secrets,
             written_secrets,

@@ -18,6 +18,7 @@ OLDER_VERSIONS: aws.s3.BucketLifecycleConfigurationRuleArgsDict = {
     "status": "Enabled",
     "filter": {},
     "noncurrent_version_expiration": {"noncurrent_days": OLDER_DAYS},
+    "abort_incomplete_multipart_upload": {"days_after_initiation": 1},
 }
 """Lifecycle rule of a versioned bucket."""
 PRINCIPALS_OVER_TLS = "DenyPlainHttp"

@@ -17,8 +17,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
+import objects
 from failure import Failure
 from report import say
 from run import STATE, Run
@@ -176,12 +177,9 @@ def prune(run: Run, config: Configuration, now: float) -> None:
     if not days:
         return
     oldest = time.strftime("%Y%m%d", time.gmtime(now - days * DAY))
-    query, name = run.cloud.LISTING
-    url = f"{store(run)}{query}{PREFIX.replace('/', '%2F')}"
     try:
-        listed: list[Any] = [KEY.fullmatch(key) for key in name.findall(run.ask("store", url).decode())]
-        for found in listed:
+        for found in map(KEY.fullmatch, objects.page(run, store(run), PREFIX)[0]):
             if found and found[1] < oldest:
                 run.ask("store", f"{store(run)}/{found[0]}", "DELETE")
     except OSError as error:
-        raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
+        raise Failure("store-failed", f"{store(run)}/{PREFIX}: {type(error).__name__}: {error}") from None

@@ -10,8 +10,8 @@ import mmap
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
+import objects
 import snapshot_names
 from failure import Failure
 from report import say
@@ -44,12 +44,10 @@ class Snapshot(NamedTuple):
 
 def stored(run: Run, now: float) -> tuple[list[Snapshot], list[str]]:
     """Return the snapshots, newest first, and other objects below PREFIX. Raise Failure store-failed."""
-    query, name = run.cloud.LISTING
-    url = f"{store(run)}{query}{quote(PREFIX, safe='')}"
     try:
-        listed = name.findall(run.ask("store", url).decode())
+        listed = objects.names(run, store(run), PREFIX)
     except OSError as error:
-        raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
+        raise Failure("store-failed", f"{store(run)}/{PREFIX}: {type(error).__name__}: {error}") from None
     secret, found = mac_key(run), list[Snapshot]()
     for key in listed:
         parts = snapshot_names.signed(secret, key)
@@ -123,8 +121,8 @@ def upload(run: Run, file: Path, stamp: str, reason: str) -> str:
             )
         key = snapshot_names.name(mac_key(run), stamp, reason, hashlib.sha256(content).hexdigest())
         try:
-            run.ask("store", f"{store(run)}/{key}", "PUT", content, content_type="application/octet-stream")
-        except OSError as error:
+            objects.put(run, f"{store(run)}/{key}", content)
+        except (OSError, ValueError) as error:
             raise Failure("store-failed", f"{key}: {type(error).__name__}: {error}") from None
     return key
 

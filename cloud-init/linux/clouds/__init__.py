@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
+from objects import Listing
+
 from clouds import aws, azure, gcp
 
 if TYPE_CHECKING:
@@ -16,8 +18,8 @@ class Cloud(Protocol):
 
     MACHINE: re.Pattern[str]
     """Pattern of a providerID; its group is the machine as `gone` expects it."""
-    LISTING: tuple[str, re.Pattern[str]]
-    """Suffix of a store's URL that lists keys with a prefix, and the pattern of a key in the answer (XML-escaped)."""
+    LISTING: Listing
+    """How its stores list names."""
 
     def instance(self) -> str:
         """Return the machine's id, which is never reused, unlike its name."""
@@ -45,6 +47,10 @@ class Cloud(Protocol):
 
     def put_secret(self, run: Run, name: str, text: str) -> None:
         """Store a new text for a secret."""
+        ...
+
+    def put_large(self, run: Run, url: str, content: memoryview) -> None:
+        """Write an object that is larger than objects.PART; it appears with its whole content."""
         ...
 
     def gone(self, run: Run, machine: str) -> bool:

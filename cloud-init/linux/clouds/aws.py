@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 from uuid import uuid4
 from xml.etree import ElementTree
 
+import objects
 from loader import aws_metadata as metadata
 
 if TYPE_CHECKING:
     from run import Run
 
 MACHINE = re.compile(r"aws:///[a-z0-9-]+/(i-[0-9a-f]+)")
-LISTING: tuple[str, re.Pattern[str]] = ("/?list-type=2&prefix=", re.compile(r"<Key>([^<]+)</Key>"))
+LISTING = objects.S3
+UPLOAD = re.compile(r"<UploadId>([^<]+)</UploadId>")
 VERSION = "2016-11-15"
 FORM = "application/x-www-form-urlencoded"
 ENDED = "terminated"
@@ -75,6 +78,40 @@ def _secrets(run: Run, action: str, **body: str) -> dict[str, str]:
     target, kind = f"secretsmanager.{action}", "application/x-amz-json-1.1"
     said = run.ask("secrets", service, "POST", json.dumps(body).encode(), content_type=kind, x_amz_target=target)
     return json.loads(said)
+
+
+def put_large(run: Run, url: str, content: memoryview) -> None:
+    """Upload in parts (Amazon S3 API reference, CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload).
+
+    Parts of an upload that was not completed cost money: it is aborted, and the bucket's lifecycle rule deletes what
+    an agent that died has left.
+    """
+    begun = run.ask("store", f"{url}?uploads=", "POST", content_type=objects.KIND).decode()
+    found = UPLOAD.search(begun)
+    if not found:
+        raise ValueError(f"unexpected answer: {begun[:200]}")
+    upload = f"uploadId={quote(found[1], safe='')}"
+    try:
+        for number, part in objects.parts(content):
+            run.ask("store", f"{url}?partNumber={number}&{upload}", "PUT", part, content_type=objects.KIND)
+        _complete(run, f"{url}?{upload}")
+    except BaseException:
+        with suppress(OSError):
+            run.ask("store", f"{url}?{upload}", "DELETE")
+        raise
+
+
+def _complete(run: Run, upload: str) -> None:
+    """Complete an upload with the numbers and ETags of the parts that S3 has."""
+    listed = ElementTree.fromstring(run.ask("store", upload))  # noqa: S314  the cloud's answer, over TLS
+    whole = ElementTree.Element("CompleteMultipartUpload", xmlns="http://s3.amazonaws.com/doc/2006-03-01/")
+    for each in listed.iterfind("{*}Part"):
+        part = ElementTree.SubElement(whole, "Part")
+        for name in ("PartNumber", "ETag"):
+            ElementTree.SubElement(part, name).text = each.findtext(f"{{*}}{name}")
+    said = run.ask("store", upload, "POST", ElementTree.tostring(whole), content_type="application/xml").decode()
+    if "</CompleteMultipartUploadResult>" not in said:  # S3 may answer 200 with an error
+        raise ValueError(f"unexpected answer: {said[:200]}")
 
 
 def gone(run: Run, machine: str) -> bool:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import identity_tokens
 import loader
+import objects
 import web
 
 if TYPE_CHECKING:
     from run import Run
 
 MACHINE = re.compile(r"azure://(/subscriptions/.+)")
-LISTING: tuple[str, re.Pattern[str]] = ("?restype=container&comp=list&prefix=", re.compile(r"<Name>([^<]+)</Name>"))
+LISTING = objects.Listing(
+    "?restype=container&comp=list&prefix={prefix}",
+    "?restype=container&comp=list&prefix={prefix}&marker={mark}",
+    re.compile(r"<Name>([^<]+)</Name>"),
+    re.compile(r"<NextMarker>([^<]+)</NextMarker>"),
+)
 SECRETS = "api-version=7.4"
 MACHINES = "/providers/Microsoft.Compute/virtualMachines?api-version=2024-07-01"
 EVENTS = "/metadata/scheduledevents?api-version=2020-07-01"
@@ -121,6 +128,21 @@ def put_secret(run: Run, name: str, text: str) -> None:
 
 def _place(run: Run, name: str) -> str:
     return f"{run.value('facts.secret_service')}/secrets/{name}?{SECRETS}"
+
+
+def put_large(run: Run, url: str, content: memoryview) -> None:
+    """Upload in blocks, whose ids have one length (Blob Storage REST API, "Put Block", "Put Block List").
+
+    Azure deletes blocks that no list names after a week.
+    """
+    ids = list[str]()
+    for number, part in objects.parts(content):
+        ids.append(base64.b64encode(f"{number:06}".encode()).decode())
+        block = f"{url}?comp=block&blockid={quote(ids[-1], safe='')}"
+        run.ask("store", block, "PUT", part, content_type=objects.KIND)
+    listed = "".join(f"<Uncommitted>{id_}</Uncommitted>" for id_ in ids)
+    body = f'<?xml version="1.0" encoding="utf-8"?><BlockList>{listed}</BlockList>'.encode()
+    run.ask("store", f"{url}?comp=blocklist", "PUT", body, x_ms_blob_content_type=objects.KIND)
 
 
 def gone(run: Run, machine: str) -> bool:

@@ -11,12 +11,13 @@ from urllib.parse import urlencode
 
 import identity_tokens
 import loader
+import objects
 
 if TYPE_CHECKING:
     from run import Run
 
 MACHINE = re.compile(r"gce://[^/]+/([a-z0-9-]+/[a-z0-9-]+)")
-LISTING: tuple[str, re.Pattern[str]] = ("/?list-type=2&prefix=", re.compile(r"<Key>([^<]+)</Key>"))
+LISTING = objects.S3
 JSON = "application/json"
 KEYS = ("www.googleapis.com", "/oauth2/v3/certs")
 """Host and path of Google's public keys (accounts.google.com/.well-known/openid-configuration)."""
@@ -89,6 +90,11 @@ def put_secret(run: Run, name: str, text: str) -> None:
 
 def _place(run: Run, name: str) -> str:
     return f"{run.value('facts.secret_service')}/secrets/{name}"
+
+
+def put_large(run: Run, url: str, content: memoryview) -> None:
+    """Upload in one request, which may have 5 TiB (Cloud Storage, "Quotas and limits", objects)."""
+    run.ask("store", url, "PUT", content, content_type=objects.KIND)
 
 
 def gone(run: Run, machine: str) -> bool:

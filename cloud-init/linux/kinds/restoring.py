@@ -4,7 +4,6 @@ The machine's claim in the founding log has the snapshot's key; no other record 
 machine that joins, nor if the claim has no key.
 """
 
-import hashlib
 import json
 import re
 import shutil
@@ -12,6 +11,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
+import objects
 import snapshot_names
 from failure import Failure
 from run import Run, Step
@@ -61,13 +61,11 @@ def fetch(run: Run, step: Step, key: str, file: Path) -> None:
         raise Failure("founding-refused", text)
     url = f"{step['store'].rstrip('/')}/{quote(key)}"
     try:
-        content = run.ask("store", url)
+        found = objects.fetch(run, url, file)
     except OSError as error:
         raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
-    found = hashlib.sha256(content).hexdigest()
     if found != named["sha256"]:
         raise Failure("digest-mismatch", f"{url} has sha256:{found}, another digest than in its name")
-    write_whole(file, content, MODES["private"])
 
 
 def unpack(run: Run, step: Step, folder: Path, epoch: int) -> None:

@@ -1,4 +1,4 @@
-"""S3: objects (GET, HEAD, PUT, DELETE, with conditions, ranges and versions) and ListObjectsV2.
+"""S3: objects (GET, HEAD, PUT, DELETE, with conditions, ranges and versions), multipart uploads, and ListObjectsV2.
 
 Sources: Amazon S3 API reference (error responses, GetObject, PutObject, ListObjectsV2); user guide, "Add preconditions
 to S3 operations with conditional requests".
@@ -15,12 +15,11 @@ from sandbox.aws.s3 import BUCKET, KEY_LIMIT, is_versioned
 from sandbox.cloud_state import CloudState
 from sandbox.services import xml
 from sandbox.services.aws.access import allowed, require
+from sandbox.services.aws.uploads import NAMESPACE, RIGHTS, XML, Uploads
 from sandbox.services.calls import Answer, Call, Codes, Refused, worded
 from sandbox.services.credentials import Caller
 from sandbox.services.objects import Version, matches, page, part, versions
 
-NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
-XML = {"content-type": "application/xml"}
 CODES: Codes = {
     "malformed": (400, "AuthorizationHeaderMalformed"),
     "bad-token": (400, "InvalidToken"),
@@ -64,9 +63,16 @@ class Store:
             raise Refused("PermanentRedirect", f"The bucket is in {record.region}: use its endpoint", 301)
         query = dict(parse_qsl(call.query, keep_blank_values=True))
         query.pop("x-id", None)  # newer SDKs add the operation's name as a parameter
-        arn = f"arn:aws:s3:::{bucket}"
         if not key:
             return self._list(call, caller, bucket, query)
+        upload = RIGHTS.get((call.method, frozenset(query)))
+        if upload:
+            require(self.cloud_state, caller, upload, f"arn:aws:s3:::{bucket}/{key}", bucket)
+            return self._upload(call, bucket, key, query)
+        return self._object(call, caller, bucket, key, query)
+
+    def _object(self, call: Call, caller: Caller | None, bucket: str, key: str, query: Mapping[str, str]) -> Answer:
+        arn = f"arn:aws:s3:::{bucket}"
         if set(query) - {"versionId"}:
             raise Refused("NotImplemented", f"the sandbox does not support {', '.join(query)}")
         reading = "s3:GetObjectVersion" if "versionId" in query else "s3:GetObject"
@@ -117,9 +123,31 @@ class Store:
             raise Refused("InvalidRange", "The requested range is not satisfiable") from None
         return Answer(status, body, headers | more)
 
+    def _upload(self, call: Call, bucket: str, key: str, query: Mapping[str, str]) -> Answer:
+        """Answer a call of a multipart upload."""
+        uploads, id_ = Uploads(self.cloud_state, bucket, key), query.get("uploadId", "")
+        with self.cloud_state.transaction():
+            if call.method == "PUT":
+                return uploads.put(id_, query["partNumber"], call.body)
+            if call.method == "GET":
+                return uploads.list(id_)
+            if call.method == "DELETE":
+                return uploads.abort(id_)
+            if "uploads" in query:
+                _refuse_long(key)
+                return uploads.create(call)
+            whole = uploads.complete(id_, call.body)
+            versioned = is_versioned(self.cloud_state, bucket)
+            self._refuse_unless_as_expected(call, self._wanted(bucket, key, None))
+            self.cloud_state.put_object(
+                bucket, key, whole.content, whole.content_type, versioned=versioned, etag=whole.etag
+            )
+            made = {"Bucket": bucket, "Key": key, "ETag": f'"{whole.etag}"'}
+            about = self._about(bucket, versions(self.cloud_state, bucket, key)[0])
+            return Answer(200, xml.document("CompleteMultipartUploadResult", made, NAMESPACE), about | XML)
+
     def _put(self, call: Call, bucket: str, key: str) -> Answer:
-        if len(key.encode()) > KEY_LIMIT:
-            raise Refused("KeyTooLongError", "Your key is too long")
+        _refuse_long(key)
         sent = call.headers.get("content-md5")
         if sent and sent != base64.b64encode(hashlib.md5(call.body, usedforsecurity=False).digest()).decode():
             raise Refused("BadDigest", "The Content-MD5 you specified did not match what we received.")
@@ -195,6 +223,11 @@ class Store:
             for one in found
         ]
         return listed | {"CommonPrefixes": [{"Prefix": encode(name)} for name in here if name not in objects]}
+
+
+def _refuse_long(key: str) -> None:
+    if len(key.encode()) > KEY_LIMIT:
+        raise Refused("KeyTooLongError", "Your key is too long")
 
 
 def refusal(refused: Refused) -> tuple[Answer, str]:

@@ -1,4 +1,4 @@
-"""Blob Storage: blobs (Get, Get Properties, Put, Delete, with conditions and ranges) and List Blobs.
+"""Blob Storage: blobs (Get, Get Properties, Put, Delete, with conditions and ranges), blocks, and List Blobs.
 
 Sources: Blob Storage REST API, "Get Blob", "Put Blob", "List Blobs", "Specifying conditional headers for Blob service
 operations", "Blob service error codes", "Versioning for Azure Storage".
@@ -17,6 +17,7 @@ from sandbox.azure.rights import refused as not_allowed
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services import xml
+from sandbox.services.azure.blocks import Blocks
 from sandbox.services.calls import Answer, Call, Codes, Refused, worded
 from sandbox.services.objects import Version, matches, newest, page, part
 
@@ -64,12 +65,15 @@ class Blobs:
         query = dict(parse_qsl(call.query, keep_blank_values=True))
         if not key:
             return self._list(call, record, query)
-        if query or call.method not in ACTIONS:
+        blocks = call.method == "PUT" and query.get("comp") in ("block", "blocklist")
+        if (query and not blocks) or call.method not in ACTIONS:
             why = "InvalidQueryParameterValue" if query else "UnsupportedHttpVerb"
             raise Refused(why, f"the sandbox does not support {call.method} with {', '.join(query) or 'no query'}")
         self._require(ACTIONS[call.method], record, key)
         with self.cloud_state.transaction():  # check the condition and write in one transaction
             old = newest(self.cloud_state, place, key)
+            if blocks:
+                return self._put_blocks(call, place, key, old, query["comp"], query.get("blockid", ""))
             if call.method == "PUT":
                 return self._put(call, place, key, old)
             if old is None:
@@ -91,12 +95,7 @@ class Blobs:
         if call.headers.get("x-ms-blob-type") != "BlockBlob":
             text = "An HTTP header that's mandatory for this request is not specified: x-ms-blob-type"
             raise Refused("MissingRequiredHeader", text)
-        wanted, unless = call.headers.get("if-match"), call.headers.get("if-none-match")
-        if old and unless == "*":
-            raise Refused("BlobAlreadyExists", "The specified blob already exists.")
-        changed = old is None if wanted is not None else False
-        if changed or (old and not matches(wanted, old.etag, default=True)):
-            raise Refused("ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met.")
+        _refuse_unless_as_expected(call, old)
         sent = call.headers.get("content-md5")
         if sent and sent != _md5(call.body):
             raise Refused("Md5Mismatch", "The MD5 value specified in the request did not match the one calculated.")
@@ -105,6 +104,18 @@ class Blobs:
         made = newest(self.cloud_state, place, key)
         encrypted = {"x-ms-request-server-encrypted": "true", "content-md5": _md5(call.body)}
         return Answer(201, b"", (_about(made) if made else {}) | encrypted)
+
+    def _put_blocks(self, call: Call, place: str, key: str, old: Version | None, what: str, id_: str) -> Answer:
+        """Answer Put Block and Put Block List. what: block or blocklist. id_: of the block."""
+        blocks = Blocks(self.cloud_state, place, key)
+        if what == "block":
+            blocks.put(id_, call.body)
+            return Answer(201, b"", {"content-md5": _md5(call.body), "x-ms-request-server-encrypted": "true"})
+        _refuse_unless_as_expected(call, old)
+        kind = call.headers.get("x-ms-blob-content-type") or "application/octet-stream"
+        self.cloud_state.put_object(place, key, blocks.commit(call.body), kind, versioned=False)
+        made = newest(self.cloud_state, place, key)
+        return Answer(201, b"", _about(made) if made else {})
 
     def _list(self, call: Call, container: Record, query: Mapping[str, str]) -> Answer:
         self._require("read", container, query.get("prefix", ""), "Blob.List")
@@ -121,6 +132,15 @@ class Blobs:
         listed: dict[str, Any] = {"Prefix": prefix, "MaxResults": most}
         listed |= {"Blobs": {"Blob": blobs, "BlobPrefix": prefixes}, "NextMarker": here[-1] if more else ""}
         return Answer(200, xml.document("EnumerationResults", listed), XML)
+
+
+def _refuse_unless_as_expected(call: Call, old: Version | None) -> None:
+    wanted, unless = call.headers.get("if-match"), call.headers.get("if-none-match")
+    if old and unless == "*":
+        raise Refused("BlobAlreadyExists", "The specified blob already exists.")
+    changed = old is None if wanted is not None else False
+    if changed or (old and not matches(wanted, old.etag, default=True)):
+        raise Refused("ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met.")
 
 
 def name(container: Record) -> str:

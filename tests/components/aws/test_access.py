@@ -60,6 +60,8 @@ def test_roles_have_the_least_rights(stack: str) -> None:
     assert allowed["control-plane"] - allowed["workers"] == {
         "s3:DeleteObject",
         "s3:ListBucket",
+        "s3:ListMultipartUploadParts",
+        "s3:AbortMultipartUpload",
         "secretsmanager:PutSecretValue",
         "ec2:DescribeInstances",
     }

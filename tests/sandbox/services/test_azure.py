@@ -18,7 +18,7 @@ from azure.core.exceptions import (
 from azure.core.pipeline.transport import RequestsTransport
 from azure.identity import ManagedIdentityCredential
 from azure.keyvault.secrets import SecretClient
-from azure.storage.blob import ContainerClient
+from azure.storage.blob import BlobBlock, ContainerClient
 
 from sandbox.azure.rights import ASSIGNMENT, BLOBS, GET, holds
 from tests.cloud_init.accounts import (
@@ -148,6 +148,34 @@ def test_conditional_headers_decide_which_write_succeeds(blobs: ContainerClient)
     with pytest.raises((ResourceModifiedError, HttpResponseError)) as changed:
         blob.upload_blob(b"x", overwrite=True, etag=etag, match_condition=MatchConditions.IfNotModified)
     assert code(changed) == "ConditionNotMet"
+
+
+def test_blocks_become_a_blob_once_their_list_is_written(azure: FakeCloud, blobs: ContainerClient) -> None:
+    blob = blobs.get_blob_client("etcd/large")
+    for id_, content in (("000002", b"second"), ("000001", b"other"), ("000001", b"first "), ("000003", b"unused")):
+        blob.stage_block(id_, content)
+    assert not list(azure.objects)
+    blob.commit_block_list([BlobBlock("000001"), BlobBlock("000002")])
+    assert dict(azure.objects) == {"/snapshots/etcd/large": b"first second"}
+    with pytest.raises(HttpResponseError) as gone:
+        blob.commit_block_list([BlobBlock("000003")])
+    assert code(gone) == "InvalidBlockList"
+    blob.stage_block("000001", b"x")
+    with pytest.raises(HttpResponseError) as longer:
+        blob.stage_block("0000002", b"x")
+    assert code(longer) == "InvalidBlobOrBlock"
+    with pytest.raises(ResourceExistsError):  # the client adds If-None-Match: *
+        blob.upload_blob(b"x")
+
+
+def test_the_client_uploads_large_blobs_in_blocks(azure: FakeCloud, credential: ManagedIdentityCredential) -> None:
+    small: dict[str, Any] = {"max_single_put_size": 10, "max_block_size": 10}
+    with ContainerClient(
+        STORE, "snapshots", credential=credential, transport=Loopback(azure.url), **ONCE, **small
+    ) as made:
+        made.upload_blob("etcd/large", b"0123456789" * 3 + b"end")
+    assert azure.objects["/snapshots/etcd/large"] == b"0123456789" * 3 + b"end"
+    assert len(azure.asked) >= 5, "four blocks and their list"
 
 
 def test_rights_on_blobs_follow_role_scope_and_condition(

@@ -194,3 +194,52 @@ def test_an_unsigned_call_has_the_rights_of_everyone(served: ServedAccount) -> N
     with caught.value as error:
         assert error.code == 403
         assert b"<Code>AccessDenied</Code>" in error.read()
+
+
+PART = 5 << 20
+"""Bytes of the smallest part but the last one."""
+
+
+def test_an_upload_in_parts_is_written_once_it_is_completed(served: ServedAccount) -> None:
+    s3, place = served.client("s3"), {"Bucket": "snapshots", "Key": "etcd/large.db"}
+    upload = place | {"UploadId": s3.create_multipart_upload(**place, ContentType="text/plain")["UploadId"]}
+    bodies = {2: b"end", 1: b"a" * PART}
+    tags = {number: s3.upload_part(**upload, PartNumber=number, Body=body)["ETag"] for number, body in bodies.items()}
+    listed = s3.list_parts(**upload)["Parts"]
+    assert [(each["PartNumber"], each["ETag"], each["Size"]) for each in listed] == [
+        (number, tags[number], len(bodies[number])) for number in (1, 2)
+    ]
+    assert code(lambda: s3.get_object(**place)) == "NoSuchKey"
+    named = {"Parts": [{"PartNumber": number, "ETag": tags[number]} for number in (1, 2)]}
+    made = s3.complete_multipart_upload(**upload, MultipartUpload=named)
+    got = s3.get_object(**place)
+    assert (got["Body"].read(), got["ContentType"], got["ETag"]) == (bodies[1] + b"end", "text/plain", made["ETag"])
+    assert made["ETag"].endswith('-2"')
+    assert code(lambda: s3.list_parts(**upload)) == "NoSuchUpload"
+
+
+@pytest.mark.parametrize(
+    ("bodies", "named", "why"),
+    [
+        ([b"small", b"end"], [1, 2], "EntityTooSmall"),
+        ([b"a" * PART, b"end"], [2, 1], "InvalidPartOrder"),
+        ([b"a" * PART], [1, 3], "InvalidPart"),
+        ([b"a" * PART], [], "MalformedXML"),
+    ],
+)
+def test_an_upload_that_cannot_be_completed_is_refused_and_aborted(
+    served: ServedAccount, bodies: list[bytes], named: list[int], why: str
+) -> None:
+    s3, place = served.client("s3"), {"Bucket": "snapshots", "Key": "etcd/large.db"}
+    upload = place | {"UploadId": s3.create_multipart_upload(**place)["UploadId"]}
+    tags = [s3.upload_part(**upload, PartNumber=nth, Body=body)["ETag"] for nth, body in enumerate(bodies, 1)]
+    parts = {"Parts": [{"PartNumber": nth, "ETag": tags[min(nth, len(tags)) - 1]} for nth in named]}
+    assert code(lambda: s3.complete_multipart_upload(**upload, MultipartUpload=parts)) == why
+    s3.abort_multipart_upload(**upload)
+    assert code(lambda: s3.upload_part(**upload, PartNumber=1, Body=b"x")) == "NoSuchUpload"
+    assert code(lambda: s3.get_object(**place)) == "NoSuchKey"
+
+
+def test_a_worker_begins_no_upload_among_the_snapshots(served: ServedAccount) -> None:
+    s3 = served.client("s3", "web")
+    assert code(lambda: s3.create_multipart_upload(Bucket="snapshots", Key="etcd/large.db")) == "AccessDenied"

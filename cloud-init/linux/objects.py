@@ -1,0 +1,105 @@
+"""Objects of the stores: their names page by page, and contents that are too large for one request or for memory."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.error import HTTPError
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from run import Run
+
+PART = 64 << 20
+"""Bytes of a part. etcd's largest database (quota 8 GiB) has 128 parts: S3 lists 1,000 parts in one answer, and takes
+10,000 of at least 5 MiB (Amazon S3 user guide, "Multipart upload limits"); Azure takes 50,000 blocks (Blob Storage REST
+API, "Put Block List")."""
+KIND = "application/octet-stream"
+
+
+class Listing(NamedTuple):
+    """How a store lists names. Names in its answers are XML-escaped; those of Mullion have no such characters."""
+
+    query: str
+    """Suffix of the store's URL for the first page."""
+    next: str
+    """The same for a later page."""
+    name: re.Pattern[str]
+    """Pattern of a name in the answer."""
+    mark: re.Pattern[str]
+    """Pattern of the mark of the next page."""
+
+
+S3 = Listing(
+    "/?list-type=2&prefix={prefix}",
+    "/?continuation-token={mark}&list-type=2&prefix={prefix}",  # signatures need parameters in this order
+    re.compile(r"<Key>([^<]+)</Key>"),
+    re.compile(r"<NextContinuationToken>([^<]+)</NextContinuationToken>"),
+)
+"""Listing of S3 and of Cloud Storage's XML API."""
+
+
+def page(run: Run, store: str, prefix: str, mark: str = "") -> tuple[list[str], str]:
+    """Return one page of the names with a prefix, in byte order, and the mark of the next page, empty if none follows.
+
+    store: URL. mark: of the page; empty for the first one. Raise OSError.
+    """
+    listing = run.cloud.LISTING
+    query = (listing.next if mark else listing.query).format(mark=quote(mark, safe=""), prefix=quote(prefix, safe=""))
+    said = run.ask("store", f"{store.rstrip('/')}{query}").decode()
+    more = listing.mark.search(said)
+    return listing.name.findall(said), more[1] if more else ""
+
+
+def names(run: Run, store: str, prefix: str) -> list[str]:
+    """Return the names with a prefix, in byte order. Raise OSError."""
+    found, mark = page(run, store, prefix)
+    while mark:
+        more, mark = page(run, store, prefix, mark)
+        found += more
+    return found
+
+
+def put(run: Run, url: str, content: memoryview) -> None:
+    """Write an object. Raise OSError; the store has no part of the content then."""
+    if len(content) <= PART:
+        run.ask("store", url, "PUT", content, content_type=KIND)
+    else:
+        run.cloud.put_large(run, url, content)
+
+
+def parts(content: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Yield the parts of a content with their numbers, from 1 on."""
+    for begin in range(0, len(content), PART):
+        yield begin // PART + 1, content[begin : begin + PART]
+
+
+def fetch(run: Run, url: str, file: Path) -> str:
+    """Write an object into a private file, part by part, and return the file's SHA-256. Raise OSError.
+
+    The caller compares the SHA-256: the object may change meanwhile, or an answer end early.
+    """
+    digest, size = hashlib.sha256(), 0
+    file.touch(0o600)
+    with file.open("wb") as opened:
+        while True:
+            content = _part(run, url, size)
+            opened.write(content)
+            digest.update(content)
+            size += len(content)
+            if len(content) < PART:
+                return digest.hexdigest()
+
+
+def _part(run: Run, url: str, begin: int) -> bytes:
+    """Return the bytes of an object from a position on, at most PART; none at its end."""
+    try:
+        return run.ask("store", url, range=f"bytes={begin}-{begin + PART - 1}", most=PART)
+    except HTTPError as error:
+        if error.code != HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            raise
+        return b""
