@@ -5,7 +5,7 @@ Messages: Azure/azure-cli#15136, #16750, DFE-Digital/terraform-azurerm-container
 
 from typing import Any
 
-from sandbox.azure.interfaces import free_address, taken
+from sandbox.azure.interfaces import check_address, free_address, taken
 from sandbox.azure.names import ENDPOINT, STORE, SUBNET, VAULT, ZONE, ZONE_GROUP, part_of, points_to, row
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
 
@@ -14,6 +14,8 @@ PARTS = {
     VAULT.arm: ("vault",),
 }
 """Sub-resources by type of ARM ("What is a private endpoint?", private-link resource)."""
+MEMBERS = {"vault": "default"}
+"""Members of sub-resources that have another name ("Manage Azure private endpoints", static IP address)."""
 HOSTS = {"blob": "{}.blob.core.windows.net", "vault": "{}.vault.azure.net"}
 """Public name of a sub-resource that the sandbox serves."""
 
@@ -52,12 +54,28 @@ def _connected(request: Request) -> None:
         )
 
 
+def _fixed(request: Request) -> None:
+    """Check the fixed address of an endpoint: of its sub-resource's member, in its subnet."""
+    parts = (next(iter(connections(request.inputs)), {}).get("groupIds") or [""])[:1]
+    wanted = [(part, MEMBERS.get(part, part)) for part in parts]
+    for each in request.inputs.get("ipConfigurations") or []:
+        if [(each.get("groupId"), each.get("memberName"))] != wanted:
+            raise Refusal(
+                "PrivateEndpointInvalidIpConfiguration",
+                f"The ipConfiguration {each.get('name')} of {request.format(ENDPOINT.id)} has group"
+                f" {each.get('groupId')} and member {each.get('memberName')}; the resource has {wanted}.",
+            )
+        fixed = {"privateIPAllocationMethod": "Static", "privateIPAddress": each.get("privateIPAddress")}
+        check_address(request, {**fixed, "subnet": request.inputs.get("subnet")})
+
+
 def _placed(request: Request) -> dict[str, Any]:
-    """Return the address that Azure picks in the subnet, and the name that it is for."""
+    """Return the address of an endpoint, fixed or one that Azure picks in the subnet, and the name that it is for."""
     before = request.old.outputs["customDnsConfigs"] if request.old else []
     connection = next(iter(connections(request.inputs)), {})
     subnet = (request.inputs.get("subnet") or {}).get("id") or ""
-    address = before[0]["ipAddresses"][0] if before else free_address(request, subnet)
+    fixed = next((each["privateIPAddress"] for each in request.inputs.get("ipConfigurations") or []), "")
+    address = before[0]["ipAddresses"][0] if before else fixed or free_address(request, subnet)
     form = HOSTS.get(next(iter(connection.get("groupIds") or []), ""), "{}")
     fqdn = form.format((connection.get("privateLinkServiceId") or "").rpartition("/")[2])
     state = {"status": "Approved", "description": "Auto-Approved", "actionsRequired": "None"}
@@ -71,8 +89,9 @@ def _placed(request: Request) -> dict[str, Any]:
 
 def _claims(request: Request) -> list[tuple[Unique, str]]:
     subnet = (request.inputs.get("subnet") or {}).get("id") or ""
-    found = request.inputs.get("customDnsConfigs") or []
-    return [(taken(each), f"{subnet} {each}") for one in found for each in one["ipAddresses"]]
+    picked = [each for one in request.inputs.get("customDnsConfigs") or [] for each in one["ipAddresses"]]
+    fixed = [str(each["privateIPAddress"]) for each in request.inputs.get("ipConfigurations") or []]
+    return [(taken(each), f"{subnet} {each}") for each in dict.fromkeys((*fixed, *picked))]
 
 
 def _zones(request: Request) -> None:
@@ -96,13 +115,13 @@ TYPES: dict[str, ResourceType] = {
     ENDPOINT.token: row(
         ENDPOINT,
         outputs={"provisioningState": "Succeeded", "type": ENDPOINT.arm},
-        immutable=("subnet", "privateLinkServiceConnections"),
+        immutable=("subnet", "privateLinkServiceConnections", "ipConfigurations"),
         chosen=("customDnsConfigs",),
         derive=_placed,
         completed=("privateLinkServiceConnections",),
         references=(points_to(SUBNET, "subnet.id"),),
         claims=_claims,
-        rules=(_connected,),
+        rules=(_connected, _fixed),
     ),
     ZONE_GROUP.token: row(
         ZONE_GROUP,

@@ -28,7 +28,7 @@ def _id(values: Configuration, name: str) -> str:
     return (values.get(name) or {}).get("id") or ""
 
 
-def _check(request: Request, each: Configuration) -> None:
+def check_address(request: Request, each: Configuration) -> None:
     """Check that a static address lies in its subnet and is not reserved by Azure."""
     subnet = request.cloud_state.find(SUBNET.token, _id(each, "subnet"))
     static, address = each.get("privateIPAllocationMethod") == "Static", each.get("privateIPAddress")
@@ -99,7 +99,7 @@ def _interface(request: Request) -> None:
     for configuration in configurations:
         if not _id(configuration, "subnet"):
             raise Refusal("SubnetNotSpecified", "Each IP configuration of a network interface refers to a subnet.")
-        _check(request, configuration)
+        check_address(request, configuration)
         for pool in configuration.get("loadBalancerBackendAddressPools") or []:
             _in_balancer(request, pool.get("id") or "", "backendAddressPools")
 
@@ -129,7 +129,7 @@ def _balancer(request: Request) -> None:
     own = request.format(BALANCER.id)
     ids = {f"{own}/{path}/{each.get('name')}" for path in _PARTS for each in inputs.get(path) or []}
     for configuration in inputs.get("frontendIPConfigurations") or []:
-        _check(request, configuration)
+        check_address(request, configuration)
         _same_zones(request, configuration)
         if not _id(configuration, "subnet") and not _id(configuration, "publicIPAddress"):
             raise Refusal(

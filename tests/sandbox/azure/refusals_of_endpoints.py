@@ -15,6 +15,11 @@ def to(target: str, *parts: str) -> dict[str, Any]:
     return {"privateLinkServiceConnections": [connection]}
 
 
+def fixed(address: str, **fields: str) -> dict[str, Any]:
+    own = {"name": "bundles", "groupId": "blob", "memberName": "blob", "privateIPAddress": address}
+    return {"ipConfigurations": [{**own, **fields}]}
+
+
 ENDPOINTS: dict[str, Row] = {
     "endpoint of nothing": ("endpoint", to(f"{GROUP}/no", "blob"), "ResourceNotFound", "/no' referenced by endpoint"),
     "endpoint without a sub-resource": (
@@ -46,6 +51,30 @@ ENDPOINTS: dict[str, Row] = {
         {"privateLinkServiceConnections": None},
         "InvalidRequestFormat",
         "one connection",
+    ),
+    "fixed address of another member": (
+        "endpoint",
+        fixed("10.20.9.6", memberName="default"),
+        "PrivateEndpointInvalidIpConfiguration",
+        "has group blob and member default",
+    ),
+    "fixed address of another sub-resource": (
+        "endpoint",
+        fixed("10.20.9.6", groupId="file"),
+        "PrivateEndpointInvalidIpConfiguration",
+        "has group file and member blob",
+    ),
+    "fixed address outside the subnet": (
+        "endpoint",
+        fixed("10.20.8.6"),
+        "PrivateIPAddressNotInSubnet",
+        "10.20.8.6 does not belong to the range of subnet prefix 10.20.9.0/28",
+    ),
+    "fixed address that Azure reserves": (
+        "endpoint",
+        fixed("10.20.9.3"),
+        "PrivateIPAddressInReservedRange",
+        "10.20.9.3 falls within reserved IP range",
     ),
     "names without a zone": ("names", {"privateDnsZoneConfigs": []}, "InvalidRequestFormat", "at least one zone"),
     "second group of zones of an endpoint": (

@@ -9,6 +9,7 @@ import pytest
 from components.machine import user_data
 from sandbox.azure import boot_obstacles, boot_services, private_ways
 from sandbox.azure.names import ENDPOINT, MACHINE
+from sandbox.cloud import Refusal
 from tests.sandbox.account import Account, Thing
 from tests.sandbox.scenes import Scene, filled
 
@@ -115,3 +116,18 @@ def test_two_endpoints_have_two_addresses(account: Account, scene: Scene, machin
     made = [each.outputs["customDnsConfigs"][0] for each in account.cloud_state.resources(ENDPOINT.token)]
     assert [each["fqdn"] for each in made] == [HOST, "mullion-a1b2.vault.azure.net"]
     assert len({each["ipAddresses"][0] for each in made}) == 2
+
+
+def test_an_endpoint_with_a_fixed_address_has_it_alone(account: Account, scene: Scene, machine: Thing) -> None:
+    connection = {"name": "secrets", "privateLinkServiceId": scene("vault").id, "groupIds": ["vault"]}
+    own = {"name": "secrets", "groupId": "vault", "memberName": "default"}
+    place = {"subnet": {"id": scene("inside").id}, "privateLinkServiceConnections": [connection]}
+
+    def create(name: str, address: str) -> Thing:
+        fixed = [{**own, "privateIPAddress": address}]
+        return account.create("PrivateEndpoint", name, **IN, **place, privateEndpointName=name, ipConfigurations=fixed)
+
+    assert create("one", "10.20.9.7").outputs["customDnsConfigs"][0]["ipAddresses"] == ["10.20.9.7"]
+    for taken in ("10.20.9.7", "10.20.9.14"):
+        with pytest.raises(Refusal, match="PrivateIPAddressIsAllocated"):
+            create("two", taken)
