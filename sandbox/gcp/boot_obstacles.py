@@ -57,25 +57,26 @@ def _face(machine: Record) -> dict[str, Any]:
 
 
 def _no_way_out(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """Return why a machine has no outbound access: no default route and no private access to Google's APIs, or no
-    public address and no NAT gateway.
+    """Return why a machine has no outbound access: no public address and no NAT gateway, or no default route; and no
+    Private Google Access, which a default route suffices for.
     """
     face = _face(machine)
     subnetwork, network = bare(face["subnetwork"]), bare(face["network"])
-    there = cloud_state.referrers(NETWORK, network)
-    if private_ways.EVERYWHERE not in private_ways.gateway_routes(cloud_state, network):
-        more = ("compute.googleapis.com",) if "compute_service" in found["facts"] else ()
-        hosts = (*private_ways.HOSTS, *more)
-        lacks = next(filter(None, (private_ways.missing(cloud_state, machine, each) for each in hosts)), "")
-        return f"{network} has no route to the internet, and {lacks}" if lacks else ""
-    if face.get("accessConfigs"):
+    routed = private_ways.EVERYWHERE in private_ways.gateway_routes(cloud_state, network)
+    if routed and (face.get("accessConfigs") or _has_nat(cloud_state, network, subnetwork)):
         return ""
-    routers = [one.id for one in there if one.type == ROUTER]
+    more = ("compute.googleapis.com",) if "compute_service" in found["facts"] else ()
+    hosts = (*private_ways.HOSTS, *more)
+    lacks = next(filter(None, (private_ways.missing(cloud_state, machine, each) for each in hosts)), "")
+    without = f"{subnetwork} has no Cloud NAT, and the machine has no public address"
+    return f"{without if routed else f'{network} has no route to the internet'}, and {lacks}" if lacks else ""
+
+
+def _has_nat(cloud_state: CloudState, network: str, subnetwork: str) -> bool:
+    routers = [one.id for one in cloud_state.referrers(NETWORK, network) if one.type == ROUTER]
     gateways = [one for router in routers for one in cloud_state.referrers(ROUTER, router) if one.type == NAT]
     region = subnetwork.split("/")[3]
-    if any(_translates(one, subnetwork) for one in gateways if one.outputs["region"] == region):
-        return ""
-    return f"{subnetwork} has no Cloud NAT, and the machine has no public address"
+    return any(_translates(one, subnetwork) for one in gateways if one.outputs["region"] == region)
 
 
 def _translates(gateway: Record, subnetwork: str) -> bool:

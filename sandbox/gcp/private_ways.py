@@ -1,7 +1,7 @@
 """How machines reach Google's APIs without a default route: Private Google Access.
 
-It needs the subnetwork's setting, a private zone that names the addresses of private.googleapis.com, and a route to
-these (VPC, "Configure Private Google Access").
+It needs the subnetwork's setting, a private zone that names the addresses of private.googleapis.com or
+restricted.googleapis.com, and a route to these (VPC, "Configure Private Google Access").
 """
 
 from ipaddress import IPv4Address, IPv4Network
@@ -13,7 +13,7 @@ from sandbox.gcp.networks import GATEWAY
 from sandbox.records import Record
 
 EVERYWHERE = IPv4Network("0.0.0.0/0")
-PRIVATE = IPv4Network("199.36.153.8/30")
+PRIVATE, RESTRICTED = IPv4Network("199.36.153.8/30"), IPv4Network("199.36.153.4/30")
 HOSTS = ("storage.googleapis.com", "secretmanager.googleapis.com")
 """Hosts that each machine asks; control planes also ask compute.googleapis.com."""
 
@@ -34,7 +34,7 @@ def missing(cloud_state: CloudState, machine: Record, host: str) -> str:
     if subnetwork is None or not subnetwork.inputs.get("privateIpGoogleAccess"):
         return f"{bare(face['subnetwork'])} has no Private Google Access"
     named = _addresses(cloud_state, network, f"{host}.")
-    if not named or not all(each in PRIVATE for each in named):
+    if not named or not all(each in PRIVATE or each in RESTRICTED for each in named):
         return f"no private zone of {network} gives {host} the addresses of private.googleapis.com"
     routes = gateway_routes(cloud_state, network)
     lost = [each for each in named if not any(each in route for route in routes)]

@@ -62,11 +62,14 @@ PRIVATE = "private.googleapis.com."
 
 @pytest.fixture
 def private(account: Account, scene: Scene, site: Make, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Create a machine without a default route, with Private Google Access; `without` leaves out a part of it."""
+    """Create a machine without a default route, with Private Google Access; `without` leaves out a part of it.
+
+    lacks: what the machine's own way out lacks, instead of the route.
+    """
     kind, plain = SCENES["net"]
     monkeypatch.setitem(SCENES, "net", (kind, plain | {"deleteDefaultRoutesOnCreate": True}))
 
-    def make(without: str = "", dest: str = "199.36.153.8/30", to: str = "199.36.153.8") -> Thing:
+    def make(without: str = "", dest: str = "199.36.153.8/30", to: str = "199.36.153.8", lacks: str = "route") -> Thing:
         network = scene("net").id
         if without != "access":
             account.update(scene("sub"), privateIpGoogleAccess=True)
@@ -79,13 +82,24 @@ def private(account: Account, scene: Scene, site: Make, monkeypatch: pytest.Monk
         account.create("RecordSet", "private", **record, name=PRIVATE, type="A", rrdatas=[to])
         if without != "wildcard":
             account.create("RecordSet", "every", **record, name="*.googleapis.com.", type="CNAME", rrdatas=[PRIVATE])
-        return site(without="route")
+        return site(without=lacks)
 
     return make
 
 
-def test_private_google_access_replaces_the_default_route(account: Account, private: Make) -> None:
-    private()
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"without": "path", "lacks": "nat"},
+        {"dest": "199.36.153.4/30", "to": "199.36.153.4"},
+    ],
+    ids=["private", "default route without NAT", "restricted"],
+)
+def test_private_google_access_replaces_the_default_route(
+    account: Account, private: Make, parts: dict[str, str]
+) -> None:
+    private(**parts)
     assert boot(account).state == "ready", boot(account).reason
     assert private_ways.is_reached(account.cloud_state, "compute.googleapis.com")
 
