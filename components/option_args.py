@@ -36,6 +36,8 @@ class ExistingNetworkArgs(TypedDict):
     """AWS only: ids of subnets with a route to an internet gateway, for public load balancers."""
     private_zone: NotRequired[str]
     """AWS only: id of the private hosted zone NAME.mullion.internal, if another account owns the VPC."""
+    service_zones: NotRequired[list[str]]
+    """With `egress: none`: your private zones, .../virtualNetworkLinks/NAME (Azure), .../managedZones/NAME (GCP)."""
     bastion: NotRequired[ExistingBastionArgs]
     """Azure only: your Bastion host for sessions (`access: session`), because Mullion builds none in your network."""
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from components.spec.existing import ExistingBastion
 from components.spec.models import Cloud, ClusterSpec, Egress, ExistingNetwork
-from components.topology.private_endpoints import private_endpoints
+from components.topology.private_endpoints import google_domains, private_endpoints
+from components.topology.service_zones import google_records
 from sandbox import clouds
 from sandbox.cloud_state import CloudState
 from sandbox.provider import Provider
@@ -128,20 +129,21 @@ def _free(whole: IPv4Network, existing: ExistingNetwork, count: int) -> list[IPv
 
 
 def _azure(maker: _Maker, spec: ClusterSpec, existing: ExistingNetwork, zone: str) -> None:
-    from sandbox.azure.names import ADDRESS, NAT, NETWORK, RESOURCE_GROUP, SUBNET
+    from sandbox.azure.names import NETWORK, SUBNET
 
     _, _, subscription, _, group, *_, name = existing.network.split("/")
     maker.provider.place = replace(maker.provider.place, account=subscription)
     location = maker.provider.place.region
-    maker.make(RESOURCE_GROUP, "group", resourceGroupName=group, location=location)
+    _azure_group(maker, group)
     here = {"resourceGroupName": group, "location": location}
     space = {"addressPrefixes": [str(spec.network.nodes)]}
     maker.make(NETWORK.token, "network", **here, virtualNetworkName=name, addressSpace=space)
-    standard = {"sku": {"name": "Standard"}}
-    address = maker.make(
-        ADDRESS.token, "nat", **here, **standard, publicIpAddressName="nat", publicIPAllocationMethod="Static"
-    )
-    nat = maker.make(NAT.token, "nat", **here, **standard, natGatewayName="nat", publicIpAddresses=[{"id": address}])
+    if spec.network.egress is Egress.NONE:
+        out: dict[str, Any] = {}
+        _azure_zones(maker, existing)
+    else:
+        out = {"natGateway": {"id": _azure_nat(maker, here)}}
+        out["serviceEndpoints"] = [{"service": "Microsoft.Storage"}, {"service": "Microsoft.KeyVault"}]
     for subnet in existing.subnets:
         maker.make(
             SUBNET.token,
@@ -151,22 +153,54 @@ def _azure(maker: _Maker, spec: ClusterSpec, existing: ExistingNetwork, zone: st
             subnetName=subnet.id.rpartition("/")[2],
             addressPrefix=str(subnet.range),
             defaultOutboundAccess=False,
-            natGateway={"id": nat},
-            serviceEndpoints=[{"service": "Microsoft.Storage"}, {"service": "Microsoft.KeyVault"}],
+            **out,
         )
     if existing.bastion:
         _bastion(maker, existing.bastion, location)
 
 
+def _azure_group(maker: _Maker, group: str) -> None:
+    """Create a resource group of the provider's subscription, unless it exists."""
+    from sandbox.azure.names import RESOURCE_GROUP
+
+    place = maker.provider.place
+    if maker.cloud_state.find(RESOURCE_GROUP, f"/subscriptions/{place.account}/resourceGroups/{group}") is None:
+        maker.make(RESOURCE_GROUP, group, resourceGroupName=group, location=place.region)
+
+
+def _azure_nat(maker: _Maker, here: dict[str, str]) -> str:
+    """Create a NAT gateway with its address; return its id. here: resource group and location."""
+    from sandbox.azure.names import ADDRESS, NAT
+
+    standard, static = {"sku": {"name": "Standard"}}, {"publicIPAllocationMethod": "Static"}
+    address = maker.make(ADDRESS.token, "nat", **here, **standard, **static, publicIpAddressName="nat")
+    return maker.make(NAT.token, "nat", **here, **standard, natGatewayName="nat", publicIpAddresses=[{"id": address}])
+
+
+def _azure_zones(maker: _Maker, existing: ExistingNetwork) -> None:
+    """Create the private zones of the stores with the links that the stack file names, each in its subscription."""
+    from sandbox.azure.names import LINK, ZONE
+
+    place = maker.provider.place
+    for link in existing.service_zones:
+        _, _, subscription, _, group, _, _, _, zone, _, name = link.split("/")
+        maker.provider.place = replace(place, account=subscription)
+        _azure_group(maker, group)
+        where = {"resourceGroupName": group, "location": "global", "privateZoneName": zone}
+        maker.make(ZONE.token, zone, **where)
+        to = {"virtualNetwork": {"id": existing.network}, "registrationEnabled": False}
+        maker.make(LINK.token, zone, **where, **to, virtualNetworkLinkName=name)
+    maker.provider.place = place
+
+
 def _bastion(maker: _Maker, bastion: ExistingBastion, location: str) -> None:
     """Create a Bastion host in a hub network of its own, which the user has peered with the cluster's."""
     from sandbox.azure.bastion_rules import NAME
-    from sandbox.azure.names import ADDRESS, BASTION, NETWORK, RESOURCE_GROUP, SUBNET
+    from sandbox.azure.names import ADDRESS, BASTION, NETWORK, SUBNET
 
     _, _, subscription, _, group, *_, name = bastion.id.split("/")
     maker.provider.place = replace(maker.provider.place, account=subscription)
-    if not any(each.inputs["resourceGroupName"] == group for each in maker.cloud_state.resources(RESOURCE_GROUP)):
-        maker.make(RESOURCE_GROUP, "hub", resourceGroupName=group, location=location)
+    _azure_group(maker, group)
     here, space = {"resourceGroupName": group, "location": location}, {"addressPrefixes": [str(bastion.range)]}
     maker.make(NETWORK.token, "hub", **here, virtualNetworkName=f"{name}-hub", addressSpace=space)
     of = {"resourceGroupName": group, "virtualNetworkName": f"{name}-hub", "subnetName": NAME}
@@ -183,16 +217,21 @@ def _gcp(maker: _Maker, spec: ClusterSpec, existing: ExistingNetwork, zone: str)
     from sandbox.gcp.names import NAT, NETWORK, ROUTE, ROUTER, SUBNETWORK
 
     _, project, _, _, name = existing.network.split("/")
-    network = maker.make(
-        NETWORK, "network", project=project, name=name, autoCreateSubnetworks=False, mtu=spec.cloud.facts.mtu
-    )
+    closed = spec.network.egress is Egress.NONE
+    own = {"autoCreateSubnetworks": False, "deleteDefaultRoutesOnCreate": closed, "mtu": spec.cloud.facts.mtu}
+    network = maker.make(NETWORK, "network", project=project, name=name, **own)
     region = existing.subnets[0].id.split("/")[3]
     for subnet in existing.subnets:
         short = subnet.id.rpartition("/")[2]
-        here = {"project": project, "region": region, "network": network}
+        here = {"project": project, "region": region, "network": network, "privateIpGoogleAccess": closed}
         maker.make(SUBNETWORK, short, **here, name=short, ipCidrRange=str(subnet.range))
-    gateway = {"destRange": _ANYWHERE, "nextHopGateway": "default-internet-gateway"}
-    maker.make(ROUTE, "internet", project=project, network=network, name=f"{name}-internet", **gateway)
+    google = {f"google-{index}": str(each) for index, each in enumerate(spec.cloud.facts.private_ranges)}
+    for route, to in (google if closed else {"internet": _ANYWHERE}).items():
+        way = {"destRange": to, "nextHopGateway": "default-internet-gateway"}
+        maker.make(ROUTE, route, project=project, network=network, name=f"{name}-{route}", **way)
+    if closed:
+        _google_zones(maker, spec, existing)
+        return
     router = maker.make(ROUTER, "router", project=project, region=region, network=network, name=f"{name}-router")
     maker.make(
         NAT,
@@ -204,6 +243,20 @@ def _gcp(maker: _Maker, spec: ClusterSpec, existing: ExistingNetwork, zone: str)
         natIpAllocateOption="AUTO_ONLY",
         sourceSubnetworkIpRangesToNat="ALL_SUBNETWORKS_ALL_IP_RANGES",
     )
+
+
+def _google_zones(maker: _Maker, spec: ClusterSpec, existing: ExistingNetwork) -> None:
+    """Create the private zones that the stack file names: the first is of the first domain of Google's, and so on."""
+    from sandbox.gcp.dns import RECORD, ZONE
+
+    for id, domain in zip(existing.service_zones, google_domains(spec), strict=False):
+        _, project, _, name = id.split("/")
+        seen = {"networks": [{"networkUrl": existing.network}]}
+        own = {"name": name, "dnsName": f"{domain}.", "visibility": "private", "privateVisibilityConfig": seen}
+        maker.make(ZONE, name, project=project, **own)
+        for record, kind, values in google_records(domain).values():
+            row = {"name": record, "type": kind, "ttl": 300, "rrdatas": values}
+            maker.make(RECORD, f"{name}-{kind}", project=project, managedZone=name, **row)
 
 
 _MAKERS: dict[Cloud, Callable[[_Maker, ClusterSpec, ExistingNetwork, str], None]] = {

@@ -7,9 +7,19 @@ from components.spec.models import ClusterSpec
 from components.stack_files.stack import CLUSTER, read_stack
 from sandbox import existing_network
 from sandbox.cloud_state import CloudState, Record
-from tools.golden.cases import BASTION, EXISTING, in_existing
+from tools.golden.cases import BASTION, EXISTING, SERVICE_ZONES, closed_in_existing, in_existing
 
-__all__ = ["BASTION", "EXISTING", "KIND", "create", "fields", "stack", "yours"]
+__all__ = [
+    "BASTION",
+    "EXISTING",
+    "KIND",
+    "SERVICE_ZONES",
+    "closed_in_existing",
+    "create",
+    "fields",
+    "stack",
+    "yours",
+]
 
 KIND = "existing"
 

@@ -1,15 +1,19 @@
 """An existing virtual network: looked up, never changed."""
 
 import asyncio
+from typing import Any
 
 import pulumi
 from pulumi import Output, ResourceOptions
 from pulumi_azure_native import _utilities
 
+from components.azure.existing_zones import look_for_zones
 from components.azure.images import ZONES
 from components.azure.network import SERVICES, UsableNetwork
 from components.spec.models import ApiAccess, Egress
 from components.topology.firewall import load_balanced
+from components.topology.private_endpoints import azure_zones
+from components.topology.service_zones import azure_zone_ids
 from components.wiring.context import ClusterContext
 from components.wiring.existing_network import Lookups, listed, looked_up
 from components.wiring.fixed_layout import fixed_layout
@@ -44,8 +48,14 @@ class ExistingVnet(UsableNetwork):
         self.balanced_zones = self.zone_names if plan.zones == 1 else Output.from_input(list(ZONES))
         self.network_id = self.zone_names.apply(lambda _: existing.network)
         ids = [self.zone_names.apply(lambda _, id_=subnet.id: id_) for subnet in existing.subnets]
-        self.admitted_subnets, self.subnet_ids = ids, ids if len(ids) == plan.zones else ids * plan.zones
-        self.routes, self.bastion, self.endpoint_subnet = list[pulumi.Resource](), None, None
+        closed = context.plan.spec.network.egress is Egress.NONE
+        self.admitted_subnets, self.endpoint_subnet = ([], ids[0]) if closed else (ids, None)
+        self.subnet_ids = ids if len(ids) == plan.zones else ids * plan.zones
+        self.service_zones = {
+            zone: self.zone_names.apply(lambda _, id_=id_: id_)
+            for zone, id_ in azure_zone_ids(existing.service_zones).items()
+        }
+        self.routes, self.bastion = list[pulumi.Resource](), None
         self.register_outputs({"network_id": self.network_id, "subnet_ids": ids})
 
 
@@ -73,12 +83,15 @@ async def look(lookups: Lookups, subscription: str, location: str, zones: list[s
         wrong = f"it is in {network['location']}, and machines in {location} need a network of their region"
         lookups.wrong("network", wrong, f"write azure-native:location: {network['location']}")
     options: dict[str, list[str]] = network.get("dhcpOptions") or {}
+    private = azure_zones(lookups.spec)
     if servers := options.get("dnsServers"):
         lookups.warn(
             f"network.existing.network has name servers of its own ({', '.join(servers)}): machines find the API"
-            " only if these forward names of mullion.internal to 168.63.129.16"
+            f" only if these forward names of {', '.join(('mullion.internal', *private))} to 168.63.129.16"
         )
     await _bastion(lookups, subscription)
+    if lookups.spec.network.egress is Egress.NONE:
+        await look_for_zones(lookups, subscription)
     count = len(lookups.existing.subnets)
     await asyncio.gather(*(_subnet(lookups, index, arguments) for index in range(count)))
     return zones
@@ -92,20 +105,47 @@ async def _subnet(lookups: Lookups, index: int, network: dict[str, str]) -> None
         return
     ranges: list[str] = [subnet.get("addressPrefix") or "", *(subnet.get("addressPrefixes") or [])]
     lookups.compare_range(index, next((each for each in ranges if each and ":" not in each), ""))
-    present = [str(each["service"]) for each in listed(subnet, "serviceEndpoints")]
-    missing = set(SERVICES) - {_GLOBAL.get(service, service) for service in present}
-    if missing:
-        fix = f"let its owner run: az network vnet subnet update -g {network['resourceGroupName']}"
-        # the command replaces the list
-        services = " ".join((*present, *sorted(missing)))
-        fix += f" --vnet-name {network['virtualNetworkName']} -n {name} --service-endpoints {services}"
-        reason = f"{name} has no service endpoint for {', '.join(sorted(missing))}: the stores refuse its machines"
-        lookups.wrong(path, reason, fix)
+    if lookups.spec.network.egress is Egress.NONE:
+        _no_way_out(lookups, path, arguments, subnet)
+    else:
+        _service_endpoints(lookups, path, arguments, subnet)
     if delegated := [each.get("serviceName", "a service") for each in listed(subnet, "delegations")]:
         reason = f"{name} is delegated to {', '.join(delegated)}, and takes no machines"
         lookups.wrong(path, reason, "write the id of a subnet without delegation")
     if lookups.spec.network.egress is Egress.NAT and not (subnet.get("natGateway") or subnet.get("routeTable")):
         _warn_of_no_way_out(lookups, f"network.existing.{path}: {name}", subnet.get("defaultOutboundAccess"))
+
+
+def _update(arguments: dict[str, str]) -> str:
+    """Return the command that changes a subnet. arguments: of its look-up."""
+    group, network = arguments["resourceGroupName"], arguments["virtualNetworkName"]
+    return f"az network vnet subnet update -g {group} --vnet-name {network} -n {arguments['subnetName']}"
+
+
+def _service_endpoints(lookups: Lookups, path: str, arguments: dict[str, str], subnet: dict[str, Any]) -> None:
+    """Add a problem if a subnet lacks a service endpoint."""
+    present = [str(each["service"]) for each in listed(subnet, "serviceEndpoints")]
+    missing = set(SERVICES) - {_GLOBAL.get(service, service) for service in present}
+    if missing:
+        # the command replaces the list
+        services = " ".join((*present, *sorted(missing)))
+        needed = f"{', '.join(sorted(missing))}: the stores refuse its machines"
+        reason = f"{arguments['subnetName']} has no service endpoint for {needed}"
+        lookups.wrong(path, reason, f"let its owner run: {_update(arguments)} --service-endpoints {services}")
+
+
+def _no_way_out(lookups: Lookups, path: str, arguments: dict[str, str], subnet: dict[str, Any]) -> None:
+    """Add a problem if a subnet has a NAT gateway, or the outbound access that Azure gives subnets by default.
+
+    Source: "Default outbound access in Azure". A route table replaces that access; its routes are not looked up.
+    """
+    name, none = arguments["subnetName"], "and egress: none says that there is no way out"
+    if subnet.get("natGateway"):
+        fix = f"write egress: nat, or let its owner run: {_update(arguments)} --remove natGateway"
+        lookups.wrong(path, f"{name} has a NAT gateway, {none}", fix)
+    elif subnet.get("defaultOutboundAccess") is not False and not subnet.get("routeTable"):
+        fix = f"let its owner run: {_update(arguments)} --default-outbound-access false"
+        lookups.wrong(path, f"{name} has Azure's default outbound access, {none}", fix)
 
 
 async def _bastion(lookups: Lookups, subscription: str) -> None:

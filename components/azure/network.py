@@ -1,5 +1,6 @@
 """The virtual network: subnets, NAT gateways where planned, and in l2bridge mode the routes to pods."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
@@ -32,6 +33,8 @@ class UsableNetwork(pulumi.ComponentResource):
     service endpoints. Empty if stores and vault have private endpoints."""
     endpoint_subnet: Output[str] | None
     """Id of the subnet of private endpoints; None if there are none."""
+    service_zones: Mapping[str, Output[str]] = {}
+    """Ids of the user's private zones of endpoints, by the zones' names; empty if Mullion makes zones."""
     zone_names: Output[list[str]]
     """Names of the planned zones."""
     balanced_zones: Output[list[str]]

@@ -3,12 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from components.checks.check import Check, Finding, Path, Rule, Subject, error
-from components.spec.models import (
-    Cloud,
-    CloudController,
-    ClusterSpec,
-    Egress,
-)
+from components.spec.models import Cloud, CloudController, ClusterSpec
 
 _Used = Callable[[ClusterSpec], bool]
 
@@ -20,14 +15,6 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
         "a cloud controller on this cloud (AWS has one; those of Azure and GCP are not tried against their APIs)",
         "write cloud_controller: none, and bring a load balancer (docs/load-balancers.md)",
         "SVC-01",
-    ),
-    (
-        "egress-none",
-        "network.egress",
-        lambda s: s.network.egress is Egress.NONE and s.network.existing is not None and s.cloud is not Cloud.AWS,
-        "egress: none in an existing network of Azure or Google Cloud (docs/networks.md#without-a-way-to-the-internet)",
-        "write egress: nat; in an existing network the routes are yours, and may lead to a proxy only",
-        "",
     ),
     (
         "csi",

@@ -11,7 +11,7 @@ from functools import cached_property
 from components.cost import prices
 from components.cost.prices import HOUR, HOURS, Price
 from components.plan import ClusterPlan, MachineGroup
-from components.topology.private_endpoints import azure_zones, google_domains
+from components.topology.private_endpoints import built_zones
 
 SHARED = "(shared)"
 """Shown in place of a pool's name for items that all pools share."""
@@ -158,10 +158,10 @@ def _network(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float
     elif gateways:
         yield "NAT gateway", "nat-gateway", gateways
         addresses += gateways
-    if (
-        planned.private_endpoints
-    ):  # AWS PrivateLink pricing: each hour in each zone; Azure Private Link pricing: each hour
-        yield "private endpoint", "endpoint", len(planned.private_endpoints) * len(planned.network.endpoints)
+    if endpoints := len(planned.private_endpoints):
+        # AWS PrivateLink pricing: each hour in each zone; Azure Private Link pricing: each hour
+        zones = len(planned.network.endpoints) if planned.spec.cloud.facts.zonal_endpoints else 1
+        yield "private endpoint", "endpoint", endpoints * zones
     public = planned.endpoint.public + sum(not balancer.internal for balancer in planned.load_balancers)
     balancers = planned.endpoint.balanced + planned.endpoint.public + len(planned.load_balancers)
     if balancers:  # GCP: one price for the first five forwarding rules
@@ -176,7 +176,7 @@ def _network(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float
 
 
 def _stores(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float]]:
-    yield "private DNS zone", "dns-zone", 1 + len(google_domains(planned.spec)) + len(azure_zones(planned.spec))
+    yield "private DNS zone", "dns-zone", 1 + len(built_zones(planned.spec))
     if cloud != "azure":  # a key vault of Azure charges for operations only
         yield "secret", "secret", SECRETS
 

@@ -1,11 +1,13 @@
 """An existing VPC network, also of a host project (Shared VPC): looked up, never changed."""
 
 import asyncio
+from typing import Any
 
 import pulumi
 from pulumi import Output, ResourceOptions
 from pulumi_gcp import _utilities
 
+from components.gcp.existing_names import look_for_names
 from components.gcp.network import UsableNetwork
 from components.spec.models import Egress
 from components.wiring.context import ClusterContext
@@ -43,6 +45,9 @@ async def look(lookups: Lookups) -> list[str]:
         await asyncio.gather(*(_subnetwork(lookups, index) for index in range(len(existing.subnets))))
         if lookups.spec.network.egress is Egress.NAT:
             await _nat(lookups, project)
+        if lookups.spec.network.egress is Egress.NONE:
+            await _no_nat(lookups, project)
+            await look_for_names(lookups)
     return []
 
 
@@ -58,20 +63,43 @@ async def _subnetwork(lookups: Lookups, index: int) -> None:
         lookups.wrong(path, wrong, "write the id of a subnetwork of this network")
         return
     lookups.compare_range(index, str(found.get("ipCidrRange") or ""))
+    if lookups.spec.network.egress is Egress.NONE and not found.get("privateIpGoogleAccess"):
+        wrong = f"{subnet.id} has no Private Google Access, by which machines reach Google's APIs"
+        command = f"gcloud compute networks subnets update {name} --project {project} --region {region}"
+        lookups.wrong(path, wrong, f"let its owner run: {command} --enable-private-ip-google-access")
     ranges = [subnet.range, *(each["ipCidrRange"] for each in listed(found, "secondaryIpRanges"))]
     lookups.refuse_overlaps(map(str, ranges))
 
 
+async def _routers(lookups: Lookups, project: str) -> list[dict[str, Any]] | None:
+    """Return the routers of the network in the region of its subnetworks; None if they cannot be read."""
+    token = "gcp:compute/getRouters:getRouters"  # noqa: S105
+    found = await lookups.optional(token, {"project": project, "region": _region(lookups)})
+    if found is None:
+        return None
+    return [each for each in listed(found, "routers") if str(each["network"]).endswith(f"/{lookups.existing.network}")]
+
+
+def _region(lookups: Lookups) -> str:
+    return lookups.existing.subnets[0].id.split("/")[3]
+
+
 async def _nat(lookups: Lookups, project: str) -> None:
     """Warn if no router of the network has Cloud NAT; a firewall or a proxy may be the way out instead."""
-    region = lookups.existing.subnets[0].id.split("/")[3]
-    token = "gcp:compute/getRouters:getRouters"  # noqa: S105
-    found = await lookups.optional(token, {"project": project, "region": region})
-    if found is None:
-        return
-    own = [each for each in listed(found, "routers") if str(each["network"]).endswith(f"/{lookups.existing.network}")]
-    if not any(each.get("nats") for each in own):
+    own = await _routers(lookups, project)
+    if own is not None and not any(each.get("nats") for each in own):
         lookups.warn(
-            f"network.existing.network: no router in {region} has Cloud NAT. Machines have no public addresses, so they"
-            " need another way to the internet; without one they do not boot"
+            f"network.existing.network: no router in {_region(lookups)} has Cloud NAT. Machines have no public"
+            " addresses, so they need another way to the internet; without one they do not boot"
         )
+
+
+async def _no_nat(lookups: Lookups, project: str) -> None:
+    """Refuse Cloud NAT of all subnetworks. Of which others one of a list is, this lookup does not show."""
+    for router in await _routers(lookups, project) or ():
+        for nat in listed(router, "nats"):
+            if str(nat.get("sourceSubnetworkIpRangesToNat")).startswith("ALL_SUBNETWORKS"):
+                name, where = nat["name"], f"--router {router['name']} --project {project} --region {_region(lookups)}"
+                wrong = f"Cloud NAT {name} serves all subnetworks, and egress: none says that there is no way out"
+                command = f"gcloud compute routers nats update {name} {where} --nat-custom-subnet-ip-ranges OTHERS"
+                lookups.wrong("network", wrong, f"write egress: nat, or let the network's owner run: {command}")

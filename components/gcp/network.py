@@ -8,11 +8,11 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
-from components.clouds import GOOGLE_APIS
 from components.gcp.place import Place
 from components.spec.choices import Egress
 from components.topology.addressing import ANYWHERE, NetworkPlan
 from components.topology.private_endpoints import google_domains
+from components.topology.service_zones import google_records
 from components.wiring.context import ClusterContext
 from components.wiring.fixed_layout import fixed_layout
 
@@ -38,10 +38,7 @@ class UsableNetwork(pulumi.ComponentResource):
 
 
 class GoogleNames(pulumi.ComponentResource):
-    """Private zones that give all names of Google's services the addresses of private.googleapis.com.
-
-    Source: VPC, "Configure Private Google Access", "DNS configuration".
-    """
+    """Private zones that give all names of Google's services the addresses of private.googleapis.com."""
 
     records: list[pulumi.Resource]
 
@@ -65,8 +62,6 @@ class GoogleNames(pulumi.ComponentResource):
             labels=self._context.tags.labels(self, gcp.dns.ManagedZone, full),
             opts=child,
         )
-        own = f"private.{domain}." if domain == "googleapis.com" else f"{domain}."
-        rows = (("own", own, "A", [str(each) for each in GOOGLE_APIS]), ("every", f"*.{domain}.", "CNAME", [own]))
         return [
             gcp.dns.RecordSet(
                 f"{full}-{row}",
@@ -77,7 +72,7 @@ class GoogleNames(pulumi.ComponentResource):
                 rrdatas=values,
                 opts=child,
             )
-            for row, of, kind, values in rows
+            for row, (of, kind, values) in google_records(domain).items()
         ]
 
 

@@ -45,6 +45,7 @@ EFFECTS: dict[str, Effect] = {
     "network.existing": Effect.REFUSED,
     "network.existing.public_subnets": Effect.IN_PLACE,
     "network.existing.private_zone": Effect.IN_PLACE,
+    "network.existing.service_zones": Effect.IN_PLACE,
     "network.existing.bastion": Effect.IN_PLACE,
     "api": Effect.IN_PLACE,
     "ingress": Effect.IN_PLACE,

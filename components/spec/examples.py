@@ -53,6 +53,7 @@ EXAMPLES: dict[str, str] = {
     "ExistingNetwork.network": "vpc-0123456789abcdef0",
     "ExistingNetwork.private_zone": "Z0123456789ABCDEFGHIJ",
     "ExistingNetwork.public_subnets": "[subnet-0fedcba9876543210]",
+    "ExistingNetwork.service_zones": "[projects/dns-project/managedZones/googleapis]",
     "ExistingNetwork.subnets": "[{id: subnet-0123456789abcdef0, range: 10.20.4.0/22}]",
     "ExistingSubnet.id": "subnet-0123456789abcdef0",
     "ExistingSubnet.range": "10.20.4.0/22",

@@ -34,5 +34,7 @@ class ExistingNetwork(Model):
     """AWS only: ids of subnets with a route to an internet gateway, for public load balancers."""
     private_zone: str | None = None
     """AWS only: id of the private hosted zone NAME.mullion.internal, if another account owns the VPC."""
+    service_zones: list[str] = []
+    """With `egress: none`: your private zones, .../virtualNetworkLinks/NAME (Azure), .../managedZones/NAME (GCP)."""
     bastion: ExistingBastion | None = None
     """Azure only: your Bastion host for sessions (`access: session`), because Mullion builds none in your network."""

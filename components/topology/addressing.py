@@ -26,6 +26,10 @@ last."""
 BALANCER_OFFSET = 5
 """Offset in a zone's subnet of the API's internal load balancer, fixed so that it cannot take a machine's address."""
 
+ENDPOINT_OFFSET = 6
+"""Offset in the first zone's subnet of private endpoints in an existing network; there are three, so they end before
+control planes. They are fixed, so that they take no machine's address."""
+
 WORKER_OFFSET, TAIL = 64, 16
 """Workers use a zone's subnet from offset WORKER_OFFSET to TAIL addresses before its end."""
 
@@ -222,6 +226,11 @@ def balancer_addresses(plan: NetworkPlan, cloud: Cloud) -> list[IPv4Address]:
     """Return the fixed addresses of the API's internal load balancer: one in each zone, or one for the region."""
     addresses = [subnet.cidr[BALANCER_OFFSET] for subnet in plan.machines]
     return addresses if cloud.facts.edge_subnets else addresses[:1]
+
+
+def endpoint_address(plan: NetworkPlan, index: int) -> IPv4Address | None:
+    """Return the fixed address of a private endpoint in an existing network; None in a subnet of its own."""
+    return None if plan.endpoints else plan.machines[0].cidr[ENDPOINT_OFFSET + index]
 
 
 def pod_range(network: Network, address: IPv4Address) -> IPv4Network:

@@ -13,7 +13,7 @@ from components import naming
 from components.spec.models import ApiAccess, ClusterSpec, MachineAccess, NetworkMode
 from components.topology.addressing import ANYWHERE, bastion_range
 from components.topology.load_balancers import LoadBalancer, LoadBalancerGroup, load_balancers
-from components.topology.private_endpoints import built_endpoints
+from components.topology.private_endpoints import guarded_endpoints
 
 API_PORT = 6443
 HTTPS = 443
@@ -72,7 +72,7 @@ def load_balanced(spec: ClusterSpec) -> bool:
 
 def groups(spec: ClusterSpec) -> tuple[Group, ...]:
     """Return the groups of this cluster."""
-    endpoints = (SecurityGroup.ENDPOINTS,) if built_endpoints(spec) else ()
+    endpoints = (SecurityGroup.ENDPOINTS,) if guarded_endpoints(spec) else ()
     if spec.cloud.facts.probe_ranges:
         return (*NODES, *endpoints)
     internal = (SecurityGroup.API_INTERNAL,) if load_balanced(spec) else ()
@@ -146,7 +146,7 @@ def _ingress_rows(spec: ClusterSpec, balancer: LoadBalancer) -> Iterator[_Row]:
 
 def _endpoint_rows(spec: ClusterSpec) -> Iterator[_Row]:
     """Yield the row for private endpoints. A Windows pod's own address reaches them where the cloud routes pods."""
-    if built_endpoints(spec):
+    if guarded_endpoints(spec):
         pods = (spec.network.pods,) if spec.network.mode is NetworkMode.L2BRIDGE else ()
         https, why = (HTTPS, HTTPS), "services of the cloud, by private endpoints"
         yield _Row("https", (SecurityGroup.ENDPOINTS,), (*NODES, *pods), "tcp", https, why)

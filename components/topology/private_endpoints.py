@@ -35,6 +35,15 @@ class PrivateEndpoint:
         """Name as part of a resource's name."""
         return self.service.replace(".", "-")
 
+    @property
+    def member(self) -> str:
+        """Azure: the member of the sub-resource that gets a fixed address.
+
+        Sources: "Manage Azure private endpoints", static IP address; Azure-Verified-Modules, interface of private
+        endpoints (default of vault). That of a store has its sub-resource's name.
+        """
+        return "default" if self.part == "vault" else self.part
+
 
 AZURE_ZONES = {"blob": "privatelink.blob.core.windows.net", "vault": "privatelink.vaultcore.azure.net"}
 """Private zone of a sub-resource, to which public names of a store or vault with an endpoint lead.
@@ -73,12 +82,23 @@ def private_endpoints(spec: ClusterSpec) -> tuple[PrivateEndpoint, ...]:
 
 
 def built_endpoints(spec: ClusterSpec) -> tuple[PrivateEndpoint, ...]:
-    """Return the endpoints that Mullion builds: none in an existing network."""
-    return () if spec.network.existing else private_endpoints(spec)
+    """Return the endpoints that Mullion builds: in an existing network only those of Azure.
+
+    AWS's lead to services, which other machines of the network use too; Azure's lead to a store of the cluster alone.
+    """
+    users = spec.network.existing and spec.cloud is Cloud.AWS
+    return () if users else private_endpoints(spec)
+
+
+def guarded_endpoints(spec: ClusterSpec) -> bool:
+    """Return whether endpoints have a subnet of their own with a security group: not in an existing network."""
+    return bool(built_endpoints(spec)) and not spec.network.existing
 
 
 def google_domains(spec: ClusterSpec) -> tuple[str, ...]:
     """Return the domains of Google that need private names; empty on other clouds, and with a way to the internet.
+
+    In an existing network the names are the user's (built_zones).
 
     Source: VPC, "Configure Private Google Access", "DNS configuration": Artifact Registry has domains of its own.
     """
@@ -89,5 +109,13 @@ def google_domains(spec: ClusterSpec) -> tuple[str, ...]:
 
 def azure_zones(spec: ClusterSpec) -> tuple[str, ...]:
     """Return the private zones of endpoints on Azure; empty on other clouds, and with a way to the internet."""
-    parts = {each.part for each in built_endpoints(spec) if each.part}
+    parts = {each.part for each in private_endpoints(spec) if each.part}
     return tuple(AZURE_ZONES[part] for part in sorted(parts))
+
+
+def built_zones(spec: ClusterSpec) -> tuple[str, ...]:
+    """Return the private zones of the cloud's services that Mullion builds: none in an existing network.
+
+    There they would hide every other name of the zone from all machines of the network.
+    """
+    return () if spec.network.existing else (*google_domains(spec), *azure_zones(spec))

@@ -40,16 +40,23 @@ class Lookups:
             raise ValueError("the stack file names no existing network")
         return self.spec.network.existing
 
-    async def find(self, path: str, what: str, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the result of a provider function; empty, with a problem at the path, if it fails."""
+    async def find(
+        self, path: str, what: str, token: str, arguments: dict[str, Any], create: str = ""
+    ) -> dict[str, Any]:
+        """Return the result of a provider function; empty, with a problem at the path, if it fails.
+
+        create: what to do if the object does not exist.
+        """
         try:
             return await self._calls.invoke(token, arguments)
         except ProviderError as error:
-            if _ABSENT.search(str(error)):
+            absent = _ABSENT.search(str(error))
+            if absent:
                 reason = f"{what} does not exist in this account and region, or these credentials cannot see it"
             else:
                 reason = f"{what} cannot be looked up: {error}"
-            self.wrong(path, reason, "write the id of one that exists, or give these credentials the right to read it")
+            known = "write the id of one that exists, or give these credentials the right to read it"
+            self.wrong(path, reason, f"{known}; or {create}" if absent and create else known)
             return {}
 
     async def optional(self, token: str, arguments: dict[str, Any]) -> dict[str, Any] | None:

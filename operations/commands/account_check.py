@@ -1,4 +1,4 @@
-"""Check of the account's limits and enabled services, before the first resource of a cluster is created."""
+"""Check of the account's limits, enabled services and routes, before the first resource of a cluster is created."""
 
 import sys
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from components.checks.acknowledged import ACCOUNT
 from components.clouds import CLOUDS
 from components.plan import ClusterPlan
 from components.spec.models import MachineAccess
-from operations.clouds import account_offers, account_state, identity, organisation_policies
+from operations.clouds import account_offers, account_state, google_ways, identity, organisation_policies
 from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files, target
 
@@ -23,17 +23,19 @@ class AccountFinding:
 
 
 def findings(name: str, planned: ClusterPlan, region: str, *, sandbox: bool, built: bool) -> Iterator[AccountFinding]:
-    """Yield a finding for each limit and service that the cloud's command line, or the sandbox, reports.
+    """Yield a finding for each limit, service and route that the cloud's command line, or the sandbox, reports.
 
     A fault becomes a warning if the stack file acknowledges it, or if the cluster may be built in another account.
     """
     cloud, accepted = planned.spec.cloud.value, planned.spec.acknowledge.get(ACCOUNT, "").strip()
     used = identity.Identity() if sandbox else identity.of_stack(cloud, stack_files.config(name))
     if sandbox:
-        limits = account_state.in_sandbox(target.cloud_state_file(name), cloud, region)
+        file = target.cloud_state_file(name)
+        limits, ask = account_state.in_sandbox(file, cloud, region), google_ways.in_sandbox(file)
     else:
-        limits = account_state.quotas(planned, region, used)
+        limits, ask = account_state.quotas(planned, region, used), google_ways.by_command_line(used)
     rows = account_state.compared(planned, limits, built=built)
+    rows += google_ways.rows(planned, ask)
     sessions = planned.spec.access is MachineAccess.SESSION
     services = [] if sandbox else account_state.disabled(cloud, used, sessions=sessions)
     if not sandbox:

@@ -5,6 +5,7 @@ from typing import Any
 
 from components.naming import zone_name
 from components.spec.defaults import enclosing_range
+from components.topology.service_zones import GOOGLE_HOSTS, google_records
 from operations.recorder import cloud_answers
 
 Answers = Mapping[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]]
@@ -20,7 +21,12 @@ def answers(stack: str, cluster: Mapping[str, Any]) -> Answers:
     if not existing.get("subnets") or not readable:
         return {}
     whole = str(network.get("nodes") or enclosing_range(existing))
-    return {**_aws(stack, network, existing, whole), **_azure(existing, whole), **_gcp(existing)}
+    closed = network.get("egress") == "none"
+    return {
+        **_aws(stack, network, existing, whole),
+        **_azure(existing, whole, closed=closed),
+        **_gcp(existing, closed=closed),
+    }
 
 
 def _aws(stack: str, network: Mapping[str, Any], existing: Mapping[str, Any], whole: str) -> Answers:
@@ -57,7 +63,7 @@ def _aws(stack: str, network: Mapping[str, Any], existing: Mapping[str, Any], wh
     }
 
 
-def _azure(existing: Mapping[str, Any], whole: str) -> Answers:
+def _azure(existing: Mapping[str, Any], whole: str, *, closed: bool) -> Answers:
     parts = [*str(existing["network"]).split("/"), "", "", ""]
     ranges = {each["id"].rpartition("/")[2]: str(each["range"]) for each in existing["subnets"]}
     services = [{"service": f"Microsoft.{name}"} for name in ("Storage", "KeyVault")]
@@ -71,12 +77,18 @@ def _azure(existing: Mapping[str, Any], whole: str) -> Answers:
         },
         "azure-native:network:getSubnet": lambda _, asked: {
             "addressPrefix": ranges[asked["subnetName"]],
+            "defaultOutboundAccess": False if closed else None,
             "serviceEndpoints": services,
+        },
+        "azure-native:privatedns:getVirtualNetworkLink": lambda *_: {
+            "virtualNetwork": {"id": existing["network"]},
+            "virtualNetworkLinkState": "Completed",
         },
     }
 
 
-def _gcp(existing: Mapping[str, Any]) -> Answers:
+def _gcp(existing: Mapping[str, Any], *, closed: bool) -> Answers:
+    """closed: without a way to the internet. The first zone is of the first domain of Google's, and so on."""
     link = f"https://www.googleapis.com/compute/v1/{existing['network']}"
     ranges = {each["id"].rpartition("/")[2]: str(each["range"]) for each in existing["subnets"]}
     return {
@@ -84,6 +96,23 @@ def _gcp(existing: Mapping[str, Any]) -> Answers:
         "gcp:compute/getSubnetwork:getSubnetwork": lambda _, asked: {
             "network": link,
             "ipCidrRange": ranges[asked["name"]],
+            "privateIpGoogleAccess": closed,
         },
         "gcp:compute/getRouters:getRouters": lambda *_: {"routers": [{"network": link, "nats": [{"name": "nat"}]}]},
+        "gcp:dns/getManagedZone:getManagedZone": lambda _, asked: {
+            "dnsName": f"{_domain(existing, asked['name'])}.",
+            "visibility": "private",
+        },
+        "gcp:dns/getRecordSets:getRecordSets": lambda _, asked: {
+            "rrsets": [
+                {"name": name, "type": kind, "rrdatas": values}
+                for name, kind, values in google_records(_domain(existing, asked["managedZone"])).values()
+            ]
+        },
     }
+
+
+def _domain(existing: Mapping[str, Any], zone: str) -> str:
+    """Return the domain of a zone of the user, by its place in the stack file."""
+    names = [str(each).rpartition("/")[2] for each in existing.get("service_zones") or ()]
+    return [*GOOGLE_HOSTS][names.index(zone) % len(GOOGLE_HOSTS)]

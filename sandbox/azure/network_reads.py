@@ -1,9 +1,9 @@
-"""Reads of virtual networks and subnets, as the provider's functions return them."""
+"""Reads of virtual networks, subnets and links of private zones, as the provider's functions return them."""
 
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.azure.names import BASTION, GROUP, NETWORK, RESOURCE_GROUP, SUBNET, Kind
+from sandbox.azure.names import BASTION, GROUP, LINK, NETWORK, RESOURCE_GROUP, SUBNET, Kind
 from sandbox.cloud import Place, Refusal
 from sandbox.cloud_state import CloudState, Record
 
@@ -53,8 +53,17 @@ def bastion(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) ->
     return known | {"id": found.id, "provisioningState": "Succeeded", "type": BASTION.arm}
 
 
+def link(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """privatedns.getVirtualNetworkLink by resource group, zone and name."""
+    found = _found(cloud_state, place, LINK, arguments, "privateZoneName", "virtualNetworkLinkName")
+    names = ("location", "name", "registrationEnabled", "tags", "virtualNetwork", "virtualNetworkLinkState")
+    known = {name: found.outputs.get(name) for name in names}
+    return known | {"id": found.id, "provisioningState": "Succeeded", "type": LINK.arm}
+
+
 READS: dict[str, Callable[[CloudState, Place, dict[str, Any]], dict[str, Any]]] = {
     "azure-native:network:getBastionHost": bastion,
     "azure-native:network:getVirtualNetwork": network,
     "azure-native:network:getSubnet": subnet,
+    "azure-native:privatedns:getVirtualNetworkLink": link,
 }

@@ -153,6 +153,7 @@ FUNCTIONS = {
     "azure-native:network:getBastionHost": f"{_NET}/bastionHosts/read",
     "azure-native:network:getSubnet": f"{_NET}/virtualNetworks/subnets/read",
     "azure-native:network:getVirtualNetwork": f"{_NET}/virtualNetworks/read",
+    "azure-native:privatedns:getVirtualNetworkLink": f"{_NET}/privateDnsZones/virtualNetworkLinks/read",
     "azure-native:storage:getStorageAccount": f"{_STORE}/read",
     "azure-native:storage:listStorageAccountServiceSAS": f"{_STORE}/listServiceSas/action",
 }

@@ -155,6 +155,8 @@ FUNCTIONS = {
     "gcp:compute/getRouters:getRouters": "compute.routers.list",
     "gcp:compute/getSubnetwork:getSubnetwork": "compute.subnetworks.get",
     "gcp:compute/getZones:getZones": "compute.zones.list",
+    "gcp:dns/getManagedZone:getManagedZone": "dns.managedZones.get",
+    "gcp:dns/getRecordSets:getRecordSets": "dns.resourceRecordSets.list",
     "gcp:organizations/getClientConfig:getClientConfig": "",
     "gcp:storage/getBucketObjectContent:getBucketObjectContent": "storage.objects.get",
     "gcp:storage/getBucketObjects:getBucketObjects": "storage.objects.list",
@@ -166,7 +168,9 @@ COMMANDS = {
     "gcloud compute machine-types list": "compute.machineTypes.list",
     "gcloud compute project-info describe": "compute.projects.get",
     "gcloud compute regions describe": "compute.regions.get",
+    "gcloud compute routes list": "compute.routes.list",
     "gcloud compute start-iap-tunnel": "iap.tunnelInstances.accessViaIAP",
+    "gcloud dns managed-zones describe": "dns.managedZones.get",
     "gcloud resource-manager org-policies describe": "orgpolicy.policy.get",
     "gcloud services list": "serviceusage.services.list",
 }

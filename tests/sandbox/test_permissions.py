@@ -9,7 +9,7 @@ from components.plan import plan_cluster
 from components.rollout import session_commands
 from components.rollout.session_commands import MachinePlace
 from components.stack_files.stack import read_stack
-from operations.clouds import account_offers, account_state, cloud_tables, organisation_policies
+from operations.clouds import account_offers, account_state, cloud_tables, google_ways, organisation_policies
 from operations.clouds.identity import Identity
 from sandbox import clouds
 from sandbox.permissions import REST, uses
@@ -145,6 +145,8 @@ def test_every_command_that_mullion_starts_or_prints_has_a_row_and_every_row_a_c
             account_offers.offered(plan, "region", who)
             account_state.disabled(cloud, who)
             list(organisation_policies.rows(plan, who))
+    closed = read_stack("closed", cases.closed_in_existing(cloud)).spec
+    google_ways.rows(plan_cluster("closed", closed), google_ways.by_command_line(Identity()))
     place = MachinePlace(cloud, "machine", "/subscriptions/a/resourceGroups/b/providers/c/bastionHosts/d", "zone")
     printed = cloud_tables.CLOUDS[cloud]
     searches = (printed.search, printed.search_all, *printed.searches.values(), printed.versions)

@@ -46,6 +46,19 @@ EXISTING: dict[str, dict[str, Any]] = {
 }
 """network.existing of the prod stack, by cloud."""
 
+_OF_DNS = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/dns/providers/Microsoft.Network/privateDnsZones"
+SERVICE_ZONES: dict[str, dict[str, Any]] = {
+    "aws": {},
+    "azure": {
+        "service_zones": [
+            f"{_OF_DNS}/privatelink.blob.core.windows.net/virtualNetworkLinks/shared",
+            f"{_OF_DNS}/privatelink.vaultcore.azure.net/virtualNetworkLinks/shared",
+        ]
+    },
+    "gcp": {"service_zones": ["projects/dns-project/managedZones/googleapis"]},
+}
+"""Options of network.existing without a way to the internet, by cloud."""
+
 BASTION = {
     "id": f"/subscriptions/{SUBSCRIPTION}/resourceGroups/hub/providers/Microsoft.Network/bastionHosts/hub",
     "range": "10.31.0.0/26",
@@ -122,6 +135,7 @@ def settings() -> dict[str, dict[str, Any]]:
         cases[f"{cloud}-ingress"] = with_ingress(cloud)
         cases[f"{cloud}-existing"] = in_existing(cloud, {"existing": EXISTING[cloud]})
         cases[f"{cloud}-closed"] = without_egress(cloud)
+        cases[f"{cloud}-closed-existing"] = closed_in_existing(cloud)
     cases["azure-bastion"] = in_existing("azure", {"existing": {**EXISTING["azure"], "bastion": BASTION}})
     return cases
 
@@ -171,6 +185,14 @@ def without_egress(cloud: str) -> dict[str, Any]:
     network = {**cluster.get("network", {}), "egress": "none", "nat_gateways": "single"}
     proxy = dict.fromkeys(("http", "https"), "http://10.0.0.1:3128")
     return {**whole, CLUSTER: {**cluster, "network": network, "proxy": proxy, "api": {}}}
+
+
+def closed_in_existing(cloud: str, **existing: Any) -> dict[str, Any]:
+    """Return the prod stack's configuration without a way to the internet in an existing network. existing: changes."""
+    of_yours = {**EXISTING[cloud], **SERVICE_ZONES[cloud], **existing}
+    whole = in_existing(cloud, {"existing": of_yours, "egress": "none"})
+    proxy = dict.fromkeys(("http", "https"), "http://10.0.0.1:3128")
+    return {**whole, CLUSTER: {**whole[CLUSTER], "proxy": proxy, "api": {}}}
 
 
 @lru_cache

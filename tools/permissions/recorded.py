@@ -18,6 +18,7 @@ OPTIONS = {
     "spot": "`pools.*.spot`",
     "existing": "`network.existing`",
     "closed": "`network.egress: none`",
+    "closed-existing": "`network.egress: none` in `network.existing`",
     "bastion": "`network.existing.bastion`",
     "ingress": "`ingress.load_balancers`",
     "many": "`ingress.node_ports`, `api.access: public`, `images`",
@@ -78,5 +79,5 @@ def options(recorded: Recorded, permission: str) -> list[str]:
     if "prod" in ends:  # so the cases made of it tell nothing
         ends &= {"prod", *_OF_DEV}
     elif len(ends) > 1:
-        ends -= {"many"}
+        ends -= {"many", "closed-existing"}
     return [words for end, words in OPTIONS.items() if end in ends]

@@ -15,9 +15,10 @@ from components.stack_files.stack import CLUSTER, read_stack
 from components.wiring.fixed_layout import NETWORK_OPTIONS
 from operations.recorder.recorder import STASH, record
 from tests.certificates import AUTHORITY
-from tests.components.spec import bastion_values, ingress_values
+from tests.components.spec import existing_values, ingress_values
 
-CONFIG = {"aws:region": "eu-west-1", "gcp:region": "europe-west1", "azure-native:location": "westeurope"}
+CONFIG = {"aws:region": "eu-west-1", "azure-native:location": "westeurope"}
+CONFIG |= {"gcp:region": "europe-west1", "gcp:project": "our-project"}
 SAMPLE: dict[str, Any] = {  # a stack without errors
     "cloud": "aws",
     "kubernetes": "1.36.4",
@@ -78,7 +79,7 @@ VALUES: dict[str, Any] = {
     "network.existing.network": "vpc-0fedcba9876543210",
     "network.existing.subnets": [{"id": "subnet-0123456789abcdef4", "range": "10.20.8.0/22"}],
     "network.existing.public_subnets": ["subnet-0fedcba9876543210"],
-    **bastion_values.VALUES,
+    **existing_values.VALUES,
     "network.existing.private_zone": "Z0123456789ABCDEFGHIJ",
     "api.access": "public",
     "api.allow": ["203.0.113.0/24"],
@@ -154,7 +155,7 @@ EXISTING: dict[str, Any] = {"network": {"existing": {"network": "vpc-0123456789a
 
 CONTEXT: dict[str, dict[str, Any]] = {
     **{f"network.existing.{option}": EXISTING for option in ("network", "subnets", "private_zone")},
-    **dict.fromkeys(bastion_values.VALUES, bastion_values.HUB),
+    **existing_values.CONTEXT,
     "network.existing.public_subnets": {
         "network": {"existing": {**EXISTING["network"]["existing"], "public_subnets": ["subnet-0fedcba987654321f"]}},
         "api": {"access": "public", "allow": ["203.0.113.0/24"]},

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.spec.models import ApiAccess, Cloud, ClusterSpec, Network, Pool
-from components.topology import addressing, slots
+from components.topology import addressing, load_balancers, slots
 
 
 def network(**fields: object) -> Network:
@@ -121,6 +121,20 @@ def test_without_egress_on_azure_endpoints_have_one_subnet_beside_that_of_sessio
     assert sessions and not own.cidr.overlaps(sessions) and own.cidr.num_addresses >= 16
     assert not any(own.cidr.overlaps(each.cidr) for each in plan.machines)
     assert plan.tables == () and plan.gateways == () and not any(each.public for each in plan.subnets)
+
+
+def test_endpoints_in_an_existing_network_have_addresses_that_nothing_else_has() -> None:
+    subnets = [{"id": "nodes", "range": "10.30.0.0/23"}]
+    existing = network(egress="none", nodes="10.30.0.0/23", existing={"network": "net", "subnets": subnets})
+    plan = addressing.network_plan(existing, ApiAccess.PRIVATE, Cloud.AZURE)
+    own = [addressing.endpoint_address(plan, index) for index in range(3)]
+    assert own == [IPv4Address(f"10.30.0.{last}") for last in (6, 7, 8)]
+    control = [addressing.control_plane_address(plan, index) for index in range(3)]
+    fixed = {*addressing.balancer_addresses(plan, Cloud.AZURE), *control}
+    assert not fixed & {*own}
+    assert load_balancers.FIRST_OFFSET > addressing.ENDPOINT_OFFSET + 2
+    built = addressing.network_plan(network(egress="none"), ApiAccess.PRIVATE, Cloud.AZURE)
+    assert addressing.endpoint_address(built, 0) is None
 
 
 @pytest.mark.parametrize("cloud", [Cloud.GCP, Cloud.AZURE])

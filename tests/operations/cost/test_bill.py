@@ -12,6 +12,7 @@ from components.cost.bill import Bill, Usage, bill
 from components.plan import plan_cluster
 from components.stack_files.stack import read_stack, stack_file_config
 from operations.stacks.paths import REPOSITORY
+from tests.existing_networks import closed_in_existing
 from tests.operations.cost.decided import BY_USE, COUNTED, FREE, MACHINES, PART, PREFIXES
 
 STACKS = sorted(path.stem for path in (REPOSITORY / "tests" / "golden" / "urns").glob("*.txt"))
@@ -191,6 +192,13 @@ def test_without_egress_on_azure_endpoints_cost_by_the_region_and_their_names_ar
     assert [item.count for item in found.items if item.key == "dns-zone"] == [3]
     assert not {"nat-gateway", "public-ipv4"} & {item.key for item in found.items}
     assert amounts(found)["private endpoint"] is None
+
+
+def test_without_egress_in_an_existing_network_on_azure_endpoints_cost_and_no_further_zone() -> None:
+    name = "azure-existing"
+    read = read_stack(name, closed_in_existing("azure"))
+    items = {item.key: item.count for item in bill(plan_cluster(name, read.spec), read.region).items}
+    assert (items["endpoint"], items["dns-zone"]) == (3, 1)
 
 
 def test_traffic_and_stored_files_cost_nothing_unless_given() -> None:

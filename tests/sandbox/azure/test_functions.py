@@ -2,6 +2,7 @@
 
 import pytest
 
+from sandbox.azure import network_reads
 from sandbox.azure.functions import FUNCTIONS, READS
 from sandbox.azure.regions import SUBSCRIPTION, TENANT
 from sandbox.cloud import Refusal
@@ -12,7 +13,7 @@ from tests.sandbox.scenes import Scene, filled
 
 from .conftest import REGION, SCENES, profile
 
-TOKENS = {token.rsplit(":", 1)[-1]: token for token in (*FUNCTIONS, *READS)}
+TOKENS = {token.rsplit(":", 1)[-1]: token for token in (*FUNCTIONS, *READS, *network_reads.READS)}
 
 
 def test_the_caller_has_a_tenant_and_a_subscription(account: Account) -> None:
@@ -64,3 +65,14 @@ def test_urls_of_stores_and_vaults_are_http_in_a_lab_network(account: Account, s
     account.provider.configure({"location": REGION})
     store = account.create("StorageAccount", "s", **SCENES["store"][1])
     assert store.outputs["primaryEndpoints"]["blob"] == "http://mulliona1b2.blob.core.windows.net/"
+
+
+def test_a_link_of_a_private_zone_is_read_with_its_network(account: Account, scene: Scene) -> None:
+    link = scene("blob link")
+    zone = "privatelink.blob.core.windows.net"
+    asked = {"resourceGroupName": "rg", "privateZoneName": zone, "virtualNetworkLinkName": "link"}
+    found = account.provider.invoke(TOKENS["getVirtualNetworkLink"], asked)
+    assert found["virtualNetwork"]["id"] == scene("net").id
+    assert (found["id"], found["virtualNetworkLinkState"]) == (link.id, "Completed")
+    with pytest.raises(Refusal, match=f"privateDnsZones/virtualNetworkLinks/{zone}/other' under resource group 'rg'"):
+        account.provider.invoke(TOKENS["getVirtualNetworkLink"], {**asked, "virtualNetworkLinkName": "other"})

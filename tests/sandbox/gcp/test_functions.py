@@ -4,13 +4,14 @@ import pytest
 
 from sandbox.cloud import Refusal
 from sandbox.cloud_state import SERVICES
+from sandbox.gcp import network_reads
 from sandbox.gcp.functions import FUNCTIONS, READS
 from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene
 
 from .conftest import IMAGE, REGION, ZONE
 
-TOKENS = {token.rsplit(":", 1)[-1]: token for token in (*FUNCTIONS, *READS)}
+TOKENS = {token.rsplit(":", 1)[-1]: token for token in (*FUNCTIONS, *READS, *network_reads.READS)}
 
 
 def test_a_machine_accepts_the_newest_image_of_a_family(account: Account) -> None:
@@ -66,3 +67,26 @@ def test_the_url_of_a_bucket_is_http_in_a_lab_network(account: Account, scene: S
     account.provider.configure({"region": REGION})
     made = account.create("Bucket", "b", name="b-1", location="EU")
     assert made.outputs["selfLink"] == "http://www.googleapis.com/storage/v1/b/b-1"
+
+
+def test_a_private_zone_and_its_records_are_read_without_its_networks(account: Account, scene: Scene) -> None:
+    seen = {"networks": [{"networkUrl": scene("net").id}]}
+    own = {"dnsName": "googleapis.com.", "visibility": "private", "privateVisibilityConfig": seen}
+    account.create("ManagedZone", "apis", name="apis", **own)
+    record = {"name": "private.googleapis.com.", "type": "A", "ttl": 300, "rrdatas": ["199.36.153.8"]}
+    account.create("RecordSet", "private", managedZone="apis", **record)
+    zone = account.provider.invoke(TOKENS["getManagedZone"], {"name": "apis", "project": "mullion-sandbox"})
+    assert (zone["dnsName"], zone["visibility"]) == ("googleapis.com.", "private")
+    assert "privateVisibilityConfig" not in zone
+    assert account.provider.invoke(TOKENS["getRecordSets"], {"managedZone": "apis"})["rrsets"] == [record]
+    for short, asked in (("getManagedZone", {"name": "apis"}), ("getRecordSets", {"managedZone": "apis"})):
+        with pytest.raises(Refusal, match="named 'apis' does not exist"):
+            account.provider.invoke(TOKENS[short], asked | {"project": "another"})
+        with pytest.raises(Refusal, match="not type"):
+            account.provider.invoke(TOKENS[short], asked | {"type": "A"})
+
+
+def test_nat_is_read_with_the_subnetworks_that_it_serves(account: Account, scene: Scene) -> None:
+    scene("nat")
+    [router] = account.provider.invoke(TOKENS["getRouters"], {"region": REGION})["routers"]
+    assert [each["sourceSubnetworkIpRangesToNat"] for each in router["nats"]] == ["LIST_OF_SUBNETWORKS"]

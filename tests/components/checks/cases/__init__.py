@@ -14,6 +14,7 @@ from tests.components.checks.cases import (
     refused,
     runtimes,
     scheduling,
+    service_zones,
     sessions,
     versions,
 )
@@ -22,6 +23,7 @@ CASES = (
     *addresses.CASES,
     *network.CASES,
     *existing_network.CASES,
+    *service_zones.CASES,
     *ingress.CASES,
     *machines.CASES,
     *scheduling.CASES,

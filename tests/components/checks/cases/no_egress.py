@@ -1,7 +1,6 @@
 """`egress: none`: what machines could not reach."""
 
-from tests.components.spec.documents import Case, Change, azure, both, gcp, linux, net, plane, web
-from tests.existing_networks import EXISTING
+from tests.components.spec.documents import Case, Change, azure, both, linux, net, plane, web
 
 _PROXY: Change = {"proxy": {"https": "http://10.0.0.1:3128", "http": "http://10.0.0.1:3128"}}
 _NO_HTTP: Change = {"proxy": {"https": "http://10.0.0.1:3128"}}
@@ -18,7 +17,6 @@ _PINNED: Change = {"images": {"windows-2022": "ami-0123456789abcdef0"}}
 _BOTH_PINNED: Change = {"images": {"ubuntu-24.04": "ami-0123456789abcdef1", **_PINNED["images"]}}
 
 CASES = (
-    Case("not-built-egress-none", gcp(net(egress="none", existing=EXISTING["gcp"])), "network.egress", gcp(_NONE)),
     Case("no-egress-azure-apis", azure(both(_NONE, _MIRROR, _IMAGES)), "proxy.https", azure(both(_NONE, _PROXY))),
     Case(
         "no-egress-azure-apis",
