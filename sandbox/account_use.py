@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from components.catalogue.account_limits import ADDRESSES, SSD, VCPUS
+from components.catalogue.account_limits import ADDRESSES, ENDPOINTS, SSD, VCPUS
 from components.catalogue.instance_sizes import size
 from sandbox.cloud_state import CloudState
 
@@ -17,6 +17,7 @@ def _aws(cloud_state: CloudState, region: str) -> dict[str, tuple[int, int]]:
     return {
         VCPUS: (QUOTAS.limit(cloud_state, CORES), cores),
         ADDRESSES: (addresses, cloud_state.count(EIP, region)),
+        ENDPOINTS: (QUOTAS.limit(cloud_state, "interface endpoints per VPC"), 0),  # a new VPC has none
     }
 
 

@@ -7,6 +7,8 @@ VCPUS, ADDRESSES, SSD = "vCPU", "public addresses", "SSD GiB"
 """What is limited: vCPU of running machines, public addresses, GiB of SSD disks, each in one region."""
 NETWORKS, FIREWALLS = "networks", "firewall rules"
 """Networks in a region of AWS, or in a project of GCP; firewall rules in a project of GCP."""
+ENDPOINTS = "private endpoints"
+"""Interface endpoints in a VPC of AWS."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ NEW_ACCOUNT: Mapping[str, Mapping[str, Limit]] = {
         ADDRESSES: Limit(5, "EC2-VPC Elastic IPs"),
         # VPC service quota L-F678F1CE
         NETWORKS: Limit(5, "VPCs per Region"),
+        # VPC service quota L-29B6F2EB
+        ENDPOINTS: Limit(50, "Interface VPC endpoints per VPC"),
     },
     "azure": {
         # "Azure subscription and service limits": 20 per region, and as many of each family; a free trial has 4

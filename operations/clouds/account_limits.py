@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from components.catalogue import instance_sizes
-from components.catalogue.account_limits import ADDRESSES, FIREWALLS, NETWORKS, NEW_ACCOUNT, SSD, VCPUS
+from components.catalogue.account_limits import ADDRESSES, ENDPOINTS, FIREWALLS, NETWORKS, NEW_ACCOUNT, SSD, VCPUS
 from components.plan import ClusterPlan
 
 
@@ -51,6 +51,7 @@ NEEDED: Mapping[str, Callable[[ClusterPlan], int]] = {
     SSD: _ssd,
     NETWORKS: _networks,
     FIREWALLS: _firewalls,
+    ENDPOINTS: lambda plan: len(plan.private_endpoints),
 }
 """By limit, a function that returns how much of it a cluster needs."""
 

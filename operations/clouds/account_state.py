@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from components.catalogue.account_limits import ADDRESSES, FIREWALLS, NETWORKS, REQUEST, SSD, VCPUS
+from components.catalogue.account_limits import ADDRESSES, ENDPOINTS, FIREWALLS, NETWORKS, REQUEST, SSD, VCPUS
 from components.plan import ClusterPlan
 from components.spec.models import Cloud
 from operations.clouds.account_limits import account_limits
@@ -99,8 +99,8 @@ def _gcp_project(answer: Any) -> Mapping[str, Quota]:
     return {names[each["metric"]]: Quota(int(each["limit"]), int(each["usage"])) for each in rows}
 
 
-def _service_quota(code: str) -> tuple[str, ...]:
-    command = ("aws", "service-quotas", "get-service-quota", "--service-code", "ec2", "--quota-code", code)
+def _service_quota(code: str, service: str = "ec2") -> tuple[str, ...]:
+    command = ("aws", "service-quotas", "get-service-quota", "--service-code", service, "--quota-code", code)
     return (*command, "--region", "{region}", "--output", "json")
 
 
@@ -119,7 +119,8 @@ def _questions(plan: ClusterPlan) -> tuple[_Question, ...]:
         case Cloud.AWS:
             standard = all(group.size[0] in _STANDARD for group in plan.machine_groups if group.machines)
             cores = [_Question(_service_quota("L-1216C47A"), _aws(VCPUS))] if standard else []
-            return (*cores, _Question(_service_quota("L-0263D0A3"), _aws(ADDRESSES)))
+            inside = [_Question(_service_quota("L-29B6F2EB", "vpc"), _aws(ENDPOINTS))] if plan.private_endpoints else []
+            return (*cores, _Question(_service_quota("L-0263D0A3"), _aws(ADDRESSES)), *inside)
         case Cloud.AZURE:
             addresses = _azure(ADDRESSES, "IPv4StandardSkuPublicIpAddresses")
             return (

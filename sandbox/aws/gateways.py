@@ -72,6 +72,18 @@ def _private_dns(request: Request) -> None:
             )
 
 
+def _within_quota(request: Request) -> None:
+    """Check the quota of gateway endpoints in the region, or of interface endpoints in the VPC."""
+    kind = request.inputs["vpcEndpointType"]
+    alike = [one for one in request.cloud_state.resources(ENDPOINT) if one.outputs["vpcEndpointType"] == kind]
+    if kind == "Gateway":
+        there = [one for one in alike if one.region == request.region]
+        QUOTAS.at_most("gateway endpoints per region", lambda _: len(there))(request)
+    elif kind == "Interface":
+        there = [one for one in alike if one.inputs["vpcId"] == request.inputs["vpcId"]]
+        QUOTAS.at_most("interface endpoints per VPC", lambda _: len(there))(request)
+
+
 def _one_in_each_zone(request: Request) -> None:
     """Check that no two subnets of an interface endpoint are in one zone."""
     found = [request.cloud_state.find(SUBNET, id) for id in request.inputs.get("subnetIds") or []]
@@ -171,6 +183,6 @@ TYPES: dict[str, ResourceType] = {
                 "routeTableIds[]", TABLE, "InvalidRouteTableId.NotFound", "The routeTable ID '{id}' does not exist"
             ),
         ),
-        rules=(_service, _private_dns, _one_in_each_zone),
+        rules=(_service, _private_dns, _one_in_each_zone, _within_quota),
     ),
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from components.catalogue.account_limits import ADDRESSES, NEW_ACCOUNT
+from components.catalogue.account_limits import ADDRESSES, ENDPOINTS, NEW_ACCOUNT
 from components.catalogue.account_limits import VCPUS as CORES
 from sandbox.aws import offerings
 from sandbox.cloud import Request
@@ -29,6 +29,11 @@ _ROWS: Mapping[str, Quota] = {
     "route tables per VPC": Quota(200, "RouteTableLimitExceeded", _MOST.format("route tables")),
     # 500 since June 2025; 50 before
     "routes per route table": Quota(500, "RouteLimitExceeded", _MOST.format("routes")),
+    # L-1B52E74A and L-29B6F2EB; EC2 API, "Error codes"
+    "gateway endpoints per region": Quota(20, "VpcEndpointLimitExceeded", _MOST.format("VPC endpoints")),
+    "interface endpoints per VPC": Quota(
+        _NEW[ENDPOINTS].new, "VpcEndpointLimitExceeded", _MOST.format("VPC endpoints")
+    ),
     "NAT gateways per zone": Quota(5, "NatGatewayLimitExceeded", _MOST.format("NAT gateways")),
     "rules per security group": Quota(
         60, "RulesPerSecurityGroupLimitExceeded", _MOST.format("rules per security group")

@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from components.catalogue.account_limits import ADDRESSES, FIREWALLS, NETWORKS, SSD, VCPUS
+from components.catalogue.account_limits import ADDRESSES, ENDPOINTS, FIREWALLS, NETWORKS, SSD, VCPUS
 from components.plan import plan_cluster
 from components.stack_files.stack import CLUSTER, read_stack
 from operations.clouds.account_limits import account_limits
-from operations.recorder.recorder import Recording
+from operations.recorder.recorder import Recording, record
 from sandbox.aws import offerings
 from sandbox.azure import regions as azure
 from sandbox.gcp import regions as gcp
 from tests.components.recorded_wiring import config, of, plan, recording
+from tools.golden.cases import without_egress
 
 STACKS = ("aws-dev", "aws-ci", "aws-prod", "azure-dev", "azure-ci", "azure-prod", "gcp-dev", "gcp-ci", "gcp-prod")
 
@@ -49,12 +50,25 @@ def _addresses(found: Recording) -> int:
     return sum(len(of(found, type_)) for type_ in plain) + len(static) + len(public)
 
 
+def _endpoints(found: Recording) -> int:
+    endpoints = of(found, "aws:ec2/vpcEndpoint:VpcEndpoint").values()
+    return sum(each.inputs.get("vpcEndpointType") == "Interface" for each in endpoints)
+
+
+def test_a_plan_counts_the_interface_endpoints_that_it_builds() -> None:
+    settings = without_egress("aws")
+    planned = plan_cluster("aws-prod", read_stack("aws-prod", settings).spec)
+    [needed] = [row["needed"] for row in account_limits(planned) if row["what"] == ENDPOINTS]
+    assert needed == _endpoints(record("aws-prod", settings)) > 0
+
+
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_plan_counts_what_the_resources_take(stack: str) -> None:
     found = recording(stack)
     counted = {VCPUS: _sizes(found), ADDRESSES: _addresses(found), SSD: _disks(found)}
     counted[NETWORKS] = sum(len(of(found, type_)) for type_ in ("aws:ec2/vpc:Vpc", "gcp:compute/network:Network"))
     counted[FIREWALLS] = len(of(found, "gcp:compute/firewall:Firewall"))
+    counted[ENDPOINTS] = _endpoints(found)
     rows = account_limits(plan(stack))
     assert {row["what"]: row["needed"] for row in rows} == {row["what"]: counted[row["what"]] for row in rows}
     assert counted[VCPUS] > 0

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from components.catalogue.account_limits import ADDRESSES, SSD, VCPUS
+from components.catalogue.account_limits import ADDRESSES, ENDPOINTS, SSD, VCPUS
+from components.plan import plan_cluster
+from components.stack_files.stack import read_stack
 from operations.clouds import account_state, cloud_tables
 from operations.clouds.account_limits import account_limits
 from operations.clouds.account_state import Quota
@@ -19,6 +21,7 @@ from operations.console.exits import Exit, Stop
 from operations.stacks import account, stack_files, target
 from sandbox.cloud_state import CloudState
 from tests.components.recorded_wiring import plan
+from tools.golden.cases import without_egress
 
 REGIONS = {"aws": "eu-west-1", "azure": "westeurope", "gcp": "europe-west1"}
 
@@ -81,6 +84,18 @@ def test_limits_are_read_as_the_command_line_prints_them(cloud: str, monkeypatch
         == FOUND[cloud]
     )
     assert all(REGIONS[cloud] in command or "project-info" in command for command in asked)
+
+
+def test_interface_endpoints_are_asked_about_if_the_cluster_has_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = answer(monkeypatch, {"--service-code vpc --quota-code L-29B6F2EB": {"Quota": {"Value": 1.0}}})
+    closed = plan_cluster("aws-prod", read_stack("aws-prod", without_egress("aws")).spec)
+    found = account_state.quotas(closed, "eu-west-1", Identity())
+    assert found == {ENDPOINTS: Quota(1, None)}
+    faults = [fault for line, fault in account_state.compared(closed, found, built=False) if fault]
+    assert ["'Interface VPC endpoints per VPC' (Service Quotas)" in each for each in faults] == [True]
+    asked.clear()
+    account_state.quotas(plan("aws-prod"), "eu-west-1", Identity())
+    assert not any("L-29B6F2EB" in each for each in asked)
 
 
 @pytest.mark.parametrize("cloud", FOUND)

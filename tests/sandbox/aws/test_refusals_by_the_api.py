@@ -84,6 +84,11 @@ OVER: dict[str, tuple[str, dict[str, Any]]] = {
         "Route",
         {"routeTableId": "$table", "destinationCidrBlock": "10.9.8.0/24", "gatewayId": "local"},
     ),
+    "gateway endpoints per region": ("VpcEndpoint", {"vpcId": "$vpc", "serviceName": "com.amazonaws.eu-west-1.s3"}),
+    "interface endpoints per VPC": (
+        "VpcEndpoint",
+        {"vpcId": "$vpc", "serviceName": "com.amazonaws.eu-west-1.ec2", "vpcEndpointType": "Interface"},
+    ),
     "NAT gateways per zone": ("NatGateway", {"subnetId": "$subnet", "allocationId": "$eip"}),
     "rules per security group": (
         "SecurityGroupIngressRule",
