@@ -36,9 +36,10 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         if plan.network.existing
         else Network(context, place, firewall, opts=child)
     )
-    vault = Vault(context, place, network, client.tenant_id, opts=child)
+    identity = Identity(context, place, client.subscription_id, opts=child)
+    vault = Vault(context, place, network, client.tenant_id, list(identity.definitions.values()), opts=child)
     storage = Storage(context, place, network, vault, opts=child)
-    identity = Identity(context, place, storage, vault, client.subscription_id, opts=child)
+    identity.grant(storage, vault)
     if network.bastion:
         network.bastion.add_host(network.routes)
     endpoints = Endpoints(context, place, network, storage, vault, opts=child).ways if plan.private_endpoints else []

@@ -67,35 +67,45 @@ class Identity(pulumi.ComponentResource):
     """The identity that pulls images, of all machines; None without registry_credentials."""
     granted: Mapping[str, list[pulumi.Resource]]
     """Role assignments by name of the identity; machines lack rights before these exist."""
+    definitions: Mapping[str, authorization.RoleDefinition]
+    """Custom roles by key of ROLES."""
 
     def __init__(
         self,
         context: ClusterContext,
         place: Place,
-        storage: Storage,
-        vault: Vault,
         subscription: Output[str],
         opts: ResourceOptions | None = None,
     ) -> None:
+        """Create the identities and the custom roles; `grant` assigns the roles once what they are for exists."""
         name = context.plan.name
-        named = identities(context.plan)
-        super().__init__("mullion:azure:Identity", name, {"identities": list(named)}, opts)
-        self._cluster, self._place, self._vault = name, place, vault.resource
+        self._named = identities(context.plan)
+        super().__init__("mullion:azure:Identity", name, {"identities": list(self._named)}, opts)
+        self._cluster, self._place = name, place
         account = Output.concat("/subscriptions/", subscription)
-        self._scopes = {**storage.containers, **vault.secrets, "": place.id, "account": account}
+        self._scopes = {"": place.id, "account": account}
         roles = Output.concat(account, "/providers/Microsoft.Authorization/roleDefinitions/")
+        self.definitions = {key: self._definition(key, context.generated.suffix) for key in ROLES}
         self._roles = {key: Output.concat(roles, id_) for key, id_ in BUILT_IN.items()}
-        self._roles |= {key: self._custom_role(key, context.generated.suffix) for key in ROLES}
-        made = {own: self._identity(own) for own in named}
-        self.ids = {own: identity.id for own, identity in made.items()}
-        self.client_ids = {own: identity.client_id for own, identity in made.items()}
-        self.granted = {own: list(self._assign(group, own, made[own].principal_id)) for own, group in named.items()}
+        self._roles |= {key: each.id for key, each in self.definitions.items()}
+        self._made = {own: self._identity(own) for own in self._named}
+        self.ids = {own: identity.id for own, identity in self._made.items()}
+        self.client_ids = {own: identity.client_id for own, identity in self._made.items()}
         if "acr" in context.plan.spec.registry_credentials:
             self.puller = self._identity("registries")
+        self.register_outputs({"ids": self.ids})
+
+    def grant(self, storage: Storage, vault: Vault) -> None:
+        """Assign the roles. vault: of the cluster, created after `definitions`."""
+        self._scopes |= {**storage.containers, **vault.secrets}
+        self._vault = vault.resource
+        self.granted = {
+            own: list(self._assign(group, own, self._made[own].principal_id)) for own, group in self._named.items()
+        }
+        if self.puller:
             pull = self._assignment("registries-pull", "account", "pull", self.puller.principal_id)
             for resources in self.granted.values():
                 resources.append(pull)
-        self.register_outputs({"ids": self.ids})
 
     def _identity(self, own: str) -> managedidentity.UserAssignedIdentity:
         name = f"{self._cluster}-{own}"
@@ -106,8 +116,8 @@ class Identity(pulumi.ComponentResource):
         """Return the ids of the user-assigned identities of the machines with the identity `own`."""
         return [self.ids[own], *([self.puller.id] if self.puller and own != CONTROL_PLANE else [])]
 
-    def _custom_role(self, key: str, suffix: Output[str]) -> Output[str]:
-        """Return the id of a custom role; the suffix makes its name unique in the directory."""
+    def _definition(self, key: str, suffix: Output[str]) -> authorization.RoleDefinition:
+        """Return a custom role; the suffix makes its name unique in the directory."""
         return authorization.RoleDefinition(
             f"{self._cluster}-{key}",
             role_name=suffix.apply(lambda letters: f"{self._cluster}-{key}-{letters}"),
@@ -117,7 +127,7 @@ class Identity(pulumi.ComponentResource):
             assignable_scopes=[self._place.id],
             permissions=[ROLES[key]],
             opts=ResourceOptions(parent=self),
-        ).id
+        )
 
     def _assign(self, group: SecurityGroup, own: str, principal: Output[str]) -> Iterator[pulumi.Resource]:
         """Assign the rights of an identity; those on objects by prefix in one assignment with a condition."""
@@ -141,6 +151,6 @@ class Identity(pulumi.ComponentResource):
             condition=limited,
             condition_version=CONDITION_VERSION if limited else None,
             # a new custom role cannot be assigned for 30 to 60 seconds (RoleDefinitionDoesNotExist, MicrosoftDocs/
-            # azure-docs#99810), and the vault takes longer
+            # azure-docs#99810); the vault is created after it and takes longer
             opts=ResourceOptions(parent=self, depends_on=[self._vault] if role in ROLES else None),
         )

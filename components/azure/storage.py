@@ -238,8 +238,10 @@ class Vault(pulumi.ComponentResource):
         place: Place,
         network: UsableNetwork,
         tenant: Output[str],
+        after: Sequence[pulumi.Resource],
         opts: ResourceOptions | None = None,
     ) -> None:
+        """after: custom roles, which Azure knows by the time that the vault exists."""
         name, generated = context.plan.name, context.generated
         super().__init__("mullion:azure:Vault", name, {"names": list(SECRETS.values())}, opts)
         full = f"{name}-vault"
@@ -254,11 +256,12 @@ class Vault(pulumi.ComponentResource):
                 "virtual_network_rules": [{"id": each} for each in network.admitted_subnets],
             },
         }
+        guarded = ResourceOptions(parent=self, protect=context.plan.spec.protect, depends_on=after)
         vault = keyvault.Vault(
             full,
             vault_name=generated.suffix.apply(lambda letters: vault_name(name, letters)),
             properties=properties,
-            **place.here(self, keyvault.Vault, full, ResourceOptions(parent=self, protect=context.plan.spec.protect)),
+            **place.here(self, keyvault.Vault, full, guarded),
         )
         self.resource = vault
         written = {

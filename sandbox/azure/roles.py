@@ -1,6 +1,7 @@
 """Role definitions and assignments."""
 
 import re
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from sandbox.azure import rights
@@ -8,6 +9,8 @@ from sandbox.azure.names import IDENTITY, MACHINE, guid
 from sandbox.azure.quotas import QUOTAS
 from sandbox.azure.regions import TENANT
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
+from sandbox.cloud_state import CloudState
+from sandbox.records import Record
 
 ASSIGNMENT, DEFINITION = rights.ASSIGNMENT, rights.DEFINITION
 BUILT_IN = frozenset(
@@ -20,6 +23,8 @@ BUILT_IN = frozenset(
 """Built-in roles by id (Azure RBAC, "Azure built-in roles")."""
 CONDITIONS = "2.0"
 """Version of conditions that role assignments accept."""
+UNKNOWN_SECONDS = 60
+"""Seconds for which a new custom role cannot be assigned: 30 to 60 (MicrosoftDocs/azure-docs#99810)."""
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _GUID_RULE = "a GUID"
 _ACTION = re.compile(r"\*(/[A-Za-z*]+)*|Microsoft\.[A-Za-z]+(/[A-Za-z*]+)+")
@@ -37,8 +42,8 @@ def _scope(request: Request) -> None:
 def _assigned(request: Request) -> None:
     role, principal = str(request.inputs["roleDefinitionId"]), str(request.inputs["principalId"])
     id = role.rpartition("/")[2].lower()
-    made = {one.id.rpartition("/")[2].lower() for one in request.cloud_state.resources(DEFINITION)}
-    if id not in BUILT_IN | made:
+    made = {one.id.rpartition("/")[2].lower(): one for one in request.cloud_state.resources(DEFINITION)}
+    if id not in BUILT_IN and not (id in made and _is_known(request.cloud_state, made[id])):
         raise Refusal("RoleDefinitionDoesNotExist", f"The specified role definition with ID '{id}' does not exist.")
     known = {one.outputs["principalId"] for one in request.cloud_state.resources(IDENTITY.token)}
     if principal not in known and not any(
@@ -56,6 +61,22 @@ def _assigned(request: Request) -> None:
         raise Refusal("RoleAssignmentConditionInvalid", f"The condition is not valid: {error}") from None
     if request.inputs.get("condition") and request.inputs.get("conditionVersion") != CONDITIONS:
         raise Refusal("BadRequest", f"A condition needs conditionVersion {CONDITIONS}.")
+
+
+def _is_known(cloud_state: CloudState, definition: Record) -> bool:
+    """Return whether a custom role can be assigned: it is older than UNKNOWN_SECONDS, or a later call takes as long.
+
+    A call counts by its simulated duration. Durations are not added up, because the engine makes calls at once.
+    """
+    created = datetime.strptime(definition.created, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
+    if datetime.now(timezone.utc) - created >= timedelta(seconds=UNKNOWN_SECONDS):
+        return True
+    (longest,) = cloud_state.connection.execute(
+        "SELECT MAX(simulated_seconds) FROM operations WHERE error IS NULL AND sequence >"
+        " (SELECT MAX(sequence) FROM operations WHERE kind = 'create' AND type = ? AND id = ?)",
+        (DEFINITION, definition.id),
+    ).fetchone()
+    return (longest or 0) >= UNKNOWN_SECONDS
 
 
 def _permissions(request: Request) -> None:
