@@ -77,6 +77,8 @@ class ApiArgs(TypedDict):
     """Who reaches the API: private (the cluster's network) or public (also the ranges in `allow`)."""
     allow: NotRequired[list[str]]
     """Ranges that may reach a public API; on Azure also the storage account and key vault, so list your own."""
+    virtual_network_rules: NotRequired[list[str]]
+    """Azure only: ids of further subnets whose machines reach the storage accounts, for `mullion` in their region."""
     oidc: NotRequired[OidcArgs]
     """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
     audit_days: NotRequired[int]

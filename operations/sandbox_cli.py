@@ -73,7 +73,7 @@ def fault(
 
 @command(SANDBOX, "mullion sandbox network aws-dev")
 def network(stack: StackName) -> None:
-    """Create the network of network.existing in the stack's sandbox, as an owner would have built it."""
+    """Create the networks of yours that the stack file names in its sandbox, as an owner would have built them."""
     from operations.commands import sandbox_network
 
     sandbox_network.create(stack)

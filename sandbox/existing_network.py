@@ -1,4 +1,4 @@
-"""Creates, in a sandbox, the network of the user that a stack file names, as the user would have built it.
+"""Creates, in a sandbox, the networks of the user that a stack file names, as the user would have built them.
 
 Its resources belong to no stack: their URNs begin with OWNER.
 """
@@ -46,15 +46,24 @@ class _Maker:
 
 
 def create(cloud_state: CloudState, spec: ClusterSpec, region: str, zone: str = "") -> None:
-    """Create the network of a spec. zone: name of the private zone. Raises Refusal if the sandbox refuses it.
+    """Create the networks of a spec. zone: name of the private zone. Raises Refusal if the sandbox refuses one.
 
-    Raises ValueError if the spec names no existing network.
+    Raises ValueError if the spec names none.
     """
-    if spec.network.existing is None:
+    if not named(spec):
         raise ValueError("the spec names no existing network")
     provider = Provider(clouds.of(spec.cloud.value), cloud_state)
     provider.configure({provider.cloud.region: region})
-    _MAKERS[spec.cloud](_Maker(cloud_state, provider), spec, spec.network.existing, zone)
+    maker = _Maker(cloud_state, provider)
+    if spec.network.existing:
+        _MAKERS[spec.cloud](maker, spec, spec.network.existing, zone)
+    for number, subnet in enumerate(spec.api.virtual_network_rules):
+        _azure_runners(maker, subnet, number)
+
+
+def named(spec: ClusterSpec) -> list[str]:
+    """Return the ids of the networks and further subnets of the user that a spec names."""
+    return [*([spec.network.existing.network] if spec.network.existing else []), *spec.api.virtual_network_rules]
 
 
 def is_yours(urn: str) -> bool:
@@ -130,13 +139,15 @@ def _free(whole: IPv4Network, existing: ExistingNetwork, count: int) -> list[IPv
 
 def _azure(maker: _Maker, spec: ClusterSpec, existing: ExistingNetwork, zone: str) -> None:
     from sandbox.azure.names import NETWORK, SUBNET
+    from sandbox.azure.networks import RUNNERS
 
     _, _, subscription, _, group, *_, name = existing.network.split("/")
     maker.provider.place = replace(maker.provider.place, account=subscription)
     location = maker.provider.place.region
     _azure_group(maker, group)
     here = {"resourceGroupName": group, "location": location}
-    space = {"addressPrefixes": [str(spec.network.nodes)]}
+    inside = any(each.startswith(f"{existing.network}/") for each in spec.api.virtual_network_rules)
+    space = {"addressPrefixes": [str(spec.network.nodes), *([str(RUNNERS)] if inside else [])]}
     maker.make(NETWORK.token, "network", **here, virtualNetworkName=name, addressSpace=space)
     if spec.network.egress is Egress.NONE:
         out: dict[str, Any] = {}
@@ -191,6 +202,23 @@ def _azure_zones(maker: _Maker, existing: ExistingNetwork) -> None:
         to = {"virtualNetwork": {"id": existing.network}, "registrationEnabled": False}
         maker.make(LINK.token, zone, **where, **to, virtualNetworkLinkName=name)
     maker.provider.place = place
+
+
+def _azure_runners(maker: _Maker, id: str, number: int) -> None:
+    """Create the subnet of a virtual network rule, and its resource group and network if they do not exist."""
+    from sandbox.azure.names import NETWORK, SUBNET
+    from sandbox.azure.networks import RUNNERS
+
+    _, _, subscription, _, group, _, _, _, network, _, name = id.split("/")
+    location = maker.provider.place.region
+    maker.provider.place = replace(maker.provider.place, account=subscription)
+    _azure_group(maker, group)
+    here = {"resourceGroupName": group, "virtualNetworkName": network}
+    if maker.cloud_state.find(NETWORK.token, id.partition("/subnets/")[0]) is None:
+        space = {"addressPrefixes": [str(RUNNERS)]}
+        maker.make(NETWORK.token, network, **here, location=location, addressSpace=space)
+    services, cidr = [{"service": "Microsoft.Storage"}], list(RUNNERS.subnets(new_prefix=24))[number]
+    maker.make(SUBNET.token, id, **here, subnetName=name, addressPrefix=str(cidr), serviceEndpoints=services)
 
 
 def _bastion(maker: _Maker, bastion: ExistingBastion, location: str) -> None:

@@ -94,6 +94,12 @@ class Blobs:
         self._token, self._signed = signed["serviceSasToken"].lstrip("?"), time.monotonic()
 
 
+_CLOSED = (
+    "; the store does not admit this computer: list its address in api.allow, or in the cluster's region its subnet in"
+    " api.virtual_network_rules"
+)
+
+
 def _get(url: str, most: int | None) -> str:
     place = url.partition("?")[0]
     if not url.startswith(("https://", "http://127.0.0.1:")):  # 127.0.0.1: the sandbox
@@ -105,7 +111,7 @@ def _get(url: str, most: int | None) -> str:
     except urllib.error.HTTPError as error:
         with error:
             code = error.headers.get("x-ms-error-code") or error.reason
-        hint = "; this computer's address is not in api.allow" if code == "AuthorizationFailure" else ""
+        hint = _CLOSED if code == "AuthorizationFailure" else ""
         raise ProviderError(f"{place}: {code}{hint}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise ProviderError(f"{place}: {error}") from error

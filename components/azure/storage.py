@@ -133,10 +133,11 @@ class Storage(Stores):
     ) -> tuple[azure.StorageAccount, azure.BlobContainer]:
         """Return a private storage account and its container. Machines use tokens, the provider shared keys."""
         name, plan = f"{self._cluster}-{purpose}", self._context.plan
+        subnets = [*self._subnets, *plan.spec.api.virtual_network_rules]
         listed: Any = {
             "default_action": "Deny",
             "bypass": "None",
-            "virtual_network_rules": [{"virtual_network_resource_id": each} for each in self._subnets],
+            "virtual_network_rules": [{"virtual_network_resource_id": each} for each in subnets],
             "ip_rules": [{"i_p_address_or_range": each} for each in addresses(plan.spec.api.allow)],
         }
         guarded = ResourceOptions.merge(options, ResourceOptions(protect=plan.spec.protect))
@@ -238,10 +239,10 @@ class Vault(pulumi.ComponentResource):
         place: Place,
         network: UsableNetwork,
         tenant: Output[str],
-        after: Sequence[pulumi.Resource],
+        roles: Sequence[pulumi.Resource],
         opts: ResourceOptions | None = None,
     ) -> None:
-        """after: custom roles, which Azure knows by the time that the vault exists."""
+        """roles: custom ones, which Azure knows by the time that the vault exists."""
         name, generated = context.plan.name, context.generated
         super().__init__("mullion:azure:Vault", name, {"names": list(SECRETS.values())}, opts)
         full = f"{name}-vault"
@@ -256,7 +257,7 @@ class Vault(pulumi.ComponentResource):
                 "virtual_network_rules": [{"id": each} for each in network.admitted_subnets],
             },
         }
-        guarded = ResourceOptions(parent=self, protect=context.plan.spec.protect, depends_on=after)
+        guarded = ResourceOptions(parent=self, protect=context.plan.spec.protect, depends_on=roles)
         vault = keyvault.Vault(
             full,
             vault_name=generated.suffix.apply(lambda letters: vault_name(name, letters)),

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network, collapse_addresses
 
 from components.checks.check import Finding, Subject, at, error, warning
+from components.checks.existing_network import SUBNET_FORMS
 from components.checks.ranges import PRIVATE
-from components.spec.models import ApiAccess
+from components.spec.models import ApiAccess, Cloud
 
 ANYWHERE = IPv4Network("0.0.0.0/0")
 
@@ -37,8 +38,30 @@ def _useless_allow(subject: Subject) -> Iterator[Finding]:
 
 
 def _closed_stores(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.cloud.facts.stores_need_allow and not subject.spec.api.allow:
+    api = subject.spec.api
+    if subject.spec.cloud.facts.stores_need_allow and not (api.allow or api.virtual_network_rules):
         yield at("api", "allow")
+
+
+def _rules_elsewhere(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.api.virtual_network_rules and subject.spec.cloud is not Cloud.AZURE:
+        yield at("api", "virtual_network_rules")
+
+
+def _rule_form(subject: Subject) -> Iterator[Finding]:
+    form, _ = SUBNET_FORMS[Cloud.AZURE]
+    for index, each in enumerate(subject.spec.api.virtual_network_rules):
+        if not form.fullmatch(each):
+            yield at("api", "virtual_network_rules", index, value=each)
+
+
+def _rule_twice(subject: Subject) -> Iterator[Finding]:
+    existing = subject.spec.network.existing
+    listed = [subnet.id.lower() for subnet in existing.subnets] if existing else []
+    for index, each in enumerate(subject.spec.api.virtual_network_rules):
+        if each.lower() in listed:
+            yield at("api", "virtual_network_rules", index, value=each)
+        listed.append(each.lower())
 
 
 def _anywhere(subject: Subject) -> Iterator[Finding]:
@@ -100,11 +123,34 @@ CHECKS = (
     ),
     warning(
         "stores-closed",
-        "cloud api.allow",
+        "cloud api.allow api.virtual_network_rules",
         _closed_stores,
         "the cluster's stores accept requests only from its subnets and from api.allow, which is empty; `up` writes"
         " to them",
-        "list the public addresses of the machine that runs mullion, or accept this if it is in the cluster's subnets",
+        "list the public addresses of the machine that runs mullion; if it is a machine of Azure in the cluster's"
+        " region, to which api.allow does not apply, list its subnet in api.virtual_network_rules; or accept this if it"
+        " is in the cluster's subnets",
+    ),
+    error(
+        "virtual-network-rules-elsewhere",
+        "cloud api.virtual_network_rules",
+        _rules_elsewhere,
+        "virtual_network_rules has no effect here: only Azure's storage accounts have such rules",
+        "remove virtual_network_rules",
+    ),
+    error(
+        "virtual-network-rule-form",
+        "api.virtual_network_rules",
+        _rule_form,
+        "{value!r} is not the id of a subnet",
+        "write /subscriptions/ID/resourceGroups/GROUP/providers/Microsoft.Network/virtualNetworks/NAME/subnets/NAME",
+    ),
+    error(
+        "virtual-network-rule-twice",
+        "api.virtual_network_rules network.existing",
+        _rule_twice,
+        "{value} is listed twice, or is a subnet of the cluster, which the stores admit anyway",
+        "list each other subnet once",
     ),
     warning(
         ANYWHERE_ID,

@@ -7,6 +7,8 @@ EXAMPLES: dict[str, str] = {
     "Api.access": "public",
     "Api.allow": "[203.0.113.0/24]",
     "Api.audit_days": "365",
+    "Api.virtual_network_rules": "[/subscriptions/ID/resourceGroups/GROUP/providers/Microsoft.Network/virtualNetworks/"
+    "NAME/subnets/runners]",
     "ArtifactEntry.digest": "unknown",
     "ArtifactEntry.name": "kubernetes-node",
     "ArtifactEntry.os": "windows",

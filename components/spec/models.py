@@ -144,6 +144,8 @@ class Api(Model):
     """Who reaches the API: private (the cluster's network) or public (also the ranges in `allow`)."""
     allow: list[IPv4Network] = []
     """Ranges that may reach a public API; on Azure also the storage account and key vault, so list your own."""
+    virtual_network_rules: list[str] = []
+    """Azure only: ids of further subnets whose machines reach the storage accounts, for `mullion` in their region."""
     oidc: Oidc | None = None
     """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
     audit_days: Annotated[int, Field(ge=0, le=3650)] = 90

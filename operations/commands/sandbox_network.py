@@ -1,4 +1,4 @@
-"""`mullion sandbox network`: create the network that network.existing of a stack file names, in its sandbox."""
+"""`mullion sandbox network`: create in a stack's sandbox the networks of the user that its stack file names."""
 
 from components import naming
 from operations.commands.sandbox_faults import created
@@ -9,10 +9,10 @@ from sandbox.cloud import Refusal
 
 
 def create(name: str) -> None:
-    """Create the network in the sandbox. Raises Stop if the stack names none, or if it exists already."""
+    """Create the networks in the sandbox. Raises Stop if the stack names none, or if they exist already."""
     stack = stack_files.load(name)
-    existing = stack.spec.network.existing
-    if existing is None:
+    named = existing_network.named(stack.spec)
+    if not named:
         raise Stop(Exit.USAGE, f"stack {name} has no network.existing: its network is created by `mullion up`")
     with created(name) as cloud_state:
         if any(existing_network.is_yours(each.urn) for each in cloud_state.resources()):
@@ -22,4 +22,4 @@ def create(name: str) -> None:
         except Refusal as refusal:
             raise Stop(Exit.FAILED, f"the sandbox refuses the network of {name}: {refusal}") from refusal
         made = [each for each in cloud_state.resources() if existing_network.is_yours(each.urn)]
-    print(f"{len(made)} resources of your network are in the sandbox of {name}: {existing.network}")
+    print(f"{len(made)} resources of your network are in the sandbox of {name}: {', '.join(named)}")

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from sandbox import simulated_boot
 from sandbox.azure import private_ways, rights
 from sandbox.azure.names import CONTAINER, EXTENSION, IDENTITY, MACHINE, RULES, SECRET, STORE
-from sandbox.azure.stores import is_versioned
+from sandbox.azure.stores import admitted, is_versioned
 from sandbox.azure.vaults import key
 from sandbox.cloud_state import CloudState
 from sandbox.machines import Machines
@@ -80,6 +80,23 @@ def _asked(found: dict[str, Any]) -> list[str]:
     return [host for name in names if (host := urlsplit(facts.get(name) or "").hostname)]
 
 
+def _closed(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
+    """Return which storage account refuses a machine: no rule admits its subnet, and no private endpoint leads to it.
+
+    IP rules do not apply to machines in the account's region ("Guidelines and limitations for the Azure Storage
+    firewall").
+    """
+    subnet = private_ways.subnet(cloud_state, private_ways.interface(cloud_state, machine))
+    accounts = {f"{one.inputs['accountName']}.blob.core.windows.net": one for one in cloud_state.resources(STORE.token)}
+    for host in _asked(found):
+        account = accounts.get(host)
+        closed = account and (account.inputs.get("networkRuleSet") or {}).get("defaultAction") == "Deny"
+        inside = subnet and subnet.id.lower() in admitted(account)
+        if closed and not inside and private_ways.missing(cloud_state, machine, host):
+            return f"no virtual network rule of {host} admits its subnet, and IP rules do not apply in one region"
+    return ""
+
+
 def _firewall(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
     """Return why the security groups of interface or subnet deny https out; they allow the internet unless a rule
     denies it.
@@ -132,6 +149,6 @@ MACHINES = Machines(
     f"{rights.BLOBS}/write",
     is_versioned,
     _key,
-    (_not_started, _no_way_out, _firewall, _pods),
+    (_not_started, _no_way_out, _firewall, _closed, _pods),
 )
 start, settle = simulated_boot.starting(MACHINES), simulated_boot.settling(MACHINES)

@@ -13,6 +13,7 @@ from typing import Any
 from sandbox.azure import private_ways
 from sandbox.azure.boot_obstacles import MACHINES
 from sandbox.azure.names import BALANCER, INTERFACE, NETWORK, RECORD, RULES
+from sandbox.azure.networks import RUNNERS
 from sandbox.boot.balancers import Forwarder
 from sandbox.boot.cloud_services import CloudServices, balanced
 from sandbox.boot.firewalls import ANYWHERE, NUMBERS, Permission
@@ -116,6 +117,12 @@ def _pool(cloud_state: CloudState, pool: str) -> list[str]:
     ]
 
 
+def _range(cloud_state: CloudState) -> IPv4Network:
+    """Return the range of the machines' network: the first one that is not of CI runners (RUNNERS)."""
+    networks = [each.inputs["addressSpace"]["addressPrefixes"] for each in cloud_state.resources(NETWORK.token)]
+    return next(IPv4Network(prefixes[0]) for prefixes in networks if prefixes != [str(RUNNERS)])
+
+
 def reached(cloud_state: CloudState, host: str) -> bool:
     """Return whether every machine that asks this host has a way to it. The sandbox stands in for the proxy."""
     if host == private_ways.MANAGER:
@@ -134,9 +141,7 @@ CLOUD_SERVICES = CloudServices(
     machines=MACHINES,
     address=address,
     user_data=lambda machine, _: _user_data(machine),
-    range=lambda cloud_state: IPv4Network(
-        cloud_state.resources(NETWORK.token)[0].inputs["addressSpace"]["addressPrefixes"][0]
-    ),
+    range=_range,
     resolver=lambda _: RESOLVER,
     services=SERVICES,
     names=addresses,

@@ -25,6 +25,8 @@ from sandbox.cloud import AutoName, Refusal, Request, ResourceType, Unique
 
 RESERVED = 4
 """Number of addresses that Azure reserves at a subnet's start, besides the last one (Virtual Network FAQ)."""
+RUNNERS = ipaddress.IPv4Network("100.64.0.0/16")
+"""Range of the sandbox for the user's subnets of api.virtual_network_rules, of which a stack file names no range."""
 _HOPS = "VirtualNetworkGateway|VnetLocal|Internet|VirtualAppliance|None"
 
 

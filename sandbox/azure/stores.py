@@ -7,11 +7,13 @@ from typing import Any
 
 from sandbox.azure import keys
 from sandbox.azure.identities import assigned
-from sandbox.azure.names import BLOB, CONTAINER, POLICY, PROPERTIES, STORE, part_of, row
+from sandbox.azure.names import BLOB, CONTAINER, POLICY, PROPERTIES, STORE, SUBNET, part_of, row
 from sandbox.azure.networks import quota
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
 from sandbox.cloud_state import CloudState
 from sandbox.content import content
+from sandbox.records import Record
+from sandbox.values import select
 
 NAME_LIMIT = 1024
 """Longest blob name in characters ("Naming and referencing containers, blobs, and metadata")."""
@@ -20,6 +22,9 @@ SKUS = (
     *("Standard_LRS", "Standard_GRS", "Standard_RAGRS", "Standard_ZRS", "Standard_GZRS", "Standard_RAGZRS"),
     *("Premium_LRS", "Premium_ZRS"),
 )
+SERVICES = {"Microsoft.Storage", "Microsoft.Storage.Global"}
+"""Service endpoints of a subnet; each lets virtual network rules of storage accounts name it."""
+_RULES = "networkRuleSet.virtualNetworkRules[].virtualNetworkResourceId"
 _PATH = "{account}/{container}"
 
 
@@ -43,6 +48,31 @@ def _account(request: Request) -> None:
                 f"Values for request parameters are invalid: networkAcls.ipRule[*].value ({text}): public addresses,"
                 " and"
                 " ranges of four addresses or more.",
+            )
+
+
+def admitted(account: Record | None) -> set[str]:
+    """Return the ids of the subnets that an account's virtual network rules admit, in lower case."""
+    return {each.lower() for each in select(account.inputs if account else {}, _RULES)}
+
+
+def _subnets(request: Request) -> None:
+    """Check that subnets of virtual network rules exist and have a service endpoint of storage.
+
+    Sources: Azure/azure-cli#18112, hashicorp/terraform-provider-azurerm#16547.
+    """
+    known = {one.id.lower(): one for one in request.cloud_state.resources(SUBNET.token)}
+    for id in select(request.inputs, _RULES):
+        network, _, name = id.partition("/subnets/")
+        failed = "Validation of network acls failure: "
+        if id.lower() not in known:
+            reason = f"ParentResourceNotFound:Parent resource of subnet '{id}' not found, or it has no such subnet."
+            raise Refusal("NetworkAclsValidationFailure", failed + reason)
+        if not set(select(known[id.lower()].inputs, "serviceEndpoints[].service")) & SERVICES:
+            raise Refusal(
+                "NetworkAclsValidationFailure",
+                f"{failed}SubnetsHaveNoServiceEndpointsConfigured:Subnets {name} of virtual network {network} do not"
+                " have ServiceEndpoints for Microsoft.Storage resources configured.",
             )
 
 
@@ -151,7 +181,7 @@ TYPES: dict[str, ResourceType] = {
                 "The storage account named {in_.accountName} is already taken.",
             ),
         ),
-        rules=(_account, keys.account, quota("storage accounts per location")),
+        rules=(_account, _subnets, keys.account, quota("storage accounts per location")),
         deleted=_all_emptied,
     ),
     CONTAINER.token: row(

@@ -5,6 +5,23 @@ from ipaddress import IPv4Network
 import pytest
 
 from components.azure.storage import addresses
+from components.stack_files.stack import CLUSTER
+from operations.recorder.recorder import record
+from tests.components.recorded_wiring import config, of
+from tests.existing_networks import EXISTING
+
+RUNNERS = EXISTING["azure"]["subnets"][0]["id"]
+
+
+def test_the_stores_and_not_the_vault_admit_further_subnets() -> None:
+    api = {"access": "private", "virtual_network_rules": [RUNNERS]}
+    found = record("azure-dev", {**config("azure-dev"), CLUSTER: {**config("azure-dev")[CLUSTER], "api": api}})
+    assert found.errors == []
+    stores = of(found, "azure-native:storage:StorageAccount").values()
+    listed = [each.inputs["networkRuleSet"]["virtualNetworkRules"] for each in stores]
+    assert [[row["virtualNetworkResourceId"] for row in rows][1:] for rows in listed] == [[RUNNERS], [RUNNERS]]
+    [vault] = of(found, "azure-native:keyvault:Vault").values()
+    assert RUNNERS not in [row["id"] for row in vault.inputs["properties"]["networkAcls"]["virtualNetworkRules"]]
 
 
 @pytest.mark.parametrize(

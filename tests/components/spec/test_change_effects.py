@@ -14,6 +14,7 @@ from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, read_stack
 from components.wiring.fixed_layout import NETWORK_OPTIONS
 from operations.recorder.recorder import STASH, record
+from tests import existing_networks
 from tests.certificates import AUTHORITY
 from tests.components.spec import existing_values, ingress_values
 
@@ -84,6 +85,7 @@ VALUES: dict[str, Any] = {
     "api.access": "public",
     "api.allow": ["203.0.113.0/24"],
     "api.audit_days": 365,
+    "api.virtual_network_rules": [existing_networks.EXISTING["azure"]["subnets"][0]["id"]],
     "api.oidc.issuer": "https://login.example.com/other",
     "api.oidc.client": "other",
     "api.oidc.username_claim": "email",
@@ -161,7 +163,7 @@ CONTEXT: dict[str, dict[str, Any]] = {
         "api": {"access": "public", "allow": ["203.0.113.0/24"]},
     },
     "network.mode": ROUTED,
-    "pools.*.licence": {"cloud": "azure"},
+    **{key: {"cloud": "azure"} for key in ("pools.*.licence", "api.virtual_network_rules")},
     "api.allow": {"api": {"access": "public", "allow": ["198.51.100.0/24"]}},
     **{
         f"api.oidc.{option}": OIDC

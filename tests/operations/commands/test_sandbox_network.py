@@ -52,6 +52,21 @@ def test_the_network_of_the_stack_file_is_in_the_sandbox_once(
     cloud_state.close()
 
 
+def test_subnets_of_virtual_network_rules_are_in_the_sandbox(clone: Path) -> None:
+    name = write(clone, "azure")
+    settings = yaml.safe_load((clone / "stacks" / "Pulumi.mine.yaml").read_text())
+    inside = f"{existing_networks.EXISTING['azure']['network']}/subnets/runners"
+    elsewhere = inside.replace("virtualNetworks/", "virtualNetworks/ci-")
+    settings["config"][CLUSTER]["api"] = {"virtual_network_rules": [inside, elsewhere]}
+    (clone / "stacks" / "Pulumi.mine.yaml").write_text(yaml.safe_dump(settings))
+    sandbox_network.create(name)
+    cloud_state = CloudState(target.cloud_state_file(name))
+    subnets = {one.id: one for one in cloud_state.resources("azure-native:network:Subnet")}
+    assert {inside, elsewhere} <= set(subnets)
+    assert subnets[elsewhere].inputs["serviceEndpoints"] == [{"service": "Microsoft.Storage"}]
+    cloud_state.close()
+
+
 def test_a_stack_without_an_existing_network_is_refused(clone: Path) -> None:
     with pytest.raises(Stop, match=r"has no network\.existing") as refused:
         sandbox_network.create(write(clone, "aws", existing=False))

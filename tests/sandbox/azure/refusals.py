@@ -25,6 +25,10 @@ def image(reference: dict[str, str], size: int = 64, **more: str) -> dict[str, A
     return {"storageProfile": {"imageReference": reference | more, "osDisk": {"createOption": "a", "diskSizeGB": size}}}
 
 
+def admitting(subnet: str) -> dict[str, Any]:
+    return {"networkRuleSet": {"defaultAction": "Deny", "virtualNetworkRules": [{"virtualNetworkResourceId": subnet}]}}
+
+
 def properties(**more: Any) -> dict[str, Any]:
     plain = {"tenantId": TENANT, "sku": {"family": "A", "name": "standard"}, "enableRbacAuthorization": True}
     return {"properties": plain | more}
@@ -243,6 +247,18 @@ STORES: dict[str, Row] = {
         {"networkRuleSet": {"defaultAction": "Deny", "ipRules": [{"iPAddressOrRange": "10.20.0.0/24"}]}},
         "InvalidValuesForRequestParameters",
         "public addresses",
+    ),
+    "virtual network rule of no subnet": (
+        "store",
+        admitting(f"{NET}/virtualNetworks/net/subnets/no"),
+        "NetworkAclsValidationFailure",
+        "ParentResourceNotFound",
+    ),
+    "virtual network rule without a service endpoint": (
+        "store",
+        admitting("$sub"),
+        "NetworkAclsValidationFailure",
+        "Subnets sub of virtual network",
     ),
     "public container": ("container", {"publicAccess": "Blob"}, "PublicAccessNotPermitted", "not permitted"),
     "container of no account": ("container", {"accountName": "no1"}, "ParentResourceNotFound", "storageAccounts/no1"),

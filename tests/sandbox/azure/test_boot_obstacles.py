@@ -98,6 +98,18 @@ def test_a_machine_without_nat_gateway_needs_a_public_address(account: Account, 
     assert boot(account).state == "ready", boot(account).reason
 
 
+def test_a_closed_storage_account_admits_a_machine_by_its_subnet_and_not_by_its_address(
+    account: Account, scene: Scene, site: Make
+) -> None:
+    public = {"defaultAction": "Deny", "ipRules": [{"iPAddressOrRange": "8.8.8.0/24"}]}
+    store = account.update(scene("store"), networkRuleSet=public)
+    site()
+    assert "no virtual network rule of mulliona1b2.blob.core.windows.net admits its subnet" in boot(account).reason
+    sub = account.update(scene("sub"), serviceEndpoints=[{"service": "Microsoft.Storage.Global"}])
+    account.update(store, networkRuleSet=public | {"virtualNetworkRules": [{"virtualNetworkResourceId": sub.id}]})
+    assert boot(account).state == "ready", boot(account).reason
+
+
 def test_a_deny_rule_for_https_stops_the_boot_unless_an_earlier_rule_allows_it(
     account: Account, scene: Scene, site: Make
 ) -> None:

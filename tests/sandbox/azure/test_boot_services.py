@@ -11,6 +11,7 @@ from sandbox import tamper
 from sandbox.azure import regions
 from sandbox.azure.boot_services import CLOUD_SERVICES
 from sandbox.azure.names import BALANCER, INTERFACE, MACHINE, NETWORK, RECORD, RULES, SUBNET
+from sandbox.azure.networks import RUNNERS
 from sandbox.boot import cloud_services, name_server
 from sandbox.boot.firewalls import ANYWHERE, Permission
 from sandbox.cloud_state import CloudState
@@ -142,3 +143,12 @@ def test_images_of_a_spec_exist_on_azure_and_support_trusted_launch() -> None:
     for each in regions.images("westeurope"):
         reference: dict[str, str] = dict(zip(("publisher", "offer", "sku", "version"), each.split(":"), strict=True))
         assert regions.disk(reference) is not None and regions.second_generation(reference), each
+
+
+def test_the_range_is_of_the_machines_network_and_not_of_the_users_runners(cloud_state: CloudState) -> None:
+    with cloud_state.transaction():
+        for number, cidr in enumerate((str(RUNNERS), "10.20.0.0/16", "10.9.0.0/26")):
+            inputs = {"addressSpace": {"addressPrefixes": [cidr]}}
+            place = (f"net-{number}", "net", "urn", "westeurope", inputs, inputs, "")
+            cloud_state.put(Record(cloud_state.next_sequence(), NETWORK.token, *place))
+    assert CLOUD_SERVICES.range(cloud_state) == IPv4Network("10.20.0.0/16")

@@ -1,6 +1,7 @@
 """Modes, overlay, domain, zones, egress; API access; the control plane."""
 
 from tests.components.spec.documents import GOOD, REMOVED, Case, azure, gcp, net, plane, pools, web
+from tests.existing_networks import EXISTING
 
 _ZONES = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
 _LINUX, _WEB = GOOD["pools"]["linux"], GOOD["pools"]["web"]
@@ -10,6 +11,8 @@ _ONE = {"control_plane": {"count": 1}}
 def _api(**fields: object) -> dict[str, object]:
     return {"api": {"access": "public", "allow": ["203.0.113.0/24"], **fields}}
 
+
+_RUNNERS = f"{EXISTING['azure']['network'].replace('shared', 'ci')}/subnets/runners"
 
 CASES = (
     Case("region-unknown", {}, "aws:region", {}, {"aws:region": "eu-west-9"}),
@@ -88,6 +91,30 @@ CASES = (
     Case("allow-on-private", _api(access="private"), "api.allow", {"api": {"access": "private"}}),
     Case("allow-on-private", _api(access="private"), "api.allow", azure({"api": {"access": "private"}})),
     Case("stores-closed", azure({"api": {"access": "private", "allow": []}}), "api.allow", azure()),
+    Case(
+        "stores-closed",
+        azure({"api": {"access": "private", "allow": []}}),
+        "api.allow",
+        azure({"api": {"access": "private", "allow": [], "virtual_network_rules": [_RUNNERS]}}),
+    ),
+    Case(
+        "virtual-network-rules-elsewhere",
+        {"api": {"virtual_network_rules": [_RUNNERS]}},
+        "api.virtual_network_rules",
+        azure({"api": {"virtual_network_rules": [_RUNNERS]}}),
+    ),
+    Case(
+        "virtual-network-rule-form",
+        azure({"api": {"virtual_network_rules": [_RUNNERS.partition("/subnets")[0]]}}),
+        "api.virtual_network_rules.0",
+        azure({"api": {"virtual_network_rules": [_RUNNERS]}}),
+    ),
+    Case(
+        "virtual-network-rule-twice",
+        azure({"api": {"virtual_network_rules": [_RUNNERS, _RUNNERS.replace("runners", "Runners")]}}),
+        "api.virtual_network_rules.1",
+        azure({"api": {"virtual_network_rules": [_RUNNERS, f"{_RUNNERS}-2"]}}),
+    ),
     Case("allow-anywhere", _api(allow=["0.0.0.0/0"]), "api.allow.0", _api(allow=["0.0.0.0/8"])),
     Case("allow-example", _api(allow=["203.0.113.0/24"]), "api.allow.0", _api(allow=["203.0.114.0/24"])),
     Case("allow-example", _api(allow=["192.0.2.7/32"]), "api.allow.0", _api(allow=["192.0.3.7/32"])),
