@@ -35,7 +35,6 @@ from components.spec.existing import ExistingNetwork, ExistingSubnet
 from components.spec.ingress import Ingress
 from components.spec.options import (
     Addons,
-    ArtifactEntry,
     Artifacts,
     Containerd,
     DayWindow,
@@ -56,7 +55,6 @@ __all__ = [
     "Admission",
     "Api",
     "ApiAccess",
-    "ArtifactEntry",
     "Artifacts",
     "Cloud",
     "CloudController",

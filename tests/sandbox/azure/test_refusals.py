@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from components.releases import systems
-from sandbox.azure import roles
 from sandbox.azure.quotas import CORES, QUOTAS
 from sandbox.azure.regions import REGIONS, disk, has, second_generation, vcpus
 from sandbox.values import Asset
@@ -13,7 +12,8 @@ from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene, filled, refusal_of, stopped
 
 from .conftest import IN, SCENES, WINDOWS, rule
-from .refusals import BEFORE, NEEDED, READER, ROWS
+from .refusals import BEFORE, NEEDED, ROWS
+from .refusals_of_stores import READER
 
 
 @pytest.mark.parametrize("case", ROWS)
@@ -180,34 +180,6 @@ def test_a_changed_blob_is_replaced_after_deletion_and_never_overwrites_another(
         assert difference.delete_first, "unless the program says otherwise"
     refusal = account.refused(lambda: account.create("Blob", "b", **blob, blobName="a/b", source=texts[0]))
     assert refusal.code == "AlreadyExists"
-
-
-def test_a_role_is_assigned_once_and_not_deleted_while_assigned(account: Account, scene: Scene) -> None:
-    role, principal = scene("role"), scene("identity").outputs["principalId"]
-    given = {"scope": scene("rg").id, "roleDefinitionId": role.id, "principalId": principal}
-    scene("vault")  # takes longer than Azure needs to know the role
-    made = account.create("RoleAssignment", "a", **given)
-    assert account.refused(lambda: account.create("RoleAssignment", "b", **given)).code == "RoleAssignmentExists"
-    assert account.refused(lambda: account.delete(role)).code == "RoleDefinitionHasAssignments"
-    account.delete(made)
-    account.delete(role)
-
-
-def test_a_new_role_is_not_assigned_before_azure_knows_it(
-    account: Account, scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """MicrosoftDocs/azure-docs issue 99810."""
-    principal = scene("identity").outputs["principalId"]
-    scene("vault")
-    role = scene("role")
-    given = {"scope": scene("rg").id, "roleDefinitionId": role.id, "principalId": principal}
-    refusal = account.refused(lambda: account.create("RoleAssignment", "a", **given))
-    assert refusal.code == "RoleDefinitionDoesNotExist", "the vault is older than the role"
-    scene("store")
-    refusal = account.refused(lambda: account.create("RoleAssignment", "a", **given))
-    assert refusal.code == "RoleDefinitionDoesNotExist", "a storage account takes less than a minute"
-    monkeypatch.setattr(roles, "UNKNOWN_SECONDS", 0)
-    account.create("RoleAssignment", "a", **given)
 
 
 def test_a_network_links_one_zone_of_a_name(account: Account, scene: Scene) -> None:
