@@ -151,16 +151,27 @@ def kubeconfig(
     kubeconfigs.kubeconfig(stack, output, oidc=oidc)
 
 
-@command(CLUSTERS, "mullion connect aws-dev", "mullion connect aws-dev web-0")
+@command(
+    CLUSTERS,
+    "mullion connect aws-dev",
+    "mullion connect aws-dev web-0",
+    "mullion connect azure-dev web-0 -- Get-Service kubelet",
+)
 def connect(
     stack: StackName,
     machine: Annotated[
         str | None, typer.Argument(metavar="[NODE]", help="Machine to open a shell on, as `mullion plan` shows it.")
     ] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- COMMAND]", help="Azure: command to run there."),
+    ] = None,
 ) -> None:
     """Open a tunnel to a private API until Ctrl-C, or a shell on a machine. Needs access: session; no port is open."""
     from operations.commands import connect as connecting
 
+    if machine and words:
+        raise typer.Exit(connecting.run(stack, machine, words))
     connecting.connect(stack, machine)
 
 

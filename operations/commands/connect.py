@@ -1,4 +1,4 @@
-"""`mullion connect` and `mullion kubectl`: use a private API and shells of machines from outside the network."""
+"""`mullion connect` and `mullion kubectl`: use a private API, and shells of machines, from outside the network."""
 
 import os
 import shutil
@@ -7,11 +7,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from components.plan import ClusterPlan, MachineGroup, plan_cluster
 from components.rollout import session_commands
 from components.spec.choices import ApiAccess, MachineAccess
 from components.stack_files.stack import Stack
+from operations.clouds import run_command
 from operations.commands import kubeconfig, reached_api
 from operations.console.exits import Exit, Stop
 from operations.engine import state
@@ -86,13 +90,11 @@ def _shell(stack: Stack, machine: str) -> None:
     group = _group(stack, machine)
     spec, name = stack.spec, stack.name
     if spec.cloud.facts.session_host:
-        script = "RunPowerShellScript" if group.os.is_windows else "RunShellScript"
         raise Stop(
             Exit.USAGE,
             f"{machine} has no shell: on {spec.cloud.facts.title}, sessions reach the API only, because no account of a"
-            " machine takes a person's key. To read its logs: "
-            f"mullion logs {name} {machine}. To run a script as administrator: az vm run-command invoke"
-            f" --resource-group {name} --name {machine} --command-id {script} --scripts '...'",
+            f" machine takes a person's key. To run a command as administrator: mullion connect {name} {machine} --"
+            f" COMMAND. To read its logs: mullion logs {name} {machine}",
         )
     if group.os.is_windows and spec.cloud.facts.session_sources:
         raise Stop(
@@ -104,13 +106,56 @@ def _shell(stack: Stack, machine: str) -> None:
     before = boot_site.sessions(name)
     if not before and (lacking := session_commands.missing(spec.cloud.value)):
         raise Stop(Exit.FAILED, lacking)
+    words = [*before, *session_commands.shell(reached_api.place(stack, _created(name, machine)))]
+    sys.stdout.flush()
+    os.execvp(words[0], words)  # noqa: S606 - words are not parsed by a shell
+
+
+def _created(name: str, machine: str) -> dict[str, Any]:
+    """Return the outputs of a machine's instance in the state. Raises Stop if there is none."""
     with kubeconfig.built(name) as run:
         found = state.instances(state.resources(run)).get(machine)
     if found is None:
         raise Stop(Exit.FAILED, f"{machine} is not created yet; run: {target.command('up', name)}")
-    words = [*before, *session_commands.shell(reached_api.place(stack, found))]
-    sys.stdout.flush()
-    os.execvp(words[0], words)  # noqa: S606 - words are not parsed by a shell
+    return found
+
+
+def run(name: str, machine: str, command: Sequence[str]) -> int:
+    """Run a command on a machine of Azure as root or SYSTEM, print what it wrote, and return its exit code."""
+    stack = stack_files.load(name)
+    boot_site.refuse_unbooted(name)
+    windows = _group(stack, machine).os.is_windows
+    if not stack.spec.cloud.facts.session_host:
+        title = stack.spec.cloud.facts.title
+        raise Stop(Exit.USAGE, f"on {title}, run the command in a shell: mullion connect {name} {machine}")
+    before = boot_site.sessions(name)
+    if not before and (lacking := session_commands.missing(stack.spec.cloud.value)):
+        raise Stop(Exit.FAILED, lacking)
+    resource = _created(name, machine)["resource"]
+    with TemporaryDirectory() as folder:  # of mode 700
+        file = Path(folder) / "script"
+        file.write_text(run_command.script(command, is_windows=windows), "utf-8")
+        words = [*before, *run_command.words(resource, file, is_windows=windows)]
+        asked = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
+    if asked.returncode:
+        raise Stop(Exit.FAILED, f"Azure did not run the command on {machine}; az says why above")
+    return _shown(machine, asked.stdout)
+
+
+def _shown(machine: str, answer: str) -> int:
+    """Print what a command wrote; return its exit code. Raises Stop if it has none."""
+    try:
+        ran = run_command.read(answer)
+    except ValueError as error:
+        raise Stop(Exit.FAILED, str(error)) from None
+    sys.stdout.write(ran.output)
+    sys.stderr.write(ran.errors)
+    if ran.is_cut:
+        most = run_command.MOST_BYTES
+        print(f"mullion: the output may be cut: Azure returns its last {most} bytes", file=sys.stderr)
+    if ran.code is None:
+        raise Stop(Exit.FAILED, f"{machine} reported no exit code: the command is no script, or it ended its shell")
+    return ran.code
 
 
 def _group(stack: Stack, machine: str) -> MachineGroup:

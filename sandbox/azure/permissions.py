@@ -171,6 +171,8 @@ COMMANDS = {
     "az vm image list": f"{_PUBLISHERS}/read {_OFFERS}/read {_OFFERS}/skus/read {_OFFERS}/skus/versions/read",
     "az vm list-skus": f"{_COMPUTE}/skus/read",
     "az vm list-usage": f"{_COMPUTE}/locations/usages/read",
+    # polled by the command line
+    "az vm run-command invoke": f"{_COMPUTE}/virtualMachines/runCommand/action {_COMPUTE}/locations/operations/read",
 }
 
 _JOINED = "checked at the resource that is referred to, when the one that refers to it is written (Azure permissions)"

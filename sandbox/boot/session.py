@@ -1,15 +1,16 @@
 """Stand-in of the clouds' session commands for booted machines: a tunnel to a port, or a shell.
 
-It takes the arguments of `aws ssm start-session`, `az network bastion tunnel` and `gcloud compute`, and refuses what
-the service refuses: a machine that is off, a role without the rights of SSM Agent, a firewall that drops packets of the
-service, a Bastion host without the native client. Like SSM Agent it forwards from the machine itself, like IAP from an
-address of Google, like Bastion from its subnet.
+It takes the arguments of `aws ssm start-session`, `az network bastion tunnel`, `az vm run-command invoke` and `gcloud
+compute`. It refuses what the service refuses: a machine that is off, a role without the rights of SSM Agent, a firewall
+that drops packets of the service, a Bastion host without the native client. Like SSM Agent it forwards from the machine
+itself, like IAP from an address of Google, like Bastion from its subnet. Like Azure's agent it runs a script as root.
 """
 
 import asyncio
 import json
 import os
 import socket
+import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
 from contextlib import suppress
@@ -40,6 +41,8 @@ AGENT = (
 Manager").
 """
 SSH_PORT = 22
+MOST_BYTES = 4096
+"""Bytes of output that a Run Command returns ("Run scripts in your Linux VM by using action Run Commands")."""
 CONNECT_SECONDS = 3.0
 LOCALHOST = "127.0.0.1"
 
@@ -176,6 +179,29 @@ def az(cloud_state: CloudState, folder: Path, words: list[str]) -> None:
     _forward(machine.net, chosen.port, target, source)
 
 
+def run_command(cloud_state: CloudState, folder: Path, words: list[str]) -> None:
+    """Do what `az vm run-command invoke` does with these arguments: run a script as root, print what it wrote."""
+    parser = ArgumentParser("az vm run-command invoke")
+    for option in ("--ids", "--scripts", "--output"):
+        parser.add_argument(option, required=True)
+    parser.add_argument("--command-id", required=True, choices=["RunShellScript", "RunPowerShellScript"])
+    chosen = parser.parse_args(words)
+    record = next((each for each in services_of(cloud_state).records(cloud_state) if each.id == chosen.ids), None)
+    machine = _find(cloud_state, folder, services_of(cloud_state).machines.instance(record)) if record else None
+    if machine is None:
+        refuse(f"ERROR: (ResourceNotFound) The Resource '{chosen.ids}' was not found.", 3)
+    if not machine.is_on:
+        refuse("ERROR: (OperationNotAllowed) The operation requires the VM to be running (or set to run).")
+    _refuse_wine(machine)
+    argv = linuxnode.command(machine.folder, ["/bin/sh", "-s"])
+    text = Path(chosen.scripts.removeprefix("@")).read_text("utf-8")
+    ran = subprocess.run(argv, input=text.encode(), capture_output=True, check=False)
+    output, errors = (part[-MOST_BYTES:].decode(errors="replace") for part in (ran.stdout, ran.stderr))
+    message = f"Enable succeeded: \n[stdout]\n{output}\n[stderr]\n{errors}"
+    done = {"displayStatus": "Provisioning succeeded", "level": "Info", "message": message, "time": None}
+    print(json.dumps({"value": [{"code": "ProvisioningState/succeeded", **done}]}))
+
+
 def _lets_in(source: str, target: tuple[str, int]) -> bool:
     """Return whether the machine's firewall lets packets through: also a refused connection is an answer."""
     with suppress(ConnectionRefusedError), socket.socket() as connection:
@@ -206,11 +232,15 @@ def _forward(space: str, local_port: int, target: tuple[str, int], source: str =
 
 def _shell(machine: BootedMachine) -> NoReturn:
     """Become a shell on the machine."""
-    if not linuxnode.running(machine.folder):
-        refuse(f"{machine.name} has no shell here: machines with Windows run under Wine, which has no sessions")
+    _refuse_wine(machine)
     words = ["env", f"TERM={os.environ.get('TERM', 'dumb')}", "/bin/bash", "--login"]
     argv = linuxnode.command(machine.folder, words)
     os.execvp(argv[0], argv)  # noqa: S606 - words are not parsed by a shell
+
+
+def _refuse_wine(machine: BootedMachine) -> None:
+    if not linuxnode.running(machine.folder):
+        refuse(f"{machine.name} has no shell here: machines with Windows run under Wine, which has no sessions")
 
 
 def main(folder: Path, words: list[str]) -> None:
@@ -220,6 +250,8 @@ def main(folder: Path, words: list[str]) -> None:
         aws(cloud_state, folder, words[3:])
     elif words[:4] == ["az", "network", "bastion", "tunnel"]:
         az(cloud_state, folder, words[4:])
+    elif words[:4] == ["az", "vm", "run-command", "invoke"]:
+        run_command(cloud_state, folder, words[4:])
     elif words[:2] == ["gcloud", "compute"]:
         gcloud(cloud_state, folder, words[2:])
     else:

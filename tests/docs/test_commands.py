@@ -37,7 +37,7 @@ def mistakes(text: str) -> list[str]:
     """Return each `mullion ...` of a text whose command or option does not exist."""
     wrong = []
     for call in COMMAND.findall(f" {text}"):
-        words = re.sub(r"[\[\]|]", " ", call).split()
+        words = re.sub(r"[\[\]|]", " ", call.partition(" -- ")[0]).split()
         if words[0] in ("sandbox", "request") and words[1:] in ([], ["--help"]):
             continue
         command, rest = find(words)

@@ -1,5 +1,6 @@
 """The tables of permissions: complete for the sandbox's types, without dead rows, with names that the clouds have."""
 
+from pathlib import Path
 from typing import Any
 
 import botocore.session
@@ -9,7 +10,14 @@ from components.plan import plan_cluster
 from components.rollout import session_commands
 from components.rollout.session_commands import MachinePlace
 from components.stack_files.stack import read_stack
-from operations.clouds import account_offers, account_state, cloud_tables, google_ways, organisation_policies
+from operations.clouds import (
+    account_offers,
+    account_state,
+    cloud_tables,
+    google_ways,
+    organisation_policies,
+    run_command,
+)
 from operations.clouds.identity import Identity
 from sandbox import clouds
 from sandbox.permissions import REST, uses
@@ -150,7 +158,8 @@ def test_every_command_that_mullion_starts_or_prints_has_a_row_and_every_row_a_c
     place = MachinePlace(cloud, "machine", "/subscriptions/a/resourceGroups/b/providers/c/bastionHosts/d", "zone")
     printed = cloud_tables.CLOUDS[cloud]
     searches = (printed.search, printed.search_all, *printed.searches.values(), printed.versions)
-    starts = (*started, session_commands.forward(place, 6443, 1), printed.account[0])
+    starts = [*started, session_commands.forward(place, 6443, 1), printed.account[0]]
+    starts += [run_command.words("vm", Path("script"), is_windows=False)] if cloud == "azure" else []
     commands = [*(" ".join(each) for each in starts), *filter(None, searches)]
     rows = table(cloud).commands.keys()
     assert [each for each in commands if not any(f"{each} ".startswith(f"{row} ") for row in rows)] == []

@@ -1,5 +1,6 @@
 """`mullion connect` and `mullion kubectl`: what they refuse, and the kubeconfig that kubectl gets."""
 
+import json
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -81,8 +82,10 @@ def tunnel(clone: Path, monkeypatch: pytest.MonkeyPatch) -> list[MachinePlace]:
         ({"api": {"access": "public", "allow": ["198.18.0.0/24"]}}, (), "run: mullion kubeconfig dev"),
         ({}, ("web-7",), "stack dev has no machine 'web-7'; it has control-plane-0, linux-0, web-0"),
         ({"cloud": "gcp"}, ("web-0",), "web-0 has no shell: on GCP"),
-        (AZURE, ("web-0",), "--name web-0 --command-id RunPowerShellScript"),
+        (AZURE, ("web-0",), "mullion connect dev web-0 -- COMMAND"),
         (AZURE, ("linux-0",), "linux-0 has no shell: on Azure, sessions reach the API only"),
+        ({}, ("web-0", "--", "hostname"), "on AWS, run the command in a shell: mullion connect dev web-0"),
+        (AZURE, ("web-7", "--", "hostname"), "stack dev has no machine 'web-7'"),
     ],
 )
 def test_connect_refuses_with_what_to_do(
@@ -113,6 +116,80 @@ def test_a_shell_replaces_the_command_by_that_of_the_cloud(
     monkeypatch.setattr(connect.os, "execvp", lambda program, words: became.append(words))
     assert mullion("connect", "dev", "web-0").exit_code == Exit.OK
     assert became == [["aws", "ssm", "start-session", "--target", "i-1", "--region", "eu-west-1"]]
+
+
+RESOURCE = "/subscriptions/s/resourceGroups/dev/providers/Microsoft.Compute/virtualMachines/linux-0"
+AZ = """#!/bin/sh
+echo "$*" > {folder}/words
+for word; do case $word in
+@*) stat -c %a $(dirname ${{word#@}}) > {folder}/mode; sh ${{word#@}} > {folder}/out;;
+esac; done
+[ {code} = 0 ] || {{ echo "ERROR: (AuthorizationFailed)" >&2; exit {code}; }}
+cat {folder}/answer
+"""
+
+
+@pytest.fixture
+def az(
+    tunnel: list[MachinePlace], written: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[[str, int], None]:
+    """Return a function that puts an `az` on PATH with this answer and exit code. It runs the script on this host."""
+    written(**AZURE | {"access": "none"})
+    monkeypatch.setattr(state, "instances", lambda resources: {"linux-0": {"resource": RESOURCE}})
+
+    def put(answer: str, code: int) -> None:
+        program = tmp_path / "az"
+        program.write_text(AZ.format(folder=tmp_path, code=code))
+        program.chmod(stat.S_IRWXU)
+        (tmp_path / "answer").write_text(answer)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    return put
+
+
+def answer(message: str) -> str:
+    return json.dumps({"value": [{"code": "ProvisioningState/succeeded", "message": message}]})
+
+
+@pytest.mark.subprocess
+def test_a_command_on_azure_needs_no_session_and_its_words_are_in_a_file_that_is_removed(
+    az: Callable[[str, int], None], mullion: Mullion, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    az(answer("Enable succeeded: \n[stdout]\nfour\nmullion-exit-code: 3\n\n[stderr]\na warning\n"), 0)
+    ran = mullion("connect", "dev", "linux-0", "--", "echo four; (exit 3)")
+    assert (ran.exit_code, ran.stdout, ran.stderr) == (3, "four\n", "a warning\n")
+    words = (tmp_path / "words").read_text().split()
+    assert words[:7] == ["vm", "run-command", "invoke", "--ids", RESOURCE, "--command-id", "RunShellScript"]
+    assert "four" not in " ".join(words) and words[-2:] == ["--output", "json"]
+    assert (tmp_path / "mode").read_text() == "700\n"
+    assert (tmp_path / "out").read_text() == "four\nmullion-exit-code: 3\n", "a real shell runs the script"
+    assert not Path(words[8].removeprefix("@")).exists()
+
+
+@pytest.mark.subprocess
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        ("", 1, "Azure did not run the command on linux-0"),
+        ("[]", 0, "az printed no result of a run command"),
+        (answer("Enable succeeded: \n[stdout]\n\n[stderr]\nsyntax error\n"), 0, "linux-0 reported no exit code"),
+    ],
+)
+def test_a_command_on_azure_without_a_result_fails(
+    az: Callable[[str, int], None], mullion: Mullion, text: str, code: int, says: str
+) -> None:
+    az(text, code)
+    ran = mullion("connect", "dev", "linux-0", "--", "true")
+    assert ran.exit_code == Exit.FAILED
+    assert says in " ".join(ran.output.split())
+
+
+@pytest.mark.subprocess
+def test_output_that_azure_cuts_is_said_to_be_cut(az: Callable[[str, int], None], mullion: Mullion) -> None:
+    az(answer(f"Enable succeeded: \n[stdout]\n{4050 * 'x'}\nmullion-exit-code: 0\n\n[stderr]\n"), 0)
+    ran = mullion("connect", "dev", "linux-0", "--", "true")
+    assert ran.exit_code == Exit.OK
+    assert "Azure returns its last 4096 bytes" in ran.output
 
 
 KUBECTL = """#!/bin/sh
