@@ -5,6 +5,7 @@ from typing import Any
 
 from components.plan import ClusterPlan
 from components.spec.models import CloudController
+from components.topology.addressing import ENDPOINTS
 
 CLUSTER_TAG = "kubernetes.io/cluster/"
 """Prefix of the tag that marks a cluster's resources (cloud-provider-aws, pkg/providers/v1/tags.go). The controller
@@ -70,9 +71,14 @@ def cluster_tag(plan: ClusterPlan) -> dict[str, str]:
 
 
 def subnet_tags(plan: ClusterPlan, subnet: str) -> dict[str, str]:
-    """Return the tags of a planned subnet (edge-0, machines-0); empty without a controller."""
-    role = _PUBLIC if subnet.startswith("edge") else _INTERNAL
-    return {**cluster_tag(plan), role: "1"} if is_used(plan) else {}
+    """Return the tags of a planned subnet (edge-0, machines-0); empty without a controller.
+
+    Subnets of private endpoints have none: of a zone's subnets the controller takes the one with the role's tag
+    (findELBSubnets of pkg/providers/v1/aws.go), which leaves these small subnets to the endpoints.
+    """
+    if not is_used(plan) or subnet.startswith(ENDPOINTS):
+        return {}
+    return {**cluster_tag(plan), _PUBLIC if subnet.startswith("edge") else _INTERNAL: "1"}
 
 
 def statements(cluster: str, partition: str) -> list[dict[str, Any]]:

@@ -77,3 +77,11 @@ def test_options_add_the_endpoints_of_their_services(fields: dict[str, Any], mor
 
 def test_stacks_with_nat_have_no_interface_endpoint() -> None:
     assert services(record("aws-prod", config("aws-prod"))) == {"s3"}
+
+
+def test_the_cloud_controller_puts_no_balancer_into_the_endpoints_subnets() -> None:
+    """Of two subnets of a zone it takes the one with the role's tag, and between equals the smaller id."""
+    subnets = of(without_egress(cloud_controller="external"), "aws:ec2/subnet:Subnet")
+    tagged = {name for name, each in subnets.items() if any("kubernetes.io/" in key for key in each.inputs["tags"])}
+    assert tagged == {f"aws-prod-machines-{zone}" for zone in range(3)}
+    assert tagged | {f"aws-prod-endpoints-{zone}" for zone in range(3)} == {*subnets}
