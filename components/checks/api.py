@@ -129,7 +129,7 @@ CHECKS = (
         " to them",
         "list the public addresses of the machine that runs mullion; if it is a machine of Azure in the cluster's"
         " region, to which api.allow does not apply, list its subnet in api.virtual_network_rules; or accept this if it"
-        " is in the cluster's subnets",
+        " is in the cluster's subnets (with egress: none these are not admitted)",
     ),
     error(
         "virtual-network-rules-elsewhere",

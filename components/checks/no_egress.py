@@ -179,7 +179,8 @@ CHECKS = (
         "no-egress-public-balancer",
         f"{_READS} api.access ingress",
         _without_egress(_public),
-        "answers of machines to clients of a {what} need a route to the internet, and with egress: none there is none",
+        "a {what} connects machines with clients in the internet, and egress: none is for networks without any"
+        " connection with it",
         "write api: {{access: private}} and internal: true for load balancers, or egress: nat",
     ),
     error(
@@ -212,7 +213,8 @@ CHECKS = (
         _without_egress(_activation),
         "Windows on the machines of {name} is not activated: Azure's server, azkms.core.windows.net on port 1688, has"
         " no private endpoint, and activation uses no proxy",
-        "acknowledge this warning if machines find a KMS host of yours, or a way to Azure's, in a connected network",
+        "acknowledge this warning if a connected network has a way to that server from a public address of Azure, or if"
+        " an image of yours names a KMS host that machines reach (slmgr /skms)",
     ),
     warning(
         "no-egress-sign-in",
