@@ -34,6 +34,11 @@ NAMES: dict[str, frozenset[str]] = {
 """By cloud: regions in 2026-11 (AWS "Regions and Availability Zones", Azure "List of Azure regions", Google Cloud
 "Regions and zones"). Clouds open regions at any time, so a name that is missing here can be acknowledged."""
 
+APART = {"aws": ("cn-", "eu-iso", "eusc-", "us-iso"), "azure": ("china", "usdod", "usgov")}
+"""By cloud: how names of regions begin whose services have domains of their own. Sources: botocore, partitions.json,
+without aws and aws-us-gov, which share a domain; "Compare Azure Government and global Azure"; "Azure operated by
+21Vianet"."""
+
 
 _WITHOUT = """
     australiacentral australiacentral2 australiasoutheast brazilsoutheast canadaeast francesouth germanynorth koreasouth
@@ -48,6 +53,11 @@ time. Every region of AWS and Google Cloud has zones."""
 def cloud_of(region: str) -> str | None:
     """Return the cloud that has a region of this name; None when no table has it."""
     return next((cloud for cloud, names in NAMES.items() if region in names), None)
+
+
+def is_apart(cloud: str, region: str) -> bool:
+    """Return whether the region is of another partition (AWS) or cloud (Azure), whose services have other domains."""
+    return region.startswith(APART.get(cloud, ()))
 
 
 def nearest(cloud: str, region: str) -> list[str]:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from components import releases
+from components.catalogue import regions
 from components.catalogue.artifacts import BUILT_IN, UnknownArtifact
 from components.checks.check import Finding, MachineGroupSpec, Rule, Subject, at, error, warning
 from components.checks.versions import supported
@@ -57,9 +58,9 @@ def _role(subject: Subject, group: MachineGroupSpec) -> Role:
     return role(subject.name, subject.spec, None if group.name == CONTROL_PLANE else group.name)
 
 
-def _in_china(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.cloud is Cloud.AWS and subject.region.startswith("cn-"):
-        yield at("network", "egress")
+def _apart(subject: Subject) -> Iterator[Finding]:
+    if regions.is_apart(subject.spec.cloud.value, subject.region):
+        yield at("network", "egress", region=subject.region)
 
 
 def _azures_apis(subject: Subject) -> Iterator[Finding]:
@@ -160,11 +161,11 @@ _READS = "network.egress"
 
 CHECKS = (
     error(
-        "no-egress-in-china",
+        "no-egress-region",
         f"{_READS} cloud region",
-        _without_egress(_in_china),
-        "endpoints of AWS's regions in China have names that differ by service (cn.com.amazonaws...), and Mullion knows"
-        " only those of other regions",
+        _without_egress(_apart),
+        "names of private endpoints and their zones differ in {region}: Mullion knows those of AWS's partitions aws and"
+        " aws-us-gov and of global Azure, not of China, sovereign clouds and other clouds of governments",
         "write egress: nat or public, or choose another region",
     ),
     error(

@@ -19,14 +19,15 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import httpx
 
+from components.catalogue import regions
 from operations.console.exits import Exit, Stop
 from operations.reaping.api import ApiError, Sender
 
 HOME = "us-east-1"
 """Region of the global services (AWS General Reference, "Service endpoints")."""
 GLOBAL = ("iam", "route53")
-OTHER_PARTITIONS = ("cn-", "us-gov-", "us-iso", "eusc-", "eu-isoe-")
-"""Beginnings of regions whose services have other hosts, and whose global services another region (botocore's
+OTHER_PARTITIONS = (*regions.APART["aws"], "us-gov-")
+"""Beginnings of regions whose services have other hosts, or whose global services another region (botocore's
 endpoints.json)."""
 VERSIONS = {"ec2": "2016-11-15", "elbv2": "2015-12-01", "elb": "2012-06-01", "iam": "2010-05-08", "sts": "2011-06-15"}
 """Version of each Query API. elb is the API of classic load balancers, at the same host as elbv2."""

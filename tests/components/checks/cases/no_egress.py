@@ -25,12 +25,19 @@ CASES = (
         azure(both(_NONE, _PROXY, {"proxy": {"no_proxy": [".azure.com"]}})),
     ),
     Case("no-egress-activation", azure(both(_NONE, _PROXY)), "pools.web", both(_NONE, _PROXY)),
-    Case(
-        "no-egress-in-china",
-        both(_NONE, _PROXY),
-        "network.egress",
-        _PROXY,
-        config={"aws:region": "cn-north-1"},
+    *(
+        Case("no-egress-region", both(_NONE, _PROXY), "network.egress", _PROXY, config={"aws:region": region})
+        for region in ("cn-north-1", "us-iso-east-1", "us-isob-east-1", "eu-isoe-west-1", "eusc-de-east-1")
+    ),
+    *(
+        Case(
+            "no-egress-region",
+            azure(both(_NONE, _PROXY)),
+            "network.egress",
+            azure(_PROXY),
+            config={"azure-native:location": region},
+        )
+        for region in ("usgovvirginia", "usdodcentral", "chinanorth3")
     ),
     Case(
         "no-egress-public-balancer",
