@@ -37,7 +37,9 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     else:
         network = Network(context, checked(plan, images.zone_names, offered), opts=child)
     firewall = Firewall(context, network, opts=child)
-    endpoints = Endpoints(context, network, firewall, opts=child).ways if plan.private_endpoints else []
+    endpoints = []
+    if isinstance(network, Network) and plan.private_endpoints:
+        endpoints = Endpoints(context, network, firewall, opts=child).ways
     storage = Storage(context, network.zone_names, opts=child)
     identity = Identity(context, storage, opts=child)
     services = _services(context.target, InvokeOptions(parent=parent))

@@ -4,8 +4,9 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import InvokeOptions, Output, ResourceOptions
 
+from components.aws import endpoint_policies
 from components.aws.firewall import Firewall
-from components.aws.network import UsableNetwork
+from components.aws.network import Network
 from components.topology.firewall import SecurityGroup
 from components.topology.private_endpoints import PrivateEndpoint
 from components.wiring.context import ClusterContext
@@ -20,7 +21,7 @@ class Endpoints(pulumi.ComponentResource):
     def __init__(
         self,
         context: ClusterContext,
-        network: UsableNetwork,
+        network: Network,
         firewall: Firewall,
         opts: ResourceOptions | None = None,
     ) -> None:
@@ -42,6 +43,7 @@ class Endpoints(pulumi.ComponentResource):
             service_name=Output.format("com.amazonaws.{}.{}", self._region, planned.service),
             subnet_ids=self._network.endpoint_subnets,
             security_group_ids=self._groups,
+            policy=self._network.vpc_arn.apply(lambda arn: endpoint_policies.of_service(arn, planned)),
             private_dns_enabled=True,
             tags=self._tags.on(self, aws.ec2.VpcEndpoint, full),
             opts=ResourceOptions(parent=self),

@@ -7,7 +7,8 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import InvokeOptions, Output, ResourceOptions
 
-from components.aws import cloud_controller
+from components.aws import cloud_controller, endpoint_policies
+from components.spec.choices import Egress
 from components.topology.addressing import INTERNET
 from components.wiring.context import ClusterContext
 from components.wiring.fixed_layout import fixed_layout
@@ -39,6 +40,7 @@ class UsableNetwork(pulumi.ComponentResource):
 class Network(UsableNetwork):
     """A VPC with the planned subnets, and a gateway to the internet and NAT where planned."""
 
+    vpc_arn: Output[str]
     subnet_ids: Mapping[str, Output[str]]
     """Ids of the subnets, by planned name (edge-0, machines-0)."""
 
@@ -58,7 +60,7 @@ class Network(UsableNetwork):
             tags=tags.on(self, aws.ec2.Vpc, f"{name}-vpc"),
             opts=ResourceOptions(parent=self, protect=context.plan.spec.protect),
         )
-        self.vpc_id, self._vpc = vpc.id, vpc
+        self.vpc_id, self.vpc_arn, self._vpc = vpc.id, vpc.arn, vpc
         self.subnet_ids = {subnet.name: self._subnet(subnet.name) for subnet in plan.subnets}
         self.machine_subnets = [self.subnet_ids[subnet.name] for subnet in plan.machines]
         self.edge_subnets = [self.subnet_ids[subnet.name] for subnet in plan.edge]
@@ -80,8 +82,11 @@ class Network(UsableNetwork):
     def _s3_endpoint(self) -> aws.ec2.VpcEndpoint:
         """Route traffic to S3 by a gateway endpoint, which is free; a NAT gateway charges for each gigabyte.
 
-        Machines wait for it: AWS closes their open connections to S3 when it changes the route tables.
+        Machines wait for it: AWS closes their open connections to S3 when it changes the route tables. With another way
+        out a policy would protect nothing, and pods would miss public buckets.
         """
+        spec = self._whole.spec
+        closed = spec.network.egress is Egress.NONE
         full, region = f"{self._cluster}-s3", aws.get_region_output(opts=InvokeOptions(parent=self)).region
         return aws.ec2.VpcEndpoint(
             full,
@@ -89,6 +94,7 @@ class Network(UsableNetwork):
             vpc_endpoint_type="Gateway",
             service_name=Output.format("com.amazonaws.{}.s3", region),
             route_table_ids=[self.table_ids[table] for table in self._plan.machine_tables],
+            policy=self.vpc_arn.apply(lambda arn: endpoint_policies.of_stores(arn, spec)) if closed else None,
             tags=self._tags.on(self, aws.ec2.VpcEndpoint, full),
             opts=ResourceOptions(parent=self),
         )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from sandbox.aws import addresses
+from sandbox.aws.iam import document
 from sandbox.aws.network import EIP, INSTANCE, NAT, SUBNET, TABLE, VPC, has_gateway, in_groups, in_subnet, in_vpc
 from sandbox.aws.quotas import QUOTAS
 from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
@@ -13,6 +14,8 @@ SERVICES = (
     *("ecr.api", "ecr.dkr", "elasticloadbalancing"),
 )
 """Services with VPC endpoints that machines use; AWS has more."""
+POLICY_LIMIT = 20_480
+"""Characters of an endpoint's policy, white space included (VPC user guide, "Amazon VPC quotas")."""
 _ARN = "arn:aws:ec2:{region}:{account}:"
 
 
@@ -46,6 +49,20 @@ def _service(request: Request) -> None:
     name, region = request.inputs.get("serviceName", ""), request.region
     if name.startswith("com.amazonaws.") and name.removeprefix(f"com.amazonaws.{region}.") not in SERVICES:
         raise Refusal("InvalidServiceName", f"The Vpc Endpoint Service '{name}' does not exist")
+
+
+def _policy(request: Request) -> None:
+    """Check an endpoint's policy: as a resource's policy, each statement names its principals (PrivateLink guide)."""
+    if not (policy := request.inputs.get("policy")):
+        return
+    try:
+        statements = document(policy)["Statement"]
+    except Refusal as refusal:
+        raise Refusal("InvalidPolicyDocument", refusal.message) from None
+    if not all({"Principal", "NotPrincipal"} & {*statement} for statement in statements):
+        raise Refusal("InvalidPolicyDocument", "The policy document has a statement without Principal")
+    if len(policy) > POLICY_LIMIT:
+        raise Refusal("InvalidPolicyDocument", f"The policy document has more than {POLICY_LIMIT} characters")
 
 
 def _private_dns(request: Request) -> None:
@@ -183,6 +200,6 @@ TYPES: dict[str, ResourceType] = {
                 "routeTableIds[]", TABLE, "InvalidRouteTableId.NotFound", "The routeTable ID '{id}' does not exist"
             ),
         ),
-        rules=(_service, _private_dns, _one_in_each_zone, _within_quota),
+        rules=(_service, _policy, _private_dns, _one_in_each_zone, _within_quota),
     ),
 }

@@ -5,7 +5,7 @@ import binascii
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from sandbox.aws import keys, policies
+from sandbox.aws import keys, policies, private_ways
 from sandbox.aws.iam import PROFILE, ROLE, ROLE_POLICY
 from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
 from sandbox.cloud_state import CloudState
@@ -33,7 +33,9 @@ def place(url: str) -> tuple[str, str]:
 
 
 def not_allowed(cloud_state: CloudState, machine: Record, action: str, url: str) -> str:
-    """Return why the policies of role and bucket together deny an action; an empty string if they allow it."""
+    """Return why the policies of role and bucket together, or those of the VPC's endpoints, deny an action; an empty
+    string if they allow it.
+    """
     profile = cloud_state.find(PROFILE, machine.inputs.get("iamInstanceProfile") or "")
     role = cloud_state.find(ROLE, profile.inputs.get("role") or "") if profile else None
     if role is None:
@@ -44,6 +46,7 @@ def not_allowed(cloud_state: CloudState, machine: Record, action: str, url: str)
     context = {**policies.MACHINE, "aws:userid": f"{role.outputs['uniqueId']}:{machine.id}"}
     documents, object = policy_documents(cloud_state, role, bucket), f"arn:aws:s3:::{bucket}/{key}"
     why = policies.refused(documents, action, object, role.outputs["arn"], context)
+    why = why or private_ways.refused(cloud_state, machine, action, object, role.outputs["arn"], context)
     key = keys.of_bucket(cloud_state, bucket)
     return why or (key_refused(cloud_state, documents, role.outputs["arn"], action, key) if key else "")
 

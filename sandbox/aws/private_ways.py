@@ -1,14 +1,19 @@
 """How machines reach AWS's services without a route to the internet: by VPC endpoints.
 
 Gateway endpoints act in their route tables, interface endpoints in the whole VPC, by private DNS (AWS PrivateLink
-guide, "Gateway endpoints", "Access an AWS service using an interface VPC endpoint").
+guide, "Gateway endpoints", "Access an AWS service using an interface VPC endpoint"). They carry the requests of every
+machine that can use them, also with another way out, and their policies bound what may pass ("Control access to VPC
+endpoints using endpoint policies").
 """
 
 import re
+from collections.abc import Mapping
 from ipaddress import ip_address, ip_network
 
+from sandbox.aws import policies
 from sandbox.aws.gateways import ENDPOINT
 from sandbox.aws.network import ASSOCIATION, GROUP, INGRESS, INSTANCE, ROUTE, SUBNET, TABLE
+from sandbox.aws.s3 import BUCKET
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 
@@ -34,6 +39,35 @@ def default_routes(cloud_state: CloudState, subnet: str) -> list[dict[str, str]]
 
 def missing(cloud_state: CloudState, machine: Record, service: str) -> str:
     """Return why no endpoint leads a machine to a service; empty if one does."""
+    vpc, named = _endpoints(cloud_state, machine, service)
+    if not named:
+        return f"{vpc} has no endpoint of {service} for its subnet"
+    closed = [one.id for one in named if not _admits(cloud_state, one, machine)]
+    return f"no security group of {', '.join(closed)} ({service}) lets it in" if len(closed) == len(named) else ""
+
+
+def refused(
+    cloud_state: CloudState, machine: Record, action: str, resource: str, principal: str, context: Mapping[str, str]
+) -> str:
+    """Return why policies of the endpoints that carry a machine's request deny it; empty if none does.
+
+    An endpoint without a policy lets everything pass. A bucket that the cloud state lacks is another account's.
+    """
+    account = {"aws:PrincipalAccount": principal.split(":")[4]}
+    bucket = resource.removeprefix("arn:aws:s3:::").partition("/")[0]
+    if not action.startswith("s3:") or cloud_state.find(BUCKET, bucket):
+        account["aws:ResourceAccount"] = account["aws:PrincipalAccount"]
+    for one in _endpoints(cloud_state, machine, action.partition(":")[0])[1]:
+        policy = one.inputs.get("policy")
+        if policy and (why := policies.refused([policy], action, resource, principal, {**context, **account})):
+            return f"{one.id}: {why}"
+    return ""
+
+
+def _endpoints(cloud_state: CloudState, machine: Record, service: str) -> tuple[str, list[Record]]:
+    """Return a machine's VPC, and the endpoints to which it sends requests to a service: that of its route table, or
+    those with private DNS.
+    """
     subnet = cloud_state.find(SUBNET, machine.inputs.get("subnetId", ""))
     vpc = subnet.inputs["vpcId"] if subnet else ""
     found = [
@@ -42,13 +76,8 @@ def missing(cloud_state: CloudState, machine: Record, service: str) -> str:
         if one.inputs["vpcId"] == vpc and one.inputs.get("serviceName", "").endswith(f".{service}")
     ]
     own = set(tables(cloud_state, machine.inputs.get("subnetId", "")))
-    if any(own & {*(one.inputs.get("routeTableIds") or ())} for one in found if not _is_interface(one)):
-        return ""
-    named = [one for one in found if _is_interface(one) and one.inputs.get("privateDnsEnabled")]
-    if not named:
-        return f"{vpc} has no endpoint of {service} for its subnet"
-    closed = [one.id for one in named if not _admits(cloud_state, one, machine)]
-    return f"no security group of {', '.join(closed)} ({service}) lets it in" if len(closed) == len(named) else ""
+    routed = [one for one in found if own & {*(one.inputs.get("routeTableIds") or ())} and not _is_interface(one)]
+    return vpc, routed or [one for one in found if _is_interface(one) and one.inputs.get("privateDnsEnabled")]
 
 
 def is_reached(cloud_state: CloudState, host: str) -> bool:
@@ -66,7 +95,9 @@ def _is_interface(endpoint: Record) -> bool:
 
 
 def _admits(cloud_state: CloudState, endpoint: Record, machine: Record) -> bool:
-    """Return whether a security group of the endpoint admits https from the machine."""
+    """Return whether the endpoint is a gateway, or a security group of it admits https from the machine."""
+    if not _is_interface(endpoint):
+        return True
     groups, address = machine.inputs.get("vpcSecurityGroupIds") or [], ip_address(machine.outputs["privateIp"])
     rules = [
         rule.inputs

@@ -1,6 +1,9 @@
-"""Permission checks: the policies of the caller's role and of the bucket, evaluated together."""
+"""Permission checks: the policies of the caller's role and of the bucket, evaluated together, and those of endpoints.
 
-from sandbox.aws import keys, policies
+Requests without a signature show no machine, so the policies of its endpoints are not asked.
+"""
+
+from sandbox.aws import keys, policies, private_ways
 from sandbox.aws.machine import key_refused, policy_documents
 from sandbox.cloud_state import SERVICES, CloudState
 from sandbox.services.calls import Refused
@@ -22,6 +25,8 @@ def require(cloud_state: CloudState, caller: Caller | None, action: str, resourc
     documents = policy_documents(cloud_state, caller.role if caller else None, bucket)
     principal = caller.role.outputs["arn"] if caller else NOBODY
     reason = policies.refused(documents, action, resource, principal, context)
+    if caller and not reason:
+        reason = private_ways.refused(cloud_state, caller.instance, action, resource, principal, context)
     if not reason and (key := keys.of_bucket(cloud_state, bucket) or keys.of_secret(cloud_state, resource)):
         reason = key_refused(cloud_state, documents, principal, action, key)
     if reason:

@@ -4,13 +4,20 @@ from typing import Any
 
 import pytest
 
-from components.stack_files.stack import CLUSTER
+from components.aws import endpoint_policies
+from components.spec.models import ClusterSpec
+from components.stack_files.stack import CLUSTER, read_stack
+from components.topology.private_endpoints import PrivateEndpoint
 from operations.recorder.recorder import Recording, record
+from sandbox.aws.policies import refused
 from tests.components.aws.samples import changed, instances
 from tests.components.recorded_wiring import config, of
 
 ENDPOINT = "aws:ec2/vpcEndpoint:VpcEndpoint"
 PROXY = {"http": "http://10.0.0.1:3128", "https": "http://10.0.0.1:3128"}
+VPC = "arn:aws:ec2:eu-west-1:123456789012:vpc/vpc-1"
+ROLE, FOREIGN = "arn:aws:iam::123456789012:role/dev-workers", "arn:aws:iam::999999999999:role/thief"
+OWN, OTHER = {"aws:ResourceAccount": "123456789012"}, {"aws:ResourceAccount": "999999999999"}
 MIRRORED = {"containerd": {"mirrors": {"*": ["https://images.example.com"]}}}
 
 
@@ -85,3 +92,49 @@ def test_the_cloud_controller_puts_no_balancer_into_the_endpoints_subnets() -> N
     tagged = {name for name, each in subnets.items() if any("kubernetes.io/" in key for key in each.inputs["tags"])}
     assert tagged == {f"aws-prod-machines-{zone}" for zone in range(3)}
     assert tagged | {f"aws-prod-endpoints-{zone}" for zone in range(3)} == {*subnets}
+
+
+def spec(**fields: Any) -> ClusterSpec:
+    return read_stack("aws-prod", changed("aws-prod", **fields)).spec
+
+
+def lets(policy: str, action: str, thing: str, principal: str = ROLE, **context: str) -> bool:
+    account = {"aws:PrincipalAccount": principal.split(":")[4]}
+    return not refused([policy], action, thing, principal, {**account, **context})
+
+
+def test_stores_of_other_accounts_are_out_of_reach() -> None:
+    policy = endpoint_policies.of_stores(VPC, spec())
+    assert lets(policy, "s3:PutObject", "arn:aws:s3:::own/status", **OWN)
+    assert not lets(policy, "s3:PutObject", "arn:aws:s3:::foreign/etcd", **OTHER)
+    assert not lets(policy, "s3:PutObject", "arn:aws:s3:::foreign/etcd", FOREIGN, **OTHER)
+
+
+@pytest.mark.parametrize(
+    ("fields", "bucket"),
+    [
+        ({"registry_credentials": ["ecr"]}, "prod-eu-west-1-starport-layer-bucket"),
+        ({"artifacts": {"mirror": "https://files.s3.eu-west-1.amazonaws.com/kubernetes"}}, "files"),
+        ({"artifacts": {"mirror": "https://a.b.s3.dualstack.eu-west-1.amazonaws.com"}}, "a.b"),
+        ({"artifacts": {"mirror": "https://s3.eu-west-1.amazonaws.com/files/kubernetes"}}, "files"),
+    ],
+    ids=["layers of ECR", "mirror", "mirror by IPv6 too", "mirror in the path"],
+)
+def test_buckets_of_others_that_the_spec_needs_can_be_read(fields: dict[str, Any], bucket: str) -> None:
+    policy, thing = endpoint_policies.of_stores(VPC, spec(**fields)), f"arn:aws:s3:::{bucket}/file"
+    assert lets(policy, "s3:GetObject", thing, **OTHER) and not lets(policy, "s3:PutObject", thing, **OTHER)
+    assert not lets(endpoint_policies.of_stores(VPC, spec()), "s3:GetObject", thing, **OTHER)
+
+
+def test_services_answer_callers_of_the_clusters_account_only() -> None:
+    policy = endpoint_policies.of_service(VPC, PrivateEndpoint("secretsmanager"))
+    assert policy and lets(policy, "secretsmanager:GetSecretValue", "*")
+    assert not lets(policy, "secretsmanager:PutSecretValue", "*", FOREIGN)
+    assert endpoint_policies.of_service(VPC, PrivateEndpoint("ecr.dkr")) is None, "its requests have no signature"
+
+
+def test_every_endpoint_has_its_policy_only_without_a_way_to_the_internet() -> None:
+    found = {each.name: each.inputs.get("policy") for each in of(without_egress(), ENDPOINT).values()}
+    assert {*found} == {"aws-prod-s3", "aws-prod-ec2", "aws-prod-secretsmanager"} and all(found.values())
+    [stores] = of(record("aws-prod", config("aws-prod")), ENDPOINT).values()
+    assert "policy" not in stores.inputs

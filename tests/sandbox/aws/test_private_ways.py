@@ -1,5 +1,6 @@
 """Machines without a route to the internet reach the services of AWS that have VPC endpoints, and no others."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -102,3 +103,45 @@ def test_two_endpoints_of_a_service_cannot_both_have_its_names(account: Account,
     given = {"vpcId": resources["vpc"].id, "serviceName": f"com.amazonaws.{REGION}.ec2", **inputs}
     refusal = account.refused(lambda: account.create("VpcEndpoint", "again", **given))
     assert refusal.code == "InvalidParameter" and "conflicting DNS domain" in str(refusal)
+
+
+ROLE, OTHERS = "arn:aws:iam::123456789012:role/dev", "arn:aws:iam::999999999999:role/dev"
+OBJECT = "arn:aws:s3:::bundles/ca.crt"
+
+
+def bounded(key: str) -> str:
+    """A policy that admits what belongs to this account: resources or callers, by the condition's key."""
+    everybody = {"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"}
+    known = {"StringEquals": {key: "123456789012"}}
+    return json.dumps({"Version": "2012-10-17", "Statement": [{**everybody, "Condition": known}]})
+
+
+def passes(account: Account, resources: Resources, action: str, resource: str = "*", principal: str = ROLE) -> bool:
+    machine = account.cloud_state.find(boot_obstacles.INSTANCE, resources["machine"].id)
+    assert machine
+    return not private_ways.refused(account.cloud_state, machine, action, resource, principal, {})
+
+
+def test_a_policy_bounds_the_buckets_behind_a_gateway_endpoint(account: Account, resources: Resources) -> None:
+    assert passes(account, resources, "s3:PutObject", "arn:aws:s3:::foreign/x"), "without a policy everything passes"
+    account.update(resources["s3"], policy=bounded("aws:ResourceAccount"))
+    assert not passes(account, resources, "s3:GetObject", OBJECT)
+    account.create("Bucket", "bundles", bucket="bundles")
+    assert passes(account, resources, "s3:GetObject", OBJECT)
+    assert not passes(account, resources, "s3:PutObject", "arn:aws:s3:::foreign/x")
+
+
+def test_a_policy_bounds_the_callers_of_an_interface_endpoint(account: Account, resources: Resources) -> None:
+    read = "secretsmanager:GetSecretValue"
+    assert passes(account, resources, read, principal=OTHERS)
+    account.update(resources["secretsmanager"], policy=bounded("aws:PrincipalAccount"))
+    assert passes(account, resources, read) and not passes(account, resources, read, principal=OTHERS)
+    assert passes(account, resources, "ec2:DescribeInstances", principal=OTHERS), "its endpoint has no policy"
+
+
+@pytest.mark.parametrize("policy", ["{", '{"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}'])
+def test_an_endpoint_refuses_a_policy_that_names_no_principal(
+    account: Account, resources: Resources, policy: str
+) -> None:
+    refusal = account.refused(lambda: account.update(resources["s3"], policy=policy))
+    assert refusal.code == "InvalidPolicyDocument"
