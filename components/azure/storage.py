@@ -17,9 +17,9 @@ from components.azure.network import UsableNetwork
 from components.azure.own_key import own_key
 from components.azure.place import Place
 from components.azure.place import place as resource_group
-from components.checks.ranges import PRIVATE
 from components.machine.service_urls import service_url
 from components.naming import within
+from components.topology.private_ranges import is_private
 from components.wiring.context import ClusterContext
 from components.wiring.kept_secrets import stash
 from components.wiring.stores import OLDER_DAYS, SECRETS, Content, Stores, after
@@ -66,7 +66,7 @@ def vault_name(cluster: str, suffix: str) -> str:
 
 def addresses(allow: Iterable[IPv4Network]) -> list[str]:
     """Return the public ranges for a store's network rules, which take single addresses instead of a /31 or /32."""
-    public = collapse_addresses(network for network in allow if not any(network.subnet_of(each) for each in PRIVATE))
+    public = collapse_addresses(network for network in allow if not is_private(network))
     return [text for network in public for text in (map(str, network) if network.prefixlen > 30 else [str(network)])]
 
 

@@ -5,8 +5,8 @@ from ipaddress import IPv4Network, collapse_addresses
 
 from components.checks.check import Finding, Subject, at, error, warning
 from components.checks.existing_network import SUBNET_FORMS
-from components.checks.ranges import PRIVATE
 from components.spec.models import ApiAccess, Cloud
+from components.topology.private_ranges import inside_clients, is_private
 
 ANYWHERE = IPv4Network("0.0.0.0/0")
 
@@ -25,6 +25,9 @@ EXAMPLE_RANGE = "allow-example"
 MOST_RANGES = 50
 """Ranges in api.allow: an AWS security group takes 60 inbound rules by default, and Mullion adds some."""
 
+MOST_INSIDE = 40
+"""Ranges that reach a private API: the group of the control plane may have up to 18 further rules (l2bridge)."""
+
 
 def _no_allow(subject: Subject) -> Iterator[Finding]:
     if subject.spec.api.access is ApiAccess.PUBLIC and not subject.spec.api.allow:
@@ -32,14 +35,17 @@ def _no_allow(subject: Subject) -> Iterator[Finding]:
 
 
 def _useless_allow(subject: Subject) -> Iterator[Finding]:
-    private = subject.spec.api.access is ApiAccess.PRIVATE
-    if private and subject.spec.api.allow and not subject.spec.cloud.facts.stores_need_allow:
-        yield at("api", "allow")
+    private, used = subject.spec.api.access is ApiAccess.PRIVATE, inside_clients(subject.spec)
+    if private and not subject.spec.cloud.facts.stores_need_allow:
+        for index, each in enumerate(subject.spec.api.allow):
+            if each not in used:
+                yield at("api", "allow", index, value=each)
 
 
 def _closed_stores(subject: Subject) -> Iterator[Finding]:
     api = subject.spec.api
-    if subject.spec.cloud.facts.stores_need_allow and not (api.allow or api.virtual_network_rules):
+    closed = all(map(is_private, api.allow)) and not api.virtual_network_rules
+    if subject.spec.cloud.facts.stores_need_allow and closed:
         yield at("api", "allow")
 
 
@@ -88,15 +94,16 @@ def _twice(subject: Subject) -> Iterator[Finding]:
 
 
 def _many(subject: Subject) -> Iterator[Finding]:
-    count = len(subject.spec.api.allow)
-    if count > MOST_RANGES:
-        yield at("api", "allow", count=count, most=MOST_RANGES)
+    for ranges, most in ((subject.spec.api.allow, MOST_RANGES), (inside_clients(subject.spec), MOST_INSIDE)):
+        if len(ranges) > most:
+            yield at("api", "allow", count=len(ranges), most=most)
+            return
 
 
 def _not_routable(subject: Subject) -> Iterator[Finding]:
     nodes = subject.spec.network.nodes
     for index, each in enumerate(subject.spec.api.allow):
-        if any(each.subnet_of(private) for private in PRIVATE):
+        if subject.spec.api.access is ApiAccess.PUBLIC and is_private(each):
             yield at("api", "allow", index, value=each, nodes=nodes)
 
 
@@ -116,17 +123,18 @@ CHECKS = (
     ),
     error(
         "allow-on-private",
-        "api.access api.allow",
+        "api.access api.allow cloud network.outside",
         _useless_allow,
-        "the API is private, so api.allow has no effect",
-        "remove it, or write access: public",
+        "the API is private: only connected networks reach it, and {value} is neither a private range nor in"
+        " network.outside",
+        "remove it, or write access: public; if a network of yours uses these addresses, list it in network.outside",
     ),
     warning(
         "stores-closed",
         "cloud api.allow api.virtual_network_rules",
         _closed_stores,
-        "the cluster's stores accept requests only from its subnets and from api.allow, which is empty; `up` writes"
-        " to them",
+        "the cluster's stores accept requests only from its subnets and from public ranges in api.allow, which has"
+        " none; `up` writes to them",
         "list the public addresses of the machine that runs mullion; if it is a machine of Azure in the cluster's"
         " region, to which api.allow does not apply, list its subnet in api.virtual_network_rules; or accept this if it"
         " is in the cluster's subnets (with egress: none these are not admitted)",
@@ -171,14 +179,14 @@ CHECKS = (
     ),
     error(
         "allow-too-many",
-        "api.allow",
+        "api.access api.allow network.outside",
         _many,
         "{count} ranges are more than one security group takes by default",
         "list at most {most}; join neighbouring ranges",
     ),
     warning(
         "allow-not-routable",
-        "api.allow",
+        "api.access api.allow",
         _not_routable,
         "{value} is a private range, and the public load balancer sees only public addresses",
         "list the public address of that network; clients in {nodes} use the private endpoint",

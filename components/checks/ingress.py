@@ -7,11 +7,11 @@ from itertools import combinations
 
 from components.checks.check import Finding, Rule, Subject, at, error, warning
 from components.checks.extra_arguments import flags
-from components.checks.ranges import PRIVATE
 from components.spec.ingress import LoadBalancer
 from components.spec.models import Egress
 from components.topology.firewall import API_PORT, NODE_PORTS
 from components.topology.load_balancers import address_offset
+from components.topology.private_ranges import is_private
 
 NAME = re.compile(r"[a-z]([a-z0-9-]{0,10}[a-z0-9])?")
 """Name of a load balancer. Target groups of AWS have at most 32 characters: cluster, name, node port, suffix."""
@@ -38,11 +38,6 @@ def each_balancer(rule: BalancerRule) -> Rule:
 def of(name: str, *path: object, **values: object) -> Finding:
     """Return a finding at an option of a load balancer."""
     return at("ingress", "load_balancers", name, *path, **values)
-
-
-def is_private(allowed: IPv4Network) -> bool:
-    """Return whether a range has private addresses only."""
-    return any(allowed.subnet_of(private) for private in PRIVATE)
 
 
 def node_port_range(subject: Subject) -> tuple[int, int]:

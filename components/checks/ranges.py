@@ -6,9 +6,7 @@ from itertools import combinations
 
 from components.checks.check import Finding, Rule, Subject, at, error, warning
 from components.spec.models import NetworkMode
-
-PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")))
-"""Private ranges: RFC 1918, and RFC 6598 (shared address space), which clouds also route inside a network."""
+from components.topology.private_ranges import is_private
 
 UNUSABLE = tuple(map(IPv4Network, ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3")))
 """Ranges that no network can use: this network, loopback, link-local (169.254.169.254 is the metadata service),
@@ -64,7 +62,7 @@ def _listed_twice(field: str) -> Rule:
 def _not_private(subject: Subject) -> Iterator[Finding]:
     for name in ("pods", "services", "nodes"):
         value: IPv4Network = getattr(subject.spec.network, name)
-        if not any(value.subnet_of(each) for each in PRIVATE):
+        if not is_private(value):
             yield at("network", name, value=value)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from components.checks.check import Finding, Rule, Subject, at, error, warning
 from components.spec.existing import ExistingBastion
 from components.spec.models import ApiAccess, Cloud, MachineAccess, OperatingSystem
+from components.topology.private_ranges import is_private
 
 WITHOUT_AGENT = "session-without-agent"
 """Id of the check that finds images without SSM Agent; booted sandboxes acknowledge it."""
@@ -43,7 +44,7 @@ def _public(subject: Subject) -> Iterator[Finding]:
 
 
 def _nobody_allowed(subject: Subject) -> Iterator[Finding]:
-    if not subject.spec.network.existing and not subject.spec.api.allow:
+    if not subject.spec.network.existing and all(map(is_private, subject.spec.api.allow)):
         yield at("api", "allow")
 
 
@@ -113,7 +114,7 @@ CHECKS = (
         "session-from-nowhere",
         "access api.allow cloud network.existing",
         _on_azure(_nobody_allowed),
-        "Azure Bastion admits connections from api.allow, which is empty",
+        "Azure Bastion admits connections from public ranges in api.allow, which has none",
         "list the public addresses of the people and programs that open sessions",
     ),
     error(

@@ -141,7 +141,7 @@ class Api(Model):
     access: ApiAccess = ApiAccess.PRIVATE
     """Who reaches the API: private (the cluster's network) or public (also the ranges in `allow`)."""
     allow: list[IPv4Network] = []
-    """Ranges that may reach a public API; on Azure also the storage account and key vault, so list your own."""
+    """Ranges that reach the API, a private one from connected networks only; on Azure public ones reach the stores."""
     virtual_network_rules: list[str] = []
     """Azure only: ids of further subnets whose machines reach the storage accounts, for `mullion` in their region."""
     oidc: Oidc | None = None

@@ -14,6 +14,7 @@ from components.spec.models import ApiAccess, ClusterSpec, MachineAccess, Networ
 from components.topology.addressing import ANYWHERE, bastion_range
 from components.topology.load_balancers import LoadBalancer, LoadBalancerGroup, load_balancers
 from components.topology.private_endpoints import guarded_endpoints
+from components.topology.private_ranges import inside_clients
 
 API_PORT = 6443
 HTTPS = 443
@@ -101,17 +102,13 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
             if SecurityGroup.API_INTERNAL in balancers
             else []
         ),
-        *(
-            [_Row("api", (SecurityGroup.API_PUBLIC,), tuple(spec.api.allow), "tcp", api, "people, from the allow list")]
-            if SecurityGroup.API_PUBLIC in balancers
-            else []
-        ),
+        _people_row(spec),
         *(
             [_Row("api-balanced", control_plane, balancers, "tcp", api, "load balancer to the API")]
             if balancers
             else []
         ),
-        *(_passed_rows(spec) if spec.cloud.facts.probe_ranges else []),
+        *_probe_rows(spec),
         *_session_rows(spec),
         *_endpoint_rows(spec),
         *(row for balancer in load_balancers(spec) for row in _ingress_rows(spec, balancer)),
@@ -168,15 +165,24 @@ def _session_rows(spec: ClusterSpec) -> Iterator[_Row]:
             yield _Row("session-ssh", NODES, sources, "tcp", (SSH_PORT, SSH_PORT), "sessions, by the cloud's service")
 
 
-def _passed_rows(spec: ClusterSpec) -> list[_Row]:
-    """Return the rows for packets that come through passthrough load balancers: of people, and of probes."""
-    behind, api = (SecurityGroup.CONTROL_PLANE,), (API_PORT, API_PORT)
+def _people_row(spec: ClusterSpec) -> _Row:
+    """Return the row for people in api.allow, who ask the load balancer of a public or private API, or a control plane.
+
+    A passthrough load balancer has no group, and keeps their addresses.
+    """
     public = spec.api.access is ApiAccess.PUBLIC
-    people = [_Row("api-people", behind, tuple(spec.api.allow), "tcp", api, "people, from the allow list")]
-    probes = [
-        _Row("api-probes", behind, spec.cloud.facts.probe_ranges, "tcp", api, "health probes of the load balancers")
-    ]
-    return [*(people if public else []), *(probes if public or load_balanced(spec) else [])]
+    balancer = SecurityGroup.API_PUBLIC if public else SecurityGroup.API_INTERNAL
+    people, api = tuple(spec.api.allow) if public else inside_clients(spec), (API_PORT, API_PORT)
+    name, asked = ("api", balancer) if balancer in groups(spec) else ("api-people", SecurityGroup.CONTROL_PLANE)
+    return _Row(name, (asked,), people, "tcp", api, "people, from the allow list")
+
+
+def _probe_rows(spec: ClusterSpec) -> Iterator[_Row]:
+    """Yield the row for health probes of passthrough load balancers of the API."""
+    probes = spec.cloud.facts.probe_ranges
+    if probes and (spec.api.access is ApiAccess.PUBLIC or load_balanced(spec)):
+        api, why = (API_PORT, API_PORT), "health probes of the load balancers"
+        yield _Row("api-probes", (SecurityGroup.CONTROL_PLANE,), probes, "tcp", api, why)
 
 
 def _pod_rows(spec: ClusterSpec) -> list[_Row]:

@@ -10,6 +10,7 @@ from ipaddress import IPv4Address
 from components.plan import ClusterPlan, Machine, MachineGroup
 from components.spec.choices import Egress
 from components.topology.addressing import Subnet
+from components.topology.private_ranges import inside_clients
 
 COLUMN, NARROWEST = 270, 700
 """Least width of a zone and of the picture."""
@@ -165,7 +166,8 @@ def _people(planned: ClusterPlan) -> Box:
     if planned.endpoint.public:
         allowed = ", ".join(map(str, planned.spec.api.allow)) or "nobody"
         return Box("outside", "People", (f"from {allowed}",))
-    return Box("outside", "People", ("only from the cluster's network: the API is private",))
+    inside = "".join(f", and {each}" for each in inside_clients(planned.spec))
+    return Box("outside", "People", (f"only from the cluster's network{inside}: the API is private",))
 
 
 def _balancers(planned: ClusterPlan) -> Iterator[Box]:

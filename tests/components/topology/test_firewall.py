@@ -10,6 +10,7 @@ import pytest
 from components.spec.models import ClusterSpec
 from components.topology import addressing, firewall, reachability
 from components.topology.firewall import SecurityGroup
+from components.topology.private_ranges import is_private
 
 
 def spec(**fields: Any) -> ClusterSpec:
@@ -25,6 +26,8 @@ SHAPES = {
     "three-public": spec(
         control_plane={"count": 3}, api={"access": "public", "allow": ["203.0.113.0/24", "198.51.100.7/32"]}
     ),
+    "one, inside": spec(api={"allow": ["192.168.0.0/16"]}),
+    "three, inside": spec(control_plane={"count": 3}, api={"allow": ["192.168.0.0/16", "172.20.0.0/24"]}),
     "routed": spec(network={"mode": "l2bridge"}),
     "without egress": spec(network={"egress": "none"}),
     "three without egress": spec(control_plane={"count": 3}, network={"egress": "none"}),
@@ -54,10 +57,12 @@ def test_the_reason_of_a_rule_is_a_valid_description_on_aws(cluster: ClusterSpec
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
 def test_no_rule_admits_the_internet(cluster: ClusterSpec) -> None:
     inbound = [rule for rule in firewall.rules(cluster) if rule.ingress and not isinstance(rule.peer, SecurityGroup)]
+    private = {each for each in cluster.api.allow if is_private(each)}
     pods = {cluster.network.pods} if cluster.network.mode.value == "l2bridge" else set[IPv4Network]()
-    assert all(rule.group is SecurityGroup.API_PUBLIC or rule.peer in pods for rule in inbound)
-    allowed = set(cluster.api.allow if cluster.api.access.value == "public" else [])
-    assert {rule.peer for rule in inbound} == allowed | pods
+    for rule in inbound:
+        outside = rule.group is SecurityGroup.API_PUBLIC or rule.peer in pods
+        assert outside or (rule.ports == (6443, 6443) and rule.peer in private), rule.name
+    assert {rule.peer for rule in inbound} == {*cluster.api.allow} | pods
     if pods:
         return  # NodePorts: the whole range is open to these sources and to nodes
     ports = {rule.ports for rule in firewall.rules(cluster) if rule.ingress}
@@ -108,8 +113,9 @@ def test_a_path_is_incomplete_if_a_needed_rule_is_removed(cluster: ClusterSpec) 
     rules = firewall.rules(cluster)
     for dropped in rules:
         quiet = "nodeport" in dropped.name or "etcd" in dropped.name
-        # with several allowed ranges, people still get in if one is removed
-        quiet = quiet or (dropped.group is SecurityGroup.API_PUBLIC and dropped.ingress and len(cluster.api.allow) > 1)
+        # with several allowed ranges, people still get in if one is removed; no machine needs those of a private API
+        people = dropped.peer in cluster.api.allow
+        quiet = quiet or (people and (dropped.group is not SecurityGroup.API_PUBLIC or len(cluster.api.allow) > 1))
         missing = [each for each in ways(cluster, plan, tuple(r for r in rules if r is not dropped)) if each.missing]
         assert bool(missing) != quiet, dropped.name
 
@@ -176,3 +182,25 @@ def test_sessions_open_ports_to_the_service_of_the_cloud_alone() -> None:
     }
     assert sessions("aws", "session") == sessions("gcp", "none") == set()
     assert sessions("azure", "session") == {("control-plane", 6443, "10.20.63.192/26")}, "Azure Bastion: no SSH"
+
+
+@pytest.mark.parametrize(
+    ("cloud", "count", "asked"),
+    [
+        ("aws", 1, SecurityGroup.CONTROL_PLANE),
+        ("aws", 3, SecurityGroup.API_INTERNAL),
+        ("azure", 1, SecurityGroup.CONTROL_PLANE),
+        ("azure", 3, SecurityGroup.CONTROL_PLANE),
+        ("gcp", 3, SecurityGroup.CONTROL_PLANE),
+    ],
+)
+def test_a_private_api_admits_listed_ranges_of_connected_networks_only(
+    cloud: str, count: int, asked: SecurityGroup
+) -> None:
+    """Passthrough load balancers have no group: the control plane admits the clients behind them."""
+    ranges, network = ["10.9.0.0/16", "25.1.2.0/24", "203.0.113.0/24"], {"outside": ["25.0.0.0/8"]}
+    cluster = spec(cloud=cloud, control_plane={"count": count}, api={"allow": ranges}, network=network)
+    people = {(rule.peer, rule.group, rule.ports) for rule in firewall.rules(cluster) if rule.peer in cluster.api.allow}
+    assert people == {(IPv4Network(each), asked, (6443, 6443)) for each in ranges[:2]}
+    silent = firewall.rules(spec(cloud=cloud, control_plane={"count": count}, network=network))
+    assert not [rule for rule in silent if rule.peer == IPv4Network("25.0.0.0/8") or "people" in rule.name], "unasked"

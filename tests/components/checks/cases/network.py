@@ -1,6 +1,6 @@
 """Modes, overlay, domain, zones, egress; API access; the control plane."""
 
-from tests.components.spec.documents import GOOD, REMOVED, Case, azure, gcp, net, plane, pools, web
+from tests.components.spec.documents import GOOD, REMOVED, Case, azure, both, gcp, net, plane, pools, web
 from tests.existing_networks import EXISTING
 
 _ZONES = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
@@ -10,6 +10,11 @@ _ONE = {"control_plane": {"count": 1}}
 
 def _api(**fields: object) -> dict[str, object]:
     return {"api": {"access": "public", "allow": ["203.0.113.0/24"], **fields}}
+
+
+def _inside(*allow: str) -> dict[str, object]:
+    """A private API that ranges of connected networks may reach."""
+    return {"api": {"access": "private", "allow": list(allow)}}
 
 
 _RUNNERS = f"{EXISTING['azure']['network'].replace('shared', 'ci')}/subnets/runners"
@@ -88,8 +93,15 @@ CASES = (
         {**net(egress="public", nat_gateways="single"), **_api()},
     ),
     Case("allow-missing", _api(allow=[]), "api.allow", _api()),
-    Case("allow-on-private", _api(access="private"), "api.allow", {"api": {"access": "private"}}),
-    Case("allow-on-private", _api(access="private"), "api.allow", azure({"api": {"access": "private"}})),
+    Case("allow-on-private", _api(access="private"), "api.allow.0", {"api": {"access": "private"}}),
+    Case("allow-on-private", _api(access="private"), "api.allow.0", azure({"api": {"access": "private"}})),
+    Case("allow-on-private", _inside("25.1.0.0/16"), "api.allow.0", _inside("10.1.0.0/16")),
+    Case(
+        "allow-on-private",
+        _inside("25.1.0.0/16"),
+        "api.allow.0",
+        both(_inside("25.1.0.0/16"), net(outside=["25.0.0.0/8"])),
+    ),
     Case("stores-closed", azure({"api": {"access": "private", "allow": []}}), "api.allow", azure()),
     Case(
         "stores-closed",
@@ -115,6 +127,7 @@ CASES = (
         "api.virtual_network_rules.1",
         azure({"api": {"virtual_network_rules": [_RUNNERS, f"{_RUNNERS}-2"]}}),
     ),
+    Case("stores-closed", azure(_inside("10.1.0.0/16")), "api.allow", azure(_inside("10.1.0.0/16", "198.51.99.7/32"))),
     Case("allow-anywhere", _api(allow=["0.0.0.0/0"]), "api.allow.0", _api(allow=["0.0.0.0/8"])),
     Case("allow-example", _api(allow=["203.0.113.0/24"]), "api.allow.0", _api(allow=["203.0.114.0/24"])),
     Case("allow-example", _api(allow=["192.0.2.7/32"]), "api.allow.0", _api(allow=["192.0.3.7/32"])),
@@ -127,7 +140,14 @@ CASES = (
         "api.allow",
         _api(allow=[f"203.0.113.{i}/32" for i in range(50)]),
     ),
+    Case(
+        "allow-too-many",
+        _inside(*(f"10.1.{i}.0/24" for i in range(41))),
+        "api.allow",
+        _inside(*(f"10.1.{i}.0/24" for i in range(40))),
+    ),
     Case("allow-not-routable", _api(allow=["172.31.0.0/16"]), "api.allow.0", _api(allow=["172.32.0.0/16"])),
+    Case("allow-not-routable", _api(allow=["172.31.0.0/16"]), "api.allow.0", _inside("172.31.0.0/16")),
     Case("control-plane-count", plane(count=2), "control_plane.count", plane(count=3)),
     Case("control-plane-count", plane(count=0), "control_plane.count", plane(count=1)),
     Case("control-plane-count", plane(count=5), "control_plane.count", plane(count=1)),
