@@ -95,7 +95,7 @@ async def _nat(lookups: Lookups, project: str) -> None:
 
 
 async def _no_nat(lookups: Lookups, project: str) -> None:
-    """Refuse Cloud NAT of all subnetworks. Of which others one of a list is, this lookup does not show."""
+    """Refuse Cloud NAT that serves all subnetworks. The lookup does not show which ones the list of another names."""
     for router in await _routers(lookups, project) or ():
         for nat in listed(router, "nats"):
             if str(nat.get("sourceSubnetworkIpRangesToNat")).startswith("ALL_SUBNETWORKS"):
