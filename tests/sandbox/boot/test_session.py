@@ -8,6 +8,7 @@ import pytest
 
 from components.rollout import session_commands
 from components.rollout.session_commands import MachinePlace
+from operations.clouds import run_command
 from sandbox.aws.network import INSTANCE
 from sandbox.azure.names import BASTION, MACHINE, SUBNET
 from sandbox.boot import machine_status, session, supervision
@@ -96,9 +97,14 @@ NATIVE: dict[str, Any] = {"sku": {"name": "Standard"}, "enableTunneling": True}
 
 
 def run_azure(
-    folder: Path, place: MachinePlace | None = None, *, state: str = "on", host: dict[str, Any] | None = NATIVE
+    folder: Path,
+    place: MachinePlace | None = None,
+    *,
+    state: str = "on",
+    host: dict[str, Any] | None = NATIVE,
+    words: list[str] | None = None,
 ) -> None:
-    """Give the stand-in Mullion's words for a tunnel to the API of linux-0. host: inputs of Bastion; None: no host."""
+    """Give the stand-in words about linux-0. host: inputs of Bastion; None: no host. words: default is a tunnel."""
     cloud_state = CloudState(supervision.cloud_state_file(folder))
     subnet = {"ipConfigurations": [{"subnet": {"id": OF_HOST}}]}
     with cloud_state.transaction():
@@ -112,7 +118,8 @@ def run_azure(
     machine_status.record_start(cloud_state, net="net", api="", gateway="")
     machine_status.write_statuses(cloud_state, {"linux-0": status})
     cloud_state.close()
-    session.main(folder, session_commands.forward(place or session_commands.azure_place(VM, "team", None), 6443, 40001))
+    place = place or session_commands.azure_place(VM, "team", None)
+    session.main(folder, words or session_commands.forward(place, 6443, 40001))
 
 
 @pytest.fixture
@@ -168,5 +175,49 @@ def test_a_tunnel_on_azure_that_the_service_refuses_is_refused(
     changes, says = WITHOUT[wrong]
     with pytest.raises(SystemExit) as ended:
         run_azure(tmp_path, **changes)
+    assert ended.value.code != 0
+    assert says in capsys.readouterr().err
+
+
+def invoke(folder: Path, command: str, machine: str = VM, **more: Any) -> None:
+    """Give the stand-in Mullion's words for a command on a machine; this host's sh stands for the machine's."""
+    script = folder / "script"
+    script.write_text(run_command.script([command], is_windows=False))
+    run_azure(folder, words=run_command.words(machine, script, is_windows=False), **more)
+
+
+@pytest.fixture
+def linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session.linuxnode, "running", lambda folder: True)
+    monkeypatch.setattr(session.linuxnode, "command", lambda folder, words: words)
+
+
+@pytest.mark.subprocess
+@pytest.mark.parametrize("command", ["echo hi; echo no >&2; exit 3", "yes mullion | head -c 9000; echo no >&2; exit 3"])
+@pytest.mark.usefixtures("linux")
+def test_a_command_on_azure_is_run_and_answered_as_azure_does(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    invoke(tmp_path, command)
+    ran = run_command.read(capsys.readouterr().out)
+    assert (ran.errors, ran.code, ran.is_cut) == ("no\n", 3, "9000" in command)
+    assert ran.output == "hi\n" if "hi" in command else ran.output.endswith("mullion\n")
+    assert len(ran.output) < run_command.MOST_BYTES
+
+
+NOT_RUN: dict[str, tuple[dict[str, Any], str]] = {
+    "machine is off": ({"state": "off"}, "(OperationNotAllowed) The operation requires the VM to be running"),
+    "no such machine": ({"machine": f"{VM}9"}, "(ResourceNotFound)"),
+    "machine under Wine": ({}, "has no shell here"),
+}
+
+
+@pytest.mark.parametrize("wrong", NOT_RUN)
+def test_a_command_on_azure_that_the_service_refuses_is_refused(
+    tmp_path: Path, wrong: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes, says = NOT_RUN[wrong]
+    with pytest.raises(SystemExit) as ended:
+        invoke(tmp_path, "true", **changes)
     assert ended.value.code != 0
     assert says in capsys.readouterr().err
