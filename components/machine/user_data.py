@@ -22,6 +22,8 @@ TARGET = "world"
 _MACHINE = frozenset(name.partition(".")[2] for name in REFERENCES if name.startswith("machine."))
 _FACTS = frozenset(name.partition(".")[2] for name in REFERENCES if name.startswith("facts.")) | {TARGET}
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_FUNCTIONS = "if ($Functions) { return }\n"
+"""The line of loader.ps1 between its functions and what it does as user-data or as boot task."""
 _EMPTY = re.compile(r"^ *\{\}$", re.MULTILINE)
 """The line of a loader that the document replaces: in the files it is an empty document."""
 
@@ -52,6 +54,14 @@ def user_data(os_family: OsFamily, document: Mapping[str, Any], cloud: str) -> s
     return before + _json(document) + after
 
 
+def image_user_data(document: Mapping[str, Any], cloud: str) -> str:
+    """Return the user-data of a Windows machine that bakes an image: the loader's functions, then image/start.ps1."""
+    loader, start = ((CLOUD_INIT / "windows" / each).read_text("ascii") for each in ("loader.ps1", "image/start.ps1"))
+    functions, _, _ = loader.partition(_FUNCTIONS)
+    before, after = _around_document(_windows(functions + start, cloud), "loader.ps1")
+    return before + _json(document) + after
+
+
 def size(user_data: str) -> int:
     """Return the bytes of user-data, as a cloud's limit counts them."""
     return len(user_data.encode())
@@ -65,13 +75,22 @@ def template(os_family: OsFamily, cloud: str) -> tuple[str, str]:
         loader = textwrap.indent(without_docstrings((folder / "loader.py").read_text(encoding="ascii")), 6 * " ")
         text = (folder / "user-data.yaml").read_text(encoding="ascii").replace("      loader.py\n", loader)
     else:
-        begin, end = CLOUDS[cloud].powershell_tags
-        script = of_cloud((folder / "loader.ps1").read_text(encoding="ascii"), cloud)
-        # without the attribute a function ignores unknown arguments; nothing else changes
-        text = begin + without_comments(script).replace("\n[CmdletBinding()]\n", "\n") + end
+        text = _windows((folder / "loader.ps1").read_text(encoding="ascii"), cloud)
+    return _around_document(text, folder)
+
+
+def _windows(script: str, cloud: str) -> str:
+    """Return a script in the cloud's tags, without comments and what the cloud does not need."""
+    begin, end = CLOUDS[cloud].powershell_tags
+    # without the attribute a function ignores unknown arguments; nothing else changes
+    return begin + without_comments(of_cloud(script, cloud)).replace("\n[CmdletBinding()]\n", "\n") + end
+
+
+def _around_document(text: str, source: object) -> tuple[str, str]:
+    """Return a text before and after its empty document. Raises ValueError unless it has one; source: named there."""
     places = list(_EMPTY.finditer(text))
     if len(places) != 1:
-        raise ValueError(f"{folder}: {len(places)} lines hold an empty document {{}}, not one")
+        raise ValueError(f"{source}: {len(places)} lines hold an empty document {{}}, not one")
     return text[: places[0].end() - 2], text[places[0].end() :]
 
 

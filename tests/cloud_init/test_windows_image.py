@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from components.machine.bundle import BAKE, CLOUD_INIT, PLAN, image_bundle
+from components.machine.bundle import BAKE, CLOUD_INIT, PLAN, bundle, image_bundle
+from components.machine.user_data import document, image_user_data
 from components.node import baking
 from components.node.kinds import KINDS, ref, step
 from components.node.plan import NodePlan, Phase, Scope
 from sandbox.boot.windows.winpwsh import Machine
+from tests.cloud_init.cloud import FakeCloud
 from tools.golden.samples import plan
 
 BUNDLE = r"C:\image"
@@ -79,14 +81,18 @@ def _plan() -> NodePlan:
     return NodePlan("worker", "web", "windows-2019", phases)
 
 
-def _place(machine: Machine, made: NodePlan, cloud: str = "aws") -> None:
-    """Unpack the bundle as a user does."""
+def _files(made: NodePlan, cloud: str) -> dict[str, bytes]:
+    """Return the files of a bundle for images."""
     scripts = CLOUD_INIT / "windows"
     files: dict[str, bytes] = {f.relative_to(scripts).as_posix(): f.read_bytes() for f in scripts.rglob("*.ps1")}
     files |= {name: (CLOUD_INIT / name).read_bytes() for name in ("errors.json", "redaction.json")}
     files |= {PLAN: json.dumps(baking.image_plan(made).document()).encode()}
-    files |= {BAKE: json.dumps(baking.document(made, cloud)).encode()}
-    for name, content in files.items():
+    return files | {BAKE: json.dumps(baking.document(made, cloud)).encode()}
+
+
+def _place(machine: Machine, made: NodePlan, cloud: str = "aws") -> None:
+    """Unpack the bundle as a user does."""
+    for name, content in _files(made, cloud).items():
         place = machine.path(BUNDLE) / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
@@ -244,6 +250,30 @@ def _ran(text: str) -> str:
 
 
 _SWITCH = "$(if ($Schedule) { '-Schedule' })"
+
+
+@windows
+@subprocess
+def test_ops_10_user_data_of_a_builder_fetches_its_bundle_and_bakes(machine: Machine, cloud: FakeCloud) -> None:
+    made, files = _plan(), _files(_plan(), "aws")
+    files.pop(PLAN)
+    stored = bundle(baking.image_plan(made), files)
+    cloud.objects[f"/{stored.key}"] = stored.content
+    told = document(
+        f"{cloud.url}/{stored.key}", stored.sha256, {"name": "x-image"}, {"cloud": "aws", "world": "sandbox"}
+    )
+    text = image_user_data(told, "aws").replace("http://169.254.169.254", cloud.url)
+    script = machine.path(r"C:\user-data.ps1")
+    script.write_text(text.removeprefix("<powershell>\n").removesuffix("</powershell>\n"))
+    lines = [*_program(r"C:\Program Files\Amazon\EC2Launch\EC2Launch.exe", ""), r"& C:\user-data.ps1"]
+    code, said = machine.pwsh("; ".join(lines), 180)
+    assert code in (0, None), said
+    assert machine.path(r"C:\ran.txt").read_text().split() == ["EC2Launch", "sysprep", "--clean", "--shutdown"], said
+    assert not cloud.refused(), "the bundle is fetched with the role's signature"
+    assert machine.path(r"C:\own\config").read_text() == "1"
+    assert list(machine.kept("tasks")) == [], "neither the loader's task nor that of the bake stays"
+    for name in ("current.txt", "installed.txt", "machine.json", "loader.ps1"):
+        assert not machine.path(rf"C:\Program Files\mullion\{name}").exists(), "a clone would not run its user-data"
 
 
 @windows

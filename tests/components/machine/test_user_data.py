@@ -12,7 +12,7 @@ import yaml
 from components.clouds import CLOUDS
 from components.machine.bundle import CLOUD_INIT, OsFamily
 from components.machine.facts import FACTS
-from components.machine.user_data import document, size, user_data, without_comments
+from components.machine.user_data import document, image_user_data, size, user_data, without_comments
 from components.node.kinds import REFERENCES
 
 SHA = "0123456789abcdef" * 4
@@ -143,3 +143,21 @@ def test_windows_user_data_has_only_the_functions_of_its_cloud(cloud: str) -> No
     assert [each.lower() for each in headers] == [cloud]
     whole = (CLOUD_INIT / "windows" / "loader.ps1").read_text()
     assert all(f"function Get-{each.capitalize()}Header {{" in whole for each in CLOUDS), "the executor's has all"
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_a_machine_that_bakes_an_image_has_the_loaders_functions_and_registers_no_boot_task(cloud: str) -> None:
+    told = document("https://store/bundles/web/x.zip", SHA, {"name": "small-image"}, {"cloud": cloud, "world": "cloud"})
+    text, whole = image_user_data(told, cloud), user_data("windows", told, cloud)
+    begin, end = CLOUDS[cloud].powershell_tags
+    assert text.startswith(begin)
+    assert text.endswith(end)
+    functions, _, main = whole.partition("if ($Functions) { return }\n")
+    assert main
+    assert text.startswith(functions)
+    start = text.removeprefix(functions)
+    assert start.splitlines()[0] == "try {"
+    assert "Receive-Bundle $told.bundle.url $told.bundle.sha256" in start
+    assert r"\image\bake.ps1" in start
+    assert "Start-BootTask" not in start
+    assert size(text) <= CLOUDS[cloud].user_data_limit
