@@ -20,7 +20,8 @@ class Machines:
     service gives to the machine. place: bucket and key of a URL in the store. not_allowed: why a machine's identity may
     not do an action at a URL (empty if it may); read, write: these actions. versioned: whether a bucket keeps older
     versions. key: key of a secret in the cloud state, from its name in a fact. obstacles: reasons of this cloud why a
-    machine cannot boot, each from the machine and its document (empty if there is none).
+    machine cannot boot, each from the machine and its document (empty if there is none). stop: makes a machine that has
+    baked an image stop; None where nothing bakes.
     """
 
     type: str
@@ -33,6 +34,7 @@ class Machines:
     versioned: Callable[[CloudState, str], bool]
     key: Callable[[CloudState, str], str]
     obstacles: tuple[Callable[[CloudState, Record, dict[str, Any]], str], ...]
+    stop: Callable[[CloudState, Record], None] | None = None
 
     def document(self, inputs: dict[str, Any]) -> dict[str, Any] | None:
         """Return the JSON in a machine's user-data, {"bundle", "machine", "facts"}; None if there is none."""

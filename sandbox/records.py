@@ -59,8 +59,8 @@ class ObjectRecord:
 class Boot:
     """Simulated boot of an instance.
 
-    state: ready (its status record is written), waiting (it retries; reason says why it cannot boot), or dead (it does
-    not retry). bundle: sha256 of its bundle.
+    state: ready (its status record is written), baked (it has stopped, to become an image), waiting (it retries; reason
+    says why it cannot boot), or dead (it does not retry). bundle: sha256 of its bundle.
     """
 
     instance: str

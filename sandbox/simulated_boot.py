@@ -1,4 +1,4 @@
-"""Simulated boot of machines: each fetches its bundle and writes its status record.
+"""Simulated boot of machines: each fetches its bundle and writes its status record, or bakes an image and stops.
 
 Identity, routes and firewall of the machine apply. If one of these stops the boot, the machine waits and retries, as
 the real loader does, and its row of table boots holds the reason.
@@ -16,10 +16,12 @@ from sandbox import log_requests, simulated_agents
 from sandbox.cloud import Request, Rule
 from sandbox.cloud_state import CloudState, now
 from sandbox.machines import Machines
-from sandbox.records import Boot, Record
+from sandbox.records import Boot, ObjectRecord, Record
 
 BOOTED = "booted"
 """The setting that ends simulation: machines are booted, and write their objects themselves."""
+_BAKING = ("bake.json", "image/bake.ps1", "image/generalize.ps1")
+"""Files of a bundle that bakes an image (components/machine/bundle.py)."""
 _RELEASE = re.compile(r"/v(\d+\.\d+\.\d+)/(?:bin/|kubernetes-node)")
 """The version of Kubernetes in the URL of a download."""
 
@@ -56,9 +58,12 @@ def settling(machines: Machines) -> Callable[[CloudState], None]:
                 cloud_state.put_boot(replace(boot, state="dead", reason=f"{reason}; before: {boot.reason}"))
                 continue
             reason = _obstacle(machines, cloud_state, machine, document)
-            if not reason:
+            state = "waiting" if reason else "baked" if _bakes(document) else "ready"
+            if state == "ready":
                 _report_ready(machines, cloud_state, machine, boot, document)
-            cloud_state.put_boot(replace(boot, state="waiting" if reason else "ready", reason=reason, at=now()))
+            elif state == "baked":
+                _stop(machines, cloud_state, machine)
+            cloud_state.put_boot(replace(boot, state=state, reason=reason, at=now()))
         simulated_agents.follow(machines, cloud_state)
         log_requests.answer(machines, cloud_state)
 
@@ -67,15 +72,19 @@ def settling(machines: Machines) -> Callable[[CloudState], None]:
 
 def _obstacle(machines: Machines, cloud_state: CloudState, machine: Record, document: dict[str, Any]) -> str:
     """Return the first reason why the machine cannot write its status record; empty if there is none."""
-    bundle, status = document["bundle"], machines.status_url(document, machines.instance(machine))
+    bundle = document["bundle"]
     checks: list[Callable[[], str]] = [
         lambda obstacle=obstacle: obstacle(cloud_state, machine, document) for obstacle in machines.obstacles
     ]
     checks += [
         lambda: machines.not_allowed(cloud_state, machine, machines.read, bundle["url"]),
         lambda: _bundle(machines, cloud_state, bundle["url"], bundle["sha256"]),
-        lambda: machines.not_allowed(cloud_state, machine, machines.write, status),
     ]
+    if _bakes(document):
+        checks.append(lambda: _bakes_nothing(machines, cloud_state, bundle["url"]))
+    else:
+        status = machines.status_url(document, machines.instance(machine))
+        checks.append(lambda: machines.not_allowed(cloud_state, machine, machines.write, status))
     return next((reason for check in checks if (reason := check())), "")
 
 
@@ -90,13 +99,34 @@ def _bundle(machines: Machines, cloud_state: CloudState, url: str, sha256: str) 
 
 def _kubernetes(machines: Machines, cloud_state: CloudState, url: str) -> str | None:
     """Return the version of Kubernetes in a bundle's plan; None if it downloads none."""
-    stored = cloud_state.object(*machines.place(url))
+    match = _RELEASE.search(in_bundle(cloud_state.object(*machines.place(url)), "plan.json"))
+    return match[1] if match else None
+
+
+def in_bundle(stored: ObjectRecord | None, name: str) -> str:
+    """Return a file's text in a stored bundle; empty if there is none."""
     try:
         with zipfile.ZipFile(io.BytesIO(stored.content if stored else b"")) as bundle:
-            match = _RELEASE.search(bundle.read("plan.json").decode())
+            return bundle.read(name).decode()
     except (zipfile.BadZipFile, KeyError):
-        return None
-    return match[1] if match else None
+        return ""
+
+
+def _bakes(document: dict[str, Any]) -> bool:
+    """Return whether a machine bakes an image: it belongs to no cluster, so it reports no status."""
+    return "status_url" not in document["facts"]
+
+
+def _bakes_nothing(machines: Machines, cloud_state: CloudState, url: str) -> str:
+    lacks = [each for each in _BAKING if not in_bundle(cloud_state.object(*machines.place(url)), each)]
+    return f"its bundle bakes no image: it lacks {', '.join(lacks)}" if lacks else ""
+
+
+def _stop(machines: Machines, cloud_state: CloudState, machine: Record) -> None:
+    """Stop a machine that has baked an image, as sysprep does at its end."""
+    if machines.stop is None:
+        raise ValueError(f"the sandbox bakes no images on {machines.type.partition(':')[0]}")
+    machines.stop(cloud_state, machine)
 
 
 def _report_ready(

@@ -1,10 +1,14 @@
-"""Obstacles to a machine's boot on AWS: routes, security groups, the source/destination check."""
+"""Obstacles to a machine's boot on AWS: routes, security groups, the source/destination check, the build of Windows."""
 
+import json
+import re
+from dataclasses import replace
 from typing import Any
 
+from components import releases
 from sandbox import simulated_boot
+from sandbox.aws import images, private_ways
 from sandbox.aws import machine as one
-from sandbox.aws import private_ways
 from sandbox.aws.network import EGRESS, GATEWAY, GROUP, INSTANCE, NAT
 from sandbox.aws.s3 import is_versioned
 from sandbox.aws.secretsmanager import ENTRY
@@ -13,6 +17,8 @@ from sandbox.machines import Machines
 from sandbox.records import Record
 
 HTTPS = 443
+_YEAR = re.compile(r"Windows_Server-(\d{4})-")
+"""The release in the parameter name of an image of Windows."""
 
 
 def _no_way_out(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
@@ -70,6 +76,26 @@ def _lets_out(rule: dict[str, Any]) -> bool:
     return str(rule["ipProtocol"]) in ("tcp", "6") and rule["fromPort"] <= HTTPS <= rule["toPort"]
 
 
+def _build(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
+    """Return why the executor refuses the machine's Windows: error 501, its build is not the plan's."""
+    image = images.source(cloud_state, machine.region, machine.inputs.get("ami") or "")
+    year, stored = _YEAR.search(image), cloud_state.object(*one.place(found["bundle"]["url"]))
+    plan = simulated_boot.in_bundle(stored, "plan.json")
+    if not year or not plan:
+        return ""
+    phases = json.loads(plan)["phases"]
+    wanted = [each["build"] for phase in phases for each in phase["steps"] if each["kind"] == "build"]
+    release = releases.WINDOWS.get(f"windows-{year[1]}")
+    actual = release.build if release else f"of Windows Server {year[1]}"
+    if not wanted or wanted[0] == actual:
+        return ""
+    return f"error 501: the image has build {actual}, the plan needs {wanted[0]}"
+
+
+def _stop(cloud_state: CloudState, machine: Record) -> None:
+    cloud_state.put(replace(machine, outputs={**machine.outputs, "instanceState": "stopped"}))
+
+
 def _key(cloud_state: CloudState, name: str) -> str:
     return next((entry.id for entry in cloud_state.resources(ENTRY) if entry.inputs.get("name") == name), "")
 
@@ -84,6 +110,7 @@ MACHINES = Machines(
     "s3:PutObject",
     is_versioned,
     _key,
-    (_no_way_out, _firewall, _pods),
+    (_no_way_out, _firewall, _pods, _build),
+    _stop,
 )
 start, settle = simulated_boot.starting(MACHINES), simulated_boot.settling(MACHINES)

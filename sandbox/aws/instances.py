@@ -5,10 +5,10 @@ import binascii
 import re
 from typing import Any
 
-from sandbox.aws import addresses, boot_obstacles, keys, offerings
+from sandbox.aws import addresses, boot_obstacles, images, keys, offerings
 from sandbox.aws.network import GROUP, INSTANCE, in_groups, in_subnet
 from sandbox.aws.quotas import QUOTAS, vcpus
-from sandbox.aws.regions import WINDOWS, images
+from sandbox.aws.regions import WINDOWS
 from sandbox.cloud import Reference, Refusal, Request, ResourceType
 
 LARGEST_VOLUME = {"gp3": 65536, "io2": 65536, "standard": 1024}
@@ -34,13 +34,17 @@ def _image(request: Request) -> None:
     ami = request.inputs.get("ami", "")
     if ami and not re.fullmatch(r"ami-(?:[0-9a-f]{8}|[0-9a-f]{17})", ami):
         raise Refusal("InvalidAMIID.Malformed", f'Invalid id: "{ami}"')
-    if ami and ami not in images(request.region):
+    if ami and not images.source(request.cloud_state, request.region, ami):
         raise Refusal("InvalidAMIID.NotFound", f"The image id '[{ami}]' does not exist")
+
+
+def _source(request: Request) -> str:
+    return images.source(request.cloud_state, request.region, request.inputs.get("ami", ""))
 
 
 def _kind(request: Request) -> None:
     """Check that the instance type exists, its architecture is the image's, and the zone offers it."""
-    name, image = request.inputs.get("instanceType", ""), images(request.region).get(request.inputs.get("ami", ""))
+    name, image = request.inputs.get("instanceType", ""), _source(request)
     if not name:
         return
     if not offerings.exists(name):
@@ -112,7 +116,7 @@ def _protected(request: Request) -> None:
 def _root_volume(request: Request) -> None:
     """Check that the root volume is as large as the image: 30 GiB for Windows Server, 8 for Ubuntu."""
     size = (request.inputs.get("rootBlockDevice") or {}).get("volumeSize")
-    least = 30 if images(request.region).get(request.inputs.get("ami", ""), "").startswith(WINDOWS) else 8
+    least = 30 if _source(request).startswith(WINDOWS) else 8
     if size is not None and size < least:
         raise Refusal(
             "InvalidBlockDeviceMapping",

@@ -18,6 +18,9 @@ LATENCIES: Mapping[str, Latency] = {
     "aws:ec2/eip:Eip": Latency(1, 1, 1, "DevopsArtFactory/terraform-provisioning#5 and #7: 0 to 1 s"),
     "aws:ec2/natGateway:NatGateway": Latency(105, 1, 56, LOGS + "create 85 to 125 s, delete 37 to 79 s"),
     "aws:ec2/securityGroup:SecurityGroup": Latency(2, 1, 1, LOGS + "create 2 to 3 s, delete 1 s"),
+    "aws:ec2/amiFromInstance:AmiFromInstance": Latency(
+        600, 1, 5, "estimate: a snapshot of the whole disk, some minutes for 30 GiB and more"
+    ),
     "aws:ec2/instance:Instance": Latency(
         15, 60, 40, LOGS + "delete 20 to 40 s and more; create, and update with stop and start: estimate"
     ),

@@ -89,6 +89,10 @@ _NETWORK = {
 }
 
 _MACHINES = {
+    # tagged by CreateImage; the provider also deletes the snapshots of what it made (ec2_ami.go, manage_ebs_snapshots)
+    "aws:ec2/amiFromInstance:AmiFromInstance": _ec2(
+        "ec2:CreateImage ec2:DescribeImages", "ec2:DescribeImages", "ec2:DeregisterImage ec2:DeleteSnapshot"
+    ),
     "aws:ec2/instance:Instance": Permissions(
         "ec2:RunInstances ec2:DescribeImages",
         "ec2:DescribeInstances ec2:DescribeInstanceTypes ec2:DescribeInstanceAttribute ec2:DescribeVolumes"

@@ -61,11 +61,12 @@ def test_the_files_allow_every_recorded_permission_and_no_other(cloud: str) -> N
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_what_building_needs_is_in_the_files_of_builders(cloud: str) -> None:
-    """Only sessions and a key of the user need further files."""
+    """Only sessions, baked images and a key of the user need further files."""
     given = {each for name in BUILDING[cloud] for each in allowed(name)}
     lacking, _ = compared(recorded(cloud).permissions, given)
-    apart = ("ssm:StartSession", "ssm:TerminateSession", "iap.tunnelInstances.accessViaIAP")
-    assert {each for each in lacking if not each.startswith("kms:")} == {*apart} & recorded(cloud).permissions
+    apart = {"ssm:StartSession", "ssm:TerminateSession", "iap.tunnelInstances.accessViaIAP"}
+    apart |= {f"ec2:{each}" for each in ("CreateImage", "DeregisterImage", "DeleteSnapshot")}
+    assert {each for each in lacking if not each.startswith("kms:")} == apart & recorded(cloud).permissions
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)

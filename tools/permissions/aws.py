@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
+from components.wiring.baking import OF_STACK
 from tools.permissions.recorded import Recorded
 
 LIMIT = 6144
@@ -193,7 +194,26 @@ SESSION = (
     ),
     Statement("End", ("ssm:TerminateSession",), ("arn:aws:ssm:*:*:session/${aws:userid}-*",)),
 )
-POLICIES = {"aws-read": READ, "aws-network": NETWORK, "aws-stores": STORES, "aws-key": KEY, "aws-session": SESSION}
+IMAGES = (
+    Statement("MakeImages", ("ec2:CreateImage",), _at("image", "instance", "snapshot")),
+    Statement("TagImages", ("ec2:CreateTags",), _at("image"), {"StringEquals": {"ec2:CreateAction": "CreateImage"}}),
+    Statement(
+        "DeleteImages",
+        ("ec2:DeregisterImage",),
+        _at("image"),
+        {"StringLike": {f"aws:ResourceTag/{OF_STACK}": "*"}},
+    ),
+    # the provider tags no snapshots of an image, so a right to delete them is one to delete every snapshot
+    Statement("DeleteSnapshots", ("ec2:DeleteSnapshot",), _at("snapshot")),
+)
+POLICIES = {
+    "aws-read": READ,
+    "aws-network": NETWORK,
+    "aws-stores": STORES,
+    "aws-key": KEY,
+    "aws-session": SESSION,
+    "aws-images": IMAGES,
+}
 """Statements by the file's name. Whoever builds has the first three: in one policy they would be too long."""
 
 

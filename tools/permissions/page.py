@@ -23,6 +23,7 @@ Permissions of machines are on the pages of [AWS](aws.md#cluster), [Azure](azure
 | [aws-network.json](permissions/aws-network.json), [aws-stores.json](permissions/aws-stores.json) | building on AWS |
 | [aws-key.json](permissions/aws-key.json) | `encryption_key` on AWS |
 | [aws-session.json](permissions/aws-session.json) | `access: session` on AWS |
+| [aws-images.json](permissions/aws-images.json) | [`mullion image bake`](images.md), besides those for building |
 | [azure.json](permissions/azure.json) | building on Azure, with sessions |
 | [azure-read.json](permissions/azure-read.json) | previews and drift on Azure |
 | [gcp.yaml](permissions/gcp.yaml) | building on GCP |

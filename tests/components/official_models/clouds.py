@@ -20,6 +20,8 @@ WITHOUT_JUDGE = {
 """Registered resource types that no model describes, and why."""
 
 NOT_REGISTERED = {
+    "aws:ec2/amiFromInstance:AmiFromInstance": "the program of `mullion image bake` registers it, no stack; judged by"
+    " tests/components/aws/test_baking.py",
     "aws:elb/loadBalancer:LoadBalancer": "AWS's cloud controller creates it for a Service",
     "azure-native:network:Route": "Azure's cloud controller creates it for a Node",
 }
