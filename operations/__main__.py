@@ -9,7 +9,16 @@ from typer.exceptions import TyperException
 
 from components.sdk.garbage import collect_rarely, end_without_collection
 from components.version import VERSION
-from operations import cluster_cli, documents_cli, ephemeral_cli, inspect_cli, recover_cli, request_cli, sandbox_cli
+from operations import (
+    cluster_cli,
+    documents_cli,
+    ephemeral_cli,
+    image_cli,
+    inspect_cli,
+    recover_cli,
+    request_cli,
+    sandbox_cli,
+)
 from operations.console.exits import ending
 from operations.console.help_text import PanelGroup
 from operations.console.output import guarded
@@ -60,6 +69,7 @@ app.add_typer(recover_cli.app)
 app.add_typer(ephemeral_cli.app)
 app.add_typer(inspect_cli.app)
 app.add_typer(documents_cli.app)
+app.add_typer(image_cli.app)
 app.add_typer(request_cli.app)
 app.add_typer(sandbox_cli.app)
 

@@ -12,6 +12,7 @@ from components.spec.existing import ExistingBastion
 from components.spec.models import Cloud, ClusterSpec, Egress, ExistingNetwork
 from components.topology.private_endpoints import google_domains, private_endpoints
 from components.topology.service_zones import google_records
+from components.wiring.baking import PROJECT
 from sandbox import clouds
 from sandbox.cloud_state import CloudState
 from sandbox.provider import Provider
@@ -64,6 +65,11 @@ def create(cloud_state: CloudState, spec: ClusterSpec, region: str, zone: str = 
 def named(spec: ClusterSpec) -> list[str]:
     """Return the ids of the networks and further subnets of the user that a spec names."""
     return [*([spec.network.existing.network] if spec.network.existing else []), *spec.api.virtual_network_rules]
+
+
+def is_of_no_cluster(urn: str) -> bool:
+    """Return whether a resource of a sandbox is in no cluster's state: of the user's network, or of `mullion image`."""
+    return is_yours(urn) or urn.split("::")[1] == PROJECT
 
 
 def is_yours(urn: str) -> bool:

@@ -26,7 +26,7 @@ ROOMS = {
         *("downloads", "recorder", "verification", "manifests", "joining"),
         *("engine", "recovery", "html_report", "reaping"),
         *("commands", "chaos"),
-        *("cli_options", "cluster_cli", "documents_cli", "ephemeral_cli", "inspect_cli", "recover_cli"),
+        *("cli_options", "cluster_cli", "documents_cli", "ephemeral_cli", "image_cli", "inspect_cli", "recover_cli"),
         *("request_cli", "sandbox_cli"),
         "__main__",
     ),

@@ -6,7 +6,8 @@ from pathlib import Path
 import yaml
 
 from components import releases
-from components.stack_files.stack import CLUSTER, read_stack, stack_file_config
+from components.spec.models import OperatingSystem
+from components.stack_files.stack import CLUSTER, Stack, read_stack, stack_file_config
 from operations.clouds import cloud_tables
 from operations.console.exits import Exit, Stop
 from operations.engine.scratch_stack import passing
@@ -32,17 +33,22 @@ def pin(name: str, pool: str, *, sandbox: bool) -> None:
             f"images: {{{os}: {image}:VERSION}}",
         )
     newest = look_up(name, os, sandbox=sandbox)
-    path, before = stack_files.file(name), stack.spec.images.get(groups[pool].os)
-    if before == newest:
-        print(f"{os}: {path.name} has the newest image already, {newest}")
+    if stack.spec.images.get(groups[pool].os) == newest:
+        print(f"{os}: {stack_files.file(name).name} has the newest image already, {newest}")
         return
-    text = with_image(text_of(path), os, newest, path)
-    _write_if_right(name, path, text)
-    users = ", ".join(each for each, group in groups.items() if group.os.value == os)
+    set_image(stack, groups[pool].os, newest)
+
+
+def set_image(stack: Stack, os: OperatingSystem, image: str) -> None:
+    """Set `images.<os>` in the stack file, and print its pools. Raises Stop if the file cannot be edited in place."""
+    path, before, spec = stack_files.file(stack.name), stack.spec.images.get(os), stack.spec
+    _write_if_right(stack.name, path, with_image(text_of(path), os.value, image, path))
+    groups = {"control-plane": spec.control_plane, **spec.pools}
+    users = ", ".join(each for each, group in groups.items() if group.os is os)
     print(
-        f"{os}: {before or 'the image of the first `up`'} -> {newest} in {path.name}\nPools that use it: {users}. "
-        f"`{target.command('preview', name)}` shows which machines it replaces; "
-        f"`{target.command('up', name)}` replaces them."
+        f"{os.value}: {before or 'the image of the first `up`'} -> {image} in {path.name}\nPools that use it: {users}. "
+        f"`{target.command('preview', stack.name)}` shows which machines it replaces; "
+        f"`{target.command('up', stack.name)}` replaces them."
     )
 
 

@@ -83,11 +83,11 @@ def remains(name: str, state: State, *, sandbox: bool) -> str:
     if not sandbox:
         return "\n".join(lines)
     from sandbox.cloud_state import CloudState
-    from sandbox.existing_network import is_yours
+    from sandbox.existing_network import is_of_no_cluster
 
     cloud_state = CloudState(target.cloud_state_file(name))
     try:
-        left = [(each.type, each.id) for each in cloud_state.resources() if not is_yours(each.urn)]
+        left = [(each.type, each.id) for each in cloud_state.resources() if not is_of_no_cluster(each.urn)]
     finally:
         cloud_state.close()
     lines.append(f"Left in the sandbox:{'' if left else ' nothing'}")

@@ -115,7 +115,7 @@ def opened(name: str, engine: Engine, *, sandbox: bool) -> Iterator[auto.LocalWo
         yield auto.LocalWorkspace(work_dir=str(folder), program=program, pulumi_command=EngineCommand(engine))
 
 
-def _real_backend() -> str:
+def real_backend() -> str:
     """Return the URL of the backend for real accounts; empty if none is set."""
     project = yaml.safe_load((REPOSITORY / "Pulumi.yaml").read_text("utf-8"))
     named = project.get("backend") if isinstance(project, dict) else None
@@ -125,12 +125,12 @@ def _real_backend() -> str:
 
 def has_backend() -> bool:
     """Return whether this environment has a backend for real accounts."""
-    return bool(_real_backend() or os.environ.get("PULUMI_ACCESS_TOKEN"))
+    return bool(real_backend() or os.environ.get("PULUMI_ACCESS_TOKEN"))
 
 
 def refuse_unusable(name: str) -> None:
     """Raise Stop with everything that this environment lacks for a run in a real account."""
-    lacks, place = list[str](), _real_backend()
+    lacks, place = list[str](), real_backend()
     if not has_backend():
         lacks.append("a backend for the state: pulumi login")
     secrets_by = stack_files.secrets_provider(name)

@@ -58,13 +58,13 @@ def things(state: State) -> list[Thing]:
 def in_sandbox(database: Path) -> list[Thing]:
     """Return type and id of each resource in a sandbox, without those of the user's network; none without a sandbox."""
     from sandbox.cloud_state import CloudState
-    from sandbox.existing_network import is_yours
+    from sandbox.existing_network import is_of_no_cluster
 
     if not database.exists():
         return []
     cloud_state = CloudState(database)
     try:
-        return [(each.type, each.id) for each in cloud_state.resources() if not is_yours(each.urn)]
+        return [(each.type, each.id) for each in cloud_state.resources() if not is_of_no_cluster(each.urn)]
     finally:
         cloud_state.close()
 

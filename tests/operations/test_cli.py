@@ -23,7 +23,7 @@ COMMANDS = {
     *("new", "preview", "up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
     *("repair", "revoke", "replace-control-plane", "snapshot", "restore"),
     *("pin", "mirror", "versions", "sbom"),
-    *("run", "ls", "extend", "reap", "portal", "request"),
+    *("run", "ls", "extend", "reap", "portal", "request", "image"),
     *("outputs", "kubeconfig", "connect", "kubectl", "logs", "verify", "first-contact", "lint", "join"),
 }
 

@@ -220,6 +220,11 @@ ELSEWHERE = {
     **dict.fromkeys(("run --name", "run --artifacts", "run --sandbox"), "commands/conftest.py"),
     **dict.fromkeys(("run --set", "run --ttl", "run --verify", "run --yes"), "commands/test_run.py"),
     "report --results": "commands/test_html_report.py",
+    **dict.fromkeys(
+        (f"image bake {flag}" for flag in ("--pool", "--keep", "--timeout", "--pin", "--sandbox", "--yes")),
+        "commands/test_bake_image.py",
+    ),
+    **dict.fromkeys(("image clean --keep", "image clean --sandbox"), "commands/test_bake_image.py"),
     "run --boot": "commands/test_run_boot.py",
     "sandbox key --disabled": "commands/test_sandbox_key.py",
     "run --collect-always": "commands/test_run_artifacts.py",

@@ -1,0 +1,171 @@
+"""Golden images on AWS: a builder in a network of its own, and the images that are made of builders."""
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Network
+
+import pulumi
+import pulumi_aws as aws
+from pulumi import Output, ResourceOptions
+from pulumi_aws import _utilities
+
+from components.aws.identity import ASSUME
+from components.aws.images import newest
+from components.machine.service_urls import service_url
+from components.rollout.provider_calls import ProviderCalls
+from components.wiring.baking import BakedImage, Baking
+from components.wiring.bundle_files import asset
+
+NETWORK = IPv4Network("10.0.0.0/28")
+"""Range of the builder's VPC and of its only subnet: the smallest that AWS takes ("Subnet CIDR blocks")."""
+HTTPS = 443
+PAUSE = 15.0
+"""Seconds between two looks at a builder that is not simulated."""
+STOPPED, GONE = "stopped", frozenset({"shutting-down", "terminated"})
+"""States of an instance (EC2 user guide, "Amazon EC2 instance state changes")."""
+
+
+def register(baking: Baking | None, kept: Sequence[BakedImage]) -> None:
+    """Register the images that exist, and a builder and its image if there is one to bake."""
+    for each in kept:
+        _image(each.name, each.source, each.tags)
+    if baking is None:
+        return
+    _image(baking.image, Builder(baking).stopped, baking.image_tags())
+
+
+def _image(name: str, source: pulumi.Input[str], tags: Mapping[str, str]) -> aws.ec2.AmiFromInstance:
+    return aws.ec2.AmiFromInstance(name, name=name, source_instance_id=source, tags=tags)
+
+
+class Builder(pulumi.ComponentResource):
+    """A machine that bakes itself and stops: the pool's size, disk and stock image, its own VPC, store and role.
+
+    It has a public address and no open port: it fetches the bundle and the downloads by https, and reads nothing else
+    in the account.
+    """
+
+    stopped: Output[str]
+    """Id of the instance; resolves once it has stopped, which only sysprep does at the end of image/bake.ps1."""
+
+    def __init__(self, baking: Baking) -> None:
+        super().__init__("mullion:aws:Builder", baking.name, {"pool": baking.group.name})
+        self._name, self._tags = baking.name, baking.tags
+        self._child = ResourceOptions(parent=self)
+        self._calls = ProviderCalls(self, _utilities.get_version())
+        subnet, group, ways = self._network()
+        url, profile = self._store(baking)
+        machine = aws.ec2.Instance(
+            self._name,
+            ami=newest(baking.group.os.value),
+            instance_type=baking.group.size,
+            subnet_id=subnet,
+            vpc_security_group_ids=[group],
+            iam_instance_profile=profile,
+            associate_public_ip_address=True,
+            instance_initiated_shutdown_behavior="stop",
+            metadata_options={"http_endpoint": "enabled", "http_tokens": "required", "http_put_response_hop_limit": 1},
+            user_data=url.apply(baking.user_data),
+            root_block_device={
+                "volume_type": "gp3",
+                "volume_size": baking.group.disk_gb,
+                "encrypted": True,
+                "kms_key_id": baking.plan.spec.encryption_key,
+                "tags": self._tagged(),
+            },
+            tags=self._tagged(),
+            opts=ResourceOptions(parent=self, depends_on=ways),
+        )
+        self.stopped = machine.id.apply(lambda id_: self._until_stopped(id_, baking.seconds))
+        self.register_outputs({})
+
+    def _tagged(self) -> dict[str, str]:
+        return {**self._tags, "Name": self._name}
+
+    def _network(self) -> tuple[Output[str], Output[str], list[pulumi.Resource]]:
+        """Return subnet, security group, and what must exist before a machine reaches the internet."""
+        name, child, tags = self._name, self._child, self._tagged()
+        vpc = aws.ec2.Vpc(name, cidr_block=str(NETWORK), enable_dns_support=True, tags=tags, opts=child)
+        subnet = aws.ec2.Subnet(name, vpc_id=vpc.id, cidr_block=str(NETWORK), tags=tags, opts=child)
+        gateway = aws.ec2.InternetGateway(name, vpc_id=vpc.id, tags=tags, opts=child)
+        table = aws.ec2.RouteTable(name, vpc_id=vpc.id, tags=tags, opts=child)
+        route = aws.ec2.Route(
+            name, route_table_id=table.id, destination_cidr_block="0.0.0.0/0", gateway_id=gateway.id, opts=child
+        )
+        joined = aws.ec2.RouteTableAssociation(name, route_table_id=table.id, subnet_id=subnet.id, opts=child)
+        group = aws.ec2.SecurityGroup(name, description="Bakes an image", vpc_id=vpc.id, tags=tags, opts=child)
+        out = aws.vpc.SecurityGroupEgressRule(
+            name,
+            security_group_id=group.id,
+            ip_protocol="tcp",
+            from_port=HTTPS,
+            to_port=HTTPS,
+            cidr_ipv4="0.0.0.0/0",
+            tags=tags,
+            opts=child,
+        )
+        return subnet.id, group.id, [route, joined, out]
+
+    def _store(self, baking: Baking) -> tuple[Output[str], Output[str]]:
+        """Return the bundle's URL, and the name of an instance profile that may read the bundle and nothing else.
+
+        Names of bucket and role have the form of a cluster's, which the policies of docs/permissions.md allow.
+        """
+        child, tags, bundle = self._child, self._tagged(), baking.bundle
+        bucket = aws.s3.Bucket(f"{self._name}-bundles", force_destroy=True, tags=tags, opts=child)
+        aws.s3.BucketPublicAccessBlock(
+            f"{self._name}-bundles",
+            bucket=bucket.id,
+            block_public_acls=True,
+            block_public_policy=True,
+            ignore_public_acls=True,
+            restrict_public_buckets=True,
+            opts=child,
+        )
+        stored = aws.s3.BucketObjectv2(
+            f"{self._name}-bundle",
+            bucket=bucket.id,
+            key=bundle.key,
+            source=asset(bundle),
+            content_type="application/zip",
+            opts=child,
+        )
+        role = aws.iam.Role(f"{self._name}-workers", assume_role_policy=ASSUME, tags=tags, opts=child)
+        policy = aws.iam.RolePolicy(
+            f"{self._name}-workers",
+            role=role.name,
+            policy=Output.concat(bucket.arn, "/", bundle.key).apply(_may_read),
+            opts=child,
+        )
+        profile = aws.iam.InstanceProfile(
+            f"{self._name}-workers",
+            role=role.name,
+            tags=tags,
+            opts=ResourceOptions(parent=self, depends_on=[policy]),
+        )
+        host = bucket.bucket_regional_domain_name.apply(lambda name: service_url("bundle_store", name, baking.target))
+        return Output.concat(host, "/", stored.key), profile.name
+
+    async def _until_stopped(self, instance: str, seconds: float) -> str:
+        """Return the instance's id once it has stopped. Raises RunError if it is deleted, or runs for too long."""
+        ends = time.monotonic() + seconds
+        while True:
+            found = await self._calls.invoke("aws:ec2/getInstance:getInstance", {"instanceId": instance})
+            state = found.get("instanceState")
+            if state == STOPPED:
+                return instance
+            if state in GONE:
+                raise pulumi.RunError(f"the builder {instance} was deleted before it had stopped")
+            if time.monotonic() > ends:
+                raise pulumi.RunError(
+                    f"the builder {instance} is {state} after {seconds:.0f} s, so its set-up or sysprep failed: "
+                    "bake by hand to see the logs (docs/images.md)"
+                )
+            await asyncio.sleep(min(PAUSE, seconds / 10))
+
+
+def _may_read(arn: str) -> str:
+    statement = {"Effect": "Allow", "Action": ["s3:GetObject"], "Resource": [arn]}
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
