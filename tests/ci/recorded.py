@@ -20,6 +20,7 @@ COMMANDS = {
     "preview": ["preview aws-dev"],
     "apply": ["up aws-dev --yes"],
     "drift": ["drift aws-dev"],
+    "bake": ["image bake aws-dev --keep 3 --yes", "image clean aws-dev"],
     "reap": ["reap --yes --max 10 --format markdown"],
 }
 

@@ -43,7 +43,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def github(clone: Path, engine: Engine) -> Callable[..., GitHub]:
     """Give a GitHub with the clone: `github(event_name, event, test=COMMAND)`."""
     example = (clone / "ci" / "examples" / "github.yml").read_text()
-    assert example.count(SETTINGS) == 5
+    assert example.count(SETTINGS) == 6
     example = example.replace(SETTINGS, "      sandbox: true\n")
 
     def made(event_name: str, event: dict[str, Any], test: str = 'test -s "$KUBECONFIG"', **options: Any) -> GitHub:
@@ -122,7 +122,7 @@ def test_a_pull_request_gets_a_tested_cluster_and_one_comment(clone: Path, githu
         hub = github("pull_request", PULL_REQUEST, api=api)
         assert hub.run(CLUSTERS) == {
             **dict.fromkeys(("test", "preview"), "success"),
-            **dict.fromkeys(("apply", "drift", "reap"), "skipped"),
+            **dict.fromkeys(("apply", "drift", "bake", "reap"), "skipped"),
         }, "\n".join(job.output for job in hub.jobs)
         again = github("pull_request", PULL_REQUEST, api=api)
         assert again.run(CLUSTERS, only={"preview"})["preview"] == "success"
@@ -185,6 +185,20 @@ def test_a_cancelled_job_removes_its_cluster_and_the_reaper_that_of_a_dead_runne
     assert late.run(CLUSTERS)["reap"] == "success", late.jobs[-1].output
     assert "| removed |" in late.jobs[-1].output
     assert nothing_left(clone)
+
+
+def test_the_weekly_job_bakes_an_image_and_shows_the_change_of_the_stack_file(
+    clone: Path, github: Callable[..., GitHub]
+) -> None:
+    file = clone / "stacks" / "Pulumi.aws-ci.yaml"
+    before = file.read_text()
+    hub = github("schedule", {"schedule": "29 3 * * 0"})
+    assert hub.run(CLUSTERS)["bake"] == "success", hub.jobs[-1].output
+    [job] = [job for job in hub.jobs if job.name == "bake"]
+    [line] = [line for line in file.read_text().splitlines() if "images: " in line]
+    assert f"    +{line}" in job.output, "as a diff"
+    assert "baked ami-" in job.output
+    file.write_text(before)
 
 
 def test_a_push_is_applied_after_approval_and_the_nightly_job_finds_drift(

@@ -21,6 +21,7 @@ OWN, READER = "arn:aws:iam::111122223333:role/ci", "arn:aws:iam::111122223333:ro
         ("preview", "pull_request", DISPATCH, [True]),
         ("apply", "push", {}, [True, False]),
         ("drift", "schedule", {"schedule": "43 2 * * *"}, [True]),
+        ("bake", "schedule", {"schedule": "29 3 * * 0"}, [False]),
         ("reap", "schedule", {"schedule": "17 * * * *"}, [False]),
     ],
 )
@@ -47,6 +48,7 @@ def test_github_reads_with_the_identity_that_only_reads(
             {"apply-preview": True, "apply": False},
         ),
         ({"TASK": "drift"}, {"drift": True}),
+        ({"TASK": "bake"}, {"bake": False}),
         ({"TASK": "reap"}, {"reap": False}),
     ],
 )

@@ -27,6 +27,7 @@ def test_the_commands_exist() -> None:
         ("preview", "pull_request", DISPATCH),
         ("apply", "push", {}),
         ("drift", "schedule", {"schedule": "43 2 * * *"}),
+        ("bake", "schedule", {"schedule": "29 3 * * 0"}),
         ("reap", "schedule", {"schedule": "17 * * * *"}),
     ],
 )
@@ -79,6 +80,7 @@ def test_a_refused_preview_is_still_commented(
         ("test", {"CI_PIPELINE_SOURCE": "merge_request_event"}),
         ("apply", {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"}),
         ("drift", {"TASK": "drift", "CI_PIPELINE_SOURCE": "schedule"}),
+        ("bake", {"TASK": "bake", "CI_PIPELINE_SOURCE": "schedule"}),
         ("reap", {"TASK": "reap", "CI_PIPELINE_SOURCE": "schedule"}),
     ],
 )
