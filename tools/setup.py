@@ -94,6 +94,10 @@ def main() -> None:
                 f"mullion: {sys.executable} lacks {' and '.join(lacking)}, which creating .venv needs.\n"
                 f"Debian and Ubuntu: apt-get install python{version}-venv; elsewhere: make PYTHON=/path/to/another"
             )
+        if VENV.is_symlink():
+            sys.exit(
+                f"mullion: {VENV} is a link to {VENV.resolve()}, which set-up would empty; remove the link: rm .venv"
+            )
         run(step)
 
 

@@ -24,6 +24,16 @@ def test_the_venv_is_not_created_by_its_own_python() -> None:
     assert not Path(made_by).is_relative_to(setup.VENV)
 
 
+def test_set_up_does_not_empty_the_folder_that_a_link_leads_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "theirs" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv").symlink_to(tmp_path / "theirs")
+    monkeypatch.setattr(setup, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(setup.subprocess, "run", lambda *_, **__: pytest.fail("a command ran"))
+    with pytest.raises(SystemExit, match=r"is a link to .*theirs, which set-up would empty"):
+        setup.main()
+    assert (tmp_path / "theirs" / "bin").is_dir()
+
+
 @pytest.mark.subprocess
 def test_make_clean_names_the_stacks_that_are_still_built(tmp_path: Path) -> None:
     shutil.copy(REPOSITORY / "Makefile", tmp_path)
