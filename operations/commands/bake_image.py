@@ -30,8 +30,7 @@ from operations.stacks.edit import text_of
 SUFFIX = "-image"
 """End of the names of builders and of their Pulumi stacks; it follows the name of the cluster's stack."""
 SPARE = timedelta(hours=1)
-"""Time from the longest bake to the expiry in the builder's tags, by which `mullion reap --by-tags` removes it."""
-LEFT = "after its expiry `mullion reap --by-tags` removes the builder too"
+"""Time from the longest bake to the expiry in the builder's tags."""
 OWN_WAYS: Mapping[str, Callable[[ClusterSpec], object]] = {
     "network.existing": lambda spec: spec.network.existing,
     "network.egress: none": lambda spec: spec.network.egress is Egress.NONE,
@@ -194,12 +193,12 @@ class _Images:
 
     def _removed(self, kept: Sequence[BakedImage]) -> None:
         """Remove the builder and the images that are not kept. Raises Stop if something is left."""
-        with failures.holding("removing the builder; press again to leave it to `mullion reap --by-tags`"):
+        with failures.holding("removing the builder; press again to leave it to `mullion image clean`"):
             try:
                 self._up(None, kept)
             except Stop as error:
                 again = target.command("image clean", self.name.removesuffix(SUFFIX))
-                raise Stop(error.code, f"{error}\nNot all is removed: run {again}; {LEFT}") from error
+                raise Stop(error.code, f"{error}\nNot all is removed; to remove the rest: {again}") from error
 
     def _up(self, baking: Baking | None, kept: Sequence[BakedImage]) -> None:
         """Create what the program has, delete what it lacks."""

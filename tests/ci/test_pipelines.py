@@ -187,20 +187,6 @@ def test_a_cancelled_job_removes_its_cluster_and_the_reaper_that_of_a_dead_runne
     assert nothing_left(clone)
 
 
-def test_the_weekly_job_bakes_an_image_and_shows_the_change_of_the_stack_file(
-    clone: Path, github: Callable[..., GitHub]
-) -> None:
-    file = clone / "stacks" / "Pulumi.aws-ci.yaml"
-    before = file.read_text()
-    hub = github("schedule", {"schedule": "29 3 * * 0"})
-    assert hub.run(CLUSTERS)["bake"] == "success", hub.jobs[-1].output
-    [job] = [job for job in hub.jobs if job.name == "bake"]
-    [line] = [line for line in file.read_text().splitlines() if "images: " in line]
-    assert f"    +{line}" in job.output, "as a diff"
-    assert "baked ami-" in job.output
-    file.write_text(before)
-
-
 def test_a_push_is_applied_after_approval_and_the_nightly_job_finds_drift(
     clone: Path, github: Callable[..., GitHub]
 ) -> None:

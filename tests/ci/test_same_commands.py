@@ -137,6 +137,21 @@ def test_azure_pipelines_gives_mullion_the_commands_of_github(
     assert [each.environment for each in ran] == ["production" if job == "apply" else "" for job in jobs]
 
 
+def test_azure_pipelines_bakes_in_the_sandbox(clone: Path, record: Callable[[], list[str]]) -> None:
+    """The example has no such job, because the command builds no images on Azure."""
+    example = (clone / "ci" / "examples" / "azure.yml").read_text()
+    changed = clone / "with-bake.yml"
+    called = "      - template: ci/azure/drift.yml\n        parameters:\n          stack: azure-dev\n"
+    assert called in example
+    sandbox = called.replace("drift.yml", "bake.yml").replace("azure-dev", "aws-dev") + "          sandbox: true\n"
+    changed.write_text(example.replace(called, sandbox))
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "Schedule"}
+    own["Build.CronSchedule.DisplayName"] = "drift"
+    ran = azure_runner.run(clone, changed, own, workspace.environment(clone, **recording(clone)))
+    assert [each.code for each in ran] == [0]
+    assert record() == [f"{each} --sandbox" for each in COMMANDS["bake"]]
+
+
 BY_TAGS = [*COMMANDS["reap"], f"{COMMANDS['reap'][0]} --by-tags aws --regions eu-west-1\\,us-east-1"]
 REGIONS = "eu-west-1,us-east-1"
 
