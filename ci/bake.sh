@@ -10,12 +10,21 @@ options=(--keep "${KEEP:-3}" --yes)
 file="stacks/Pulumi.$STACK.yaml"
 before="$(mktemp)"
 cp "$file" "$before"
+said="$(mktemp)"
 code=0
-text="$(.venv/bin/mullion image bake "$STACK" "${options[@]}" 2>&1)" || code=$?
+# In the background: bash would not pass the signal of a cancelled job on, and the builder would stay.
+.venv/bin/mullion image bake "$STACK" "${options[@]}" >"$said" 2>&1 &
+bake=$!
+trap 'kill -TERM "$bake" || true' INT TERM
+wait "$bake" || code=$?
+while kill -0 "$bake" 2>/dev/null; do # the signal has ended that wait
+  code=0
+  wait "$bake" || code=$?
+done
 change="$(diff -u --label "a/$file" --label "b/$file" "$before" "$file")" || true
 {
   printf '### Image of %s\n\n' "$STACK"
-  printf '%s\n' "$text" | sed 's/^/    /'
+  sed 's/^/    /' "$said"
   if [[ -n $change ]]; then
     printf '\nA pull request with this change, and mullion up %s, bring it to the machines:\n\n' "$STACK"
     printf '%s\n' "$change" | sed 's/^/    /'

@@ -8,11 +8,12 @@ from ipaddress import IPv4Network
 
 import pulumi
 import pulumi_aws as aws
-from pulumi import Output, ResourceOptions
+from pulumi import InvokeOptions, Output, ResourceOptions
 from pulumi_aws import _utilities
 
 from components.aws.identity import ASSUME
-from components.aws.images import newest
+from components.aws.images import newest, zones
+from components.aws.offerings import Offers, offers
 from components.machine.service_urls import service_url
 from components.rollout.provider_calls import ProviderCalls
 from components.wiring.baking import BakedImage, Baking
@@ -20,7 +21,6 @@ from components.wiring.bundle_files import asset
 
 NETWORK = IPv4Network("10.0.0.0/28")
 """Range of the builder's VPC and of its only subnet: the smallest that AWS takes ("Subnet CIDR blocks")."""
-HTTPS = 443
 PAUSE = 15.0
 """Seconds between two looks at a builder that is not simulated."""
 STOPPED, GONE = "stopped", frozenset({"shutting-down", "terminated"})
@@ -37,25 +37,27 @@ def register(baking: Baking | None, kept: Sequence[BakedImage]) -> None:
 
 
 def _image(name: str, source: pulumi.Input[str], tags: Mapping[str, str]) -> aws.ec2.AmiFromInstance:
-    return aws.ec2.AmiFromInstance(name, name=name, source_instance_id=source, tags=tags)
+    # the first snapshot of a large disk takes longer than the provider's 40 minutes
+    slow = ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(create="90m"))
+    return aws.ec2.AmiFromInstance(name, name=name, source_instance_id=source, tags=tags, opts=slow)
 
 
 class Builder(pulumi.ComponentResource):
     """A machine that bakes itself and stops: the pool's size, disk and stock image, its own VPC, store and role.
 
-    It has a public address and no open port: it fetches the bundle and the downloads by https, and reads nothing else
-    in the account.
+    It has a public address and no open port, may send everything, as workers may, and reads its bundle alone in the
+    account. Windows fetches root certificates that it lacks by http (docs/networks.md).
     """
 
     stopped: Output[str]
-    """Id of the instance; resolves once it has stopped, which only sysprep does at the end of image/bake.ps1."""
+    """Id of the instance; resolves once it has stopped, as sysprep does at the end of image/bake.ps1."""
 
     def __init__(self, baking: Baking) -> None:
         super().__init__("mullion:aws:Builder", baking.name, {"pool": baking.group.name})
         self._name, self._tags = baking.name, baking.tags
         self._child = ResourceOptions(parent=self)
         self._calls = ProviderCalls(self, _utilities.get_version())
-        subnet, group, ways = self._network()
+        subnet, group, ways = self._network(self._zone(baking))
         url, profile = self._store(baking)
         machine = aws.ec2.Instance(
             self._name,
@@ -70,7 +72,7 @@ class Builder(pulumi.ComponentResource):
             user_data=url.apply(baking.user_data),
             root_block_device={
                 "volume_type": "gp3",
-                "volume_size": baking.group.disk_gb,
+                "volume_size": baking.disk_gb,
                 "encrypted": True,
                 "kms_key_id": baking.plan.spec.encryption_key,
                 "tags": self._tagged(),
@@ -84,11 +86,21 @@ class Builder(pulumi.ComponentResource):
     def _tagged(self) -> dict[str, str]:
         return {**self._tags, "Name": self._name}
 
-    def _network(self) -> tuple[Output[str], Output[str], list[pulumi.Resource]]:
+    def _zone(self, baking: Baking) -> Output[str]:
+        """Return a zone that offers the pool's size."""
+        own = InvokeOptions(parent=self)
+        offered = offers(baking.plan, own)
+        return Output.all(zones(baking.plan, offered, own), offered).apply(
+            lambda known: _offering(baking.group.size, *known)
+        )
+
+    def _network(self, zone: Output[str]) -> tuple[Output[str], Output[str], list[pulumi.Resource]]:
         """Return subnet, security group, and what must exist before a machine reaches the internet."""
         name, child, tags = self._name, self._child, self._tagged()
         vpc = aws.ec2.Vpc(name, cidr_block=str(NETWORK), enable_dns_support=True, tags=tags, opts=child)
-        subnet = aws.ec2.Subnet(name, vpc_id=vpc.id, cidr_block=str(NETWORK), tags=tags, opts=child)
+        subnet = aws.ec2.Subnet(
+            name, vpc_id=vpc.id, cidr_block=str(NETWORK), availability_zone=zone, tags=tags, opts=child
+        )
         gateway = aws.ec2.InternetGateway(name, vpc_id=vpc.id, tags=tags, opts=child)
         table = aws.ec2.RouteTable(name, vpc_id=vpc.id, tags=tags, opts=child)
         route = aws.ec2.Route(
@@ -97,14 +109,7 @@ class Builder(pulumi.ComponentResource):
         joined = aws.ec2.RouteTableAssociation(name, route_table_id=table.id, subnet_id=subnet.id, opts=child)
         group = aws.ec2.SecurityGroup(name, description="Bakes an image", vpc_id=vpc.id, tags=tags, opts=child)
         out = aws.vpc.SecurityGroupEgressRule(
-            name,
-            security_group_id=group.id,
-            ip_protocol="tcp",
-            from_port=HTTPS,
-            to_port=HTTPS,
-            cidr_ipv4="0.0.0.0/0",
-            tags=tags,
-            opts=child,
+            name, security_group_id=group.id, ip_protocol="-1", cidr_ipv4="0.0.0.0/0", tags=tags, opts=child
         )
         return subnet.id, group.id, [route, joined, out]
 
@@ -164,6 +169,14 @@ class Builder(pulumi.ComponentResource):
                     "bake by hand to see the logs (docs/images.md)"
                 )
             await asyncio.sleep(min(PAUSE, seconds / 10))
+
+
+def _offering(size: str, zones: Sequence[str], offered: Offers) -> str:
+    """Return the first zone that offers a size. Raises RunError if none does."""
+    found = next((zone for zone in zones if size in offered.get(zone, ())), None)
+    if found is None:
+        raise pulumi.RunError(f"no zone of the region offers {size} to this account: change the size of the pool")
+    return found
 
 
 def _may_read(arn: str) -> str:

@@ -56,6 +56,11 @@ class Baking:
         """Return the name of the cloud."""
         return self.group.cloud.value
 
+    @property
+    def disk_gb(self) -> int:
+        """Return the size of the builder's disk: no pool with this system may have a smaller one than the image."""
+        return min(each.disk_gb for each in self.plan.machine_groups if each.os is self.group.os)
+
     def image_tags(self) -> dict[str, str]:
         """Return the tags of the image."""
         ours = {

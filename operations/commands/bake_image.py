@@ -29,14 +29,16 @@ from operations.stacks.edit import text_of
 
 SUFFIX = "-image"
 """End of the names of builders and of their Pulumi stacks; it follows the name of the cluster's stack."""
-SPARE = timedelta(hours=1)
-"""Time from the longest bake to the expiry in the builder's tags."""
+SPARE = timedelta(hours=3)
+"""Time from the longest wait for the builder to the expiry in its tags: the image itself takes up to 90 minutes."""
 OWN_WAYS: Mapping[str, Callable[[ClusterSpec], object]] = {
     "network.existing": lambda spec: spec.network.existing,
     "network.egress: none": lambda spec: spec.network.egress is Egress.NONE,
     "proxy": lambda spec: spec.proxy,
 }
 """Options by which machines reach downloads in another way than a builder."""
+BUILDER = "mullion:{}:Builder"
+"""Type of the component that is a builder, by cloud."""
 PLACEHOLDER = "ami-00000000000000000"
 
 
@@ -171,6 +173,8 @@ class _Images:
         raised then.
         """
         before = self.found()
+        if any(each["type"] == BUILDER.format(self.cloud) for each in state.resources(self.run)):
+            self._removed(before)  # of a killed run; its disk may be half baked
         try:
             self._up(baking, before)
             made = next(each for each in self.found() if each.name == baking.image)

@@ -41,6 +41,7 @@ def passing(
 def lasting(name: str, stack: str, project: str, *, sandbox: bool) -> Iterator[auto.Stack]:
     """Yield a stack of another project, in the backend of the stack `name`: its state stays. It has no program yet."""
     own = {} if sandbox or not (place := real_backend()) else {"PULUMI_BACKEND_URL": place}
+    own |= {"PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER": "true"}  # its settings are in a folder that the next run lacks
     with tempfile.TemporaryDirectory() as scratch, _of_stack(name, own, sandbox=sandbox) as engine:
         options = _options(engine, scratch, stack, stack_files.config(name))
         options.secrets_provider = None if sandbox else stack_files.secrets_provider(name) or None

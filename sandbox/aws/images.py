@@ -10,8 +10,9 @@ from sandbox.cloud_state import CloudState
 
 AMI = "aws:ec2/amiFromInstance:AmiFromInstance"
 _NAME, _DISK = re.compile(r"[\w()\[\] ./\-'@]{3,128}", re.ASCII), "snap-0{hex:16:disk}"
-_SOURCE = "image:{}"
-"""The setting with the public image that an image goes back to: its instance may be gone."""
+_SOURCE, _SIZE = "image:{}", "image-disk:{}"
+"""The settings with the public image that an image goes back to, and with the GiB of its disk: its instance may be
+gone."""
 
 
 def source(cloud_state: CloudState, region: str, ami: str) -> str:
@@ -23,6 +24,12 @@ def source(cloud_state: CloudState, region: str, ami: str) -> str:
         return images(region)[ami]
     made = cloud_state.find(AMI, ami)
     return (cloud_state.setting(_SOURCE.format(ami)) or "") if made and made.region == region else ""
+
+
+def disk_gb(cloud_state: CloudState, region: str, ami: str) -> int:
+    """Return the GiB of an image's disk: 30 of Windows Server, 8 of Ubuntu, its instance's of an own image."""
+    own = cloud_state.setting(_SIZE.format(ami))
+    return int(own) if own else 30 if source(cloud_state, region, ami).startswith(WINDOWS) else 8
 
 
 def _instance(request: Request) -> None:
@@ -61,6 +68,10 @@ def _remember(request: Request) -> None:
     if request.old is None and instance:
         found = source(request.cloud_state, request.region, instance.inputs.get("ami") or "")
         request.cloud_state.set_setting(_SOURCE.format(request.id), found)
+        size = (instance.inputs.get("rootBlockDevice") or {}).get("volumeSize")
+        ami = instance.inputs.get("ami") or ""
+        least = disk_gb(request.cloud_state, request.region, ami)
+        request.cloud_state.set_setting(_SIZE.format(request.id), str(size or least))
 
 
 TYPES: dict[str, ResourceType] = {

@@ -8,7 +8,6 @@ from typing import Any
 from sandbox.aws import addresses, boot_obstacles, images, keys, offerings
 from sandbox.aws.network import GROUP, INSTANCE, in_groups, in_subnet
 from sandbox.aws.quotas import QUOTAS, vcpus
-from sandbox.aws.regions import WINDOWS
 from sandbox.cloud import Reference, Refusal, Request, ResourceType
 
 LARGEST_VOLUME = {"gp3": 65536, "io2": 65536, "standard": 1024}
@@ -114,9 +113,9 @@ def _protected(request: Request) -> None:
 
 
 def _root_volume(request: Request) -> None:
-    """Check that the root volume is as large as the image: 30 GiB for Windows Server, 8 for Ubuntu."""
+    """Check that the root volume is as large as the image."""
     size = (request.inputs.get("rootBlockDevice") or {}).get("volumeSize")
-    least = 30 if _source(request).startswith(WINDOWS) else 8
+    least = images.disk_gb(request.cloud_state, request.region, request.inputs.get("ami") or "")
     if size is not None and size < least:
         raise Refusal(
             "InvalidBlockDeviceMapping",

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pulumi
@@ -84,6 +86,25 @@ def test_a_builder_opens_no_port_and_reads_its_bundle_alone(recorded: Recording)
     for each in recorded.resources.values():
         if each.type.startswith("aws:") and "tags" in each.inputs and each.type != IMAGE:
             assert each.inputs["tags"]["mullion:expires"] == "2026-11-28T22:00:00Z", each.urn
+
+
+def test_a_builder_has_a_zone_with_its_size_and_may_send_everything(recorded: Recording) -> None:
+    [subnet] = of(recorded, "aws:ec2/subnet:Subnet").values()
+    assert subnet.inputs["availabilityZone"]
+    [rule] = of(recorded, "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule").values()
+    assert (rule.inputs["ipProtocol"], rule.inputs["cidrIpv4"]) == ("-1", "0.0.0.0/0")
+    assert baking._offering("m6i.large", ["a", "b", "c"], {"a": ["t3.large"], "c": ["m6i.large"]}) == "c"
+    with pytest.raises(pulumi.RunError, match=r"no zone of the region offers m6i\.large"):
+        baking._offering("m6i.large", ["a"], {"a": ["t3.large"]})
+
+
+def test_no_pool_has_a_smaller_disk_than_the_image() -> None:
+    """EC2 refuses a volume that is smaller than the image's snapshot, and the image is for all pools of its system."""
+    made = wanted()
+    smaller = replace(made.group, name="other", disk_gb=made.group.disk_gb - 1)
+    linux = replace(made.group, os=made.plan.control_plane.os, disk_gb=8)
+    groups = SimpleNamespace(machine_groups=(linux, made.group, smaller))
+    assert replace(made, plan=groups).disk_gb == smaller.disk_gb  # type: ignore[arg-type]
 
 
 def test_its_bundle_has_no_phase_of_a_node_and_lists_what_is_removed() -> None:

@@ -113,13 +113,33 @@ def test_a_failure_is_told_also_if_the_builder_cannot_be_removed(monkeypatch: py
     def fails(self: object, baking: object, kept: object) -> None:
         raise Stop(Exit.FAILED, "sysprep failed" if baking else "VPC is in use")
 
-    monkeypatch.setattr(bake_image._Images, "found", lambda self: [])
+    monkeypatch.setattr(bake_image.state, "resources", lambda run: [])
     monkeypatch.setattr(bake_image._Images, "_up", fails)
     with pytest.raises(Stop) as raised:
         images.bake("a bake", 3, ())  # type: ignore[arg-type]
     lines = str(raised.value).splitlines()
     assert lines[:2] == ["sysprep failed", "VPC is in use"]
     assert "mullion image clean small" in lines[2]
+
+
+def test_a_builder_of_a_killed_run_is_removed_before_the_next_one_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    images = bake_image._Images("small-image", "aws", None)  # type: ignore[arg-type]
+    rows: list[dict[str, Any]] = [{"type": "mullion:aws:Builder"}]
+    ran: list[object] = []
+
+    def up(self: object, baking: object, kept: object) -> None:
+        ran.append(baking)
+        if baking:
+            raise Stop(Exit.FAILED, "sysprep failed")
+
+    monkeypatch.setattr(bake_image.state, "resources", lambda run: rows)
+    monkeypatch.setattr(bake_image._Images, "_up", up)
+    for expected in ([None, "a bake", None], ["a bake", None]):
+        with pytest.raises(Stop, match="sysprep failed"):
+            images.bake("a bake", 3, ())  # type: ignore[arg-type]
+        assert ran == expected
+        ran.clear()
+        rows.clear()
 
 
 class _Images(bake_image._Images):

@@ -98,7 +98,7 @@ def test_an_image_outlives_its_instance_and_machines_need_its_size_and_architect
     resources: Resources,  # noqa: F811
     put: Any,
 ) -> None:
-    builder = machine(account, resources, put("image", *BAKING), 2022)
+    builder = _machine(account, resources, ami=STOCK[2022], rootBlockDevice={"volumeSize": 50})
     ami = account.create("AmiFromInstance", "one", sourceInstanceId=builder.id)
     assert (ami.outputs["platform"], source(account.cloud_state, REGION, ami.id)) == (
         "windows",
@@ -107,7 +107,7 @@ def test_an_image_outlives_its_instance_and_machines_need_its_size_and_architect
     account.delete(builder)
     assert account.update(ami, tags={"Name": "one"}).id == ami.id, "a change needs no instance"
     for refused, inputs in (
-        ("InvalidBlockDeviceMapping", {"rootBlockDevice": {"volumeSize": 20}}),
+        ("InvalidBlockDeviceMapping", {"rootBlockDevice": {"volumeSize": 49}}),
         ("InvalidParameterValue", {"instanceType": "m6g.large"}),
     ):
         assert account.refused(lambda inputs=inputs: _machine(account, resources, ami=ami.id, **inputs)).code == refused
