@@ -41,7 +41,9 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
         others = f"; by tag: {', '.join(by_tag)}" if exact and by_tag else ""
         yield f"  images        {len(exact)} of {len(exact) + len(by_tag)} by digest{others}"
     figures = (
-        f"{one['what']}: {one['needed']:,} needed, {one['new_account']:,} in a new account" for one in whole["limits"]
+        f"{one['what']}: {one['needed']:,} needed, {one['new_account']:,} in a new account"
+        for one in whole["limits"]
+        if one["needed"]
     )
     yield f"  limits        {'; '.join(figures)}"
     if more := [limit["title"] for limit in whole["limits"] if limit["needed"] > limit["new_account"]]:

@@ -143,7 +143,7 @@ ROWS: dict[str, Row] = {
             for name in ("enableDnsHostnames", "enableDnsSupport")
         ),
     ),
-    "ec2/vpcEndpoint:VpcEndpoint": _ec2("CreateVpcEndpoint", "vpc-endpoint"),
+    "ec2/vpcEndpoint:VpcEndpoint": _ec2("CreateVpcEndpoint", "vpc-endpoint", policy="PolicyDocument"),
     "iam/instanceProfile:InstanceProfile": Row(
         (
             Call("iam/CreateInstanceProfile", {"tags": _listed}, {"InstanceProfileName": CHOSEN}),

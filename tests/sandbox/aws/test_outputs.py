@@ -38,6 +38,7 @@ def everything(account: Account, network: Any, machine: Any) -> dict[str, Thing]
     make("RolePolicy", role=role.id, policy=POLICY)
     profile = make("InstanceProfile", role=role.outputs["name"])
     made["Instance"] = machine(iamInstanceProfile=profile.outputs["name"], associatePublicIpAddress=True)
+    make("AmiFromInstance", sourceInstanceId=made["Instance"].id)
     balancer = make("LoadBalancer", loadBalancerType="network", internal=True, subnets=[subnet], securityGroups=[group])
     targets = make("TargetGroup", port=6443, protocol="TCP", vpcId=vpc)
     make("TargetGroupAttachment", targetGroupArn=targets.id, targetId=made["Instance"].id)
@@ -79,6 +80,7 @@ IDS = {
     "SecurityGroupIngressRule": f"sgr-{HEX}",
     "SecurityGroupEgressRule": f"sgr-{HEX}",
     "Instance": f"i-{HEX}",
+    "AmiFromInstance": f"ami-{HEX}",
     "Role": "role-[0-9a-f]{7}",
     "RolePolicy": "role-[0-9a-f]{7}:rolepolicy-[0-9a-f]{7}",
     "InstanceProfile": "instanceprofile-[0-9a-f]{7}",
