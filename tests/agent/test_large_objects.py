@@ -88,8 +88,10 @@ def test_moto_takes_an_upload_in_parts_and_its_pages(run: Any, objects: ModuleTy
     server.start()
     try:
         host, port = server.get_host_and_port()
-        server_url, key = f"http://{host}:{port}", {"aws_access_key_id": "a", "aws_secret_access_key": "b"}
-        moto = botocore.session.get_session().create_client("s3", "us-east-1", endpoint_url=server_url, **key)
+        server_url = f"http://{host}:{port}"
+        moto = botocore.session.get_session().create_client(
+            "s3", "us-east-1", endpoint_url=server_url, aws_access_key_id="a", aws_secret_access_key="b"
+        )
         moto.create_bucket(Bucket="judged")
         store = f"{server_url}/judged"
         objects.put(run, f"{store}/etcd/large.db", memoryview(CONTENT))
