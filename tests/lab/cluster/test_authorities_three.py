@@ -197,8 +197,8 @@ def renew(booted: BootedCluster, heads: list[Machine], worker: Machine, web: Mac
         each.run("systemctl", "restart", "kubelet")
     worker.run("sh", "-c", f"rm {LINUX_PKI}/kubelet-*-current.pem && systemctl restart mullion")
     web.cut()
-    for kind in ("client", "server"):
-        web.file(rf"{WINDOWS_PKI}\kubelet-{kind}-current.pem").unlink(missing_ok=True)
+    for each in web.file(WINDOWS_PKI).glob("kubelet-*.pem"):  # also those that the link may be set to again
+        each.unlink()
     web.boot()  # Wine's service manager does not notice each end of a service
     for each in (worker, web):
         until(lambda each=each: signers(each) == ["kubernetes-1"] * 2, f"{each.name} renews", 900, log=each.log)
