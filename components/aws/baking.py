@@ -1,7 +1,6 @@
 """Golden images on AWS: a builder in a network of its own, and the images that are made of builders."""
 
 import asyncio
-import json
 import time
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
@@ -13,7 +12,10 @@ from pulumi_aws import _utilities
 
 from components.aws.identity import ASSUME
 from components.aws.images import newest, zones
+from components.aws.machines import METADATA_OPTIONS
 from components.aws.offerings import Offers, offers
+from components.aws.policy import document
+from components.aws.storage import closed_to_public
 from components.machine.service_urls import service_url
 from components.rollout.provider_calls import ProviderCalls
 from components.wiring.baking import BakedImage, Baking
@@ -68,7 +70,7 @@ class Builder(pulumi.ComponentResource):
             iam_instance_profile=profile,
             associate_public_ip_address=True,
             instance_initiated_shutdown_behavior="stop",
-            metadata_options={"http_endpoint": "enabled", "http_tokens": "required", "http_put_response_hop_limit": 1},
+            metadata_options=METADATA_OPTIONS,
             user_data=url.apply(baking.user_data),
             root_block_device={
                 "volume_type": "gp3",
@@ -120,15 +122,7 @@ class Builder(pulumi.ComponentResource):
         """
         child, tags, bundle = self._child, self._tagged(), baking.bundle
         bucket = aws.s3.Bucket(f"{self._name}-bundles", force_destroy=True, tags=tags, opts=child)
-        aws.s3.BucketPublicAccessBlock(
-            f"{self._name}-bundles",
-            bucket=bucket.id,
-            block_public_acls=True,
-            block_public_policy=True,
-            ignore_public_acls=True,
-            restrict_public_buckets=True,
-            opts=child,
-        )
+        closed_to_public(f"{self._name}-bundles", bucket, child)
         stored = aws.s3.BucketObjectv2(
             f"{self._name}-bundle",
             bucket=bucket.id,
@@ -180,5 +174,4 @@ def _offering(size: str, zones: Sequence[str], offered: Offers) -> str:
 
 
 def _may_read(arn: str) -> str:
-    statement = {"Effect": "Allow", "Action": ["s3:GetObject"], "Resource": [arn]}
-    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    return document([{"Effect": "Allow", "Action": ["s3:GetObject"], "Resource": [arn]}])

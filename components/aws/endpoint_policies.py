@@ -5,12 +5,12 @@ Without one, an endpoint leads with anybody's credentials to everybody's buckets
 context keys".
 """
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
+from components.aws.policy import document
 from components.spec.models import ClusterSpec
 from components.topology.private_endpoints import PrivateEndpoint
 
@@ -33,13 +33,13 @@ def of_stores(vpc: str, spec: ClusterSpec) -> str:
     layers = [f"prod-{region}-starport-layer-bucket"] if "ecr" in spec.registry_credentials else []
     read = [f"arn:{partition}:s3:::{bucket}/*" for bucket in sorted({*layers, *_buckets(spec)})]
     own = _allow("s3:*", ["*"], {"aws:ResourceAccount": account})
-    return _document(own, *([_allow("s3:GetObject", read)] if read else []))
+    return document([own, *([_allow("s3:GetObject", read)] if read else [])])
 
 
 def of_service(vpc: str, endpoint: PrivateEndpoint) -> str | None:
     """Return the policy of an interface endpoint as JSON: callers of its account. None: AWS's, for everybody."""
     known = {"aws:PrincipalAccount": vpc.split(":")[4]}
-    return None if endpoint.service == UNSIGNED else _document(_allow("*", ["*"], known))
+    return None if endpoint.service == UNSIGNED else document([_allow("*", ["*"], known)])
 
 
 def _buckets(spec: ClusterSpec) -> Iterator[str]:
@@ -54,7 +54,3 @@ def _buckets(spec: ClusterSpec) -> Iterator[str]:
 def _allow(action: str, resources: list[str], equal: dict[str, str] | None = None) -> dict[str, Any]:
     found: dict[str, Any] = {"Effect": "Allow", "Principal": "*", "Action": action, "Resource": resources}
     return {**found, "Condition": {"StringEquals": equal}} if equal else found
-
-
-def _document(*statements: dict[str, Any]) -> str:
-    return json.dumps({"Version": "2012-10-17", "Statement": statements})

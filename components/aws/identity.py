@@ -1,6 +1,5 @@
 """IAM roles and instance profiles of the machines, each with the least rights that its group needs."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,20 +8,14 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.aws import cloud_controller
+from components.aws.policy import document
 from components.aws.storage import Storage
 from components.spec.choices import MachineAccess
 from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.access_rights import CONTROL_PLANE, EVERY, Rights
 from components.wiring.context import ClusterContext
 
-ASSUME = json.dumps(
-    {
-        "Version": "2012-10-17",
-        "Statement": [
-            {"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"},
-        ],
-    }
-)
+ASSUME = document([{"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"}])
 """Trust policy: EC2 may assume the role."""
 
 _OWN = "${aws:userid}.json"
@@ -142,7 +135,7 @@ class Identity(pulumi.ComponentResource):
             controller_of=self._controller_of,
             key=self._key,
         )
-        return json.dumps({"Version": "2012-10-17", "Statement": rights})
+        return document(rights)
 
     def _profile(self, name: str, group: SecurityGroup) -> tuple[Output[str], Output[str]]:
         """Return the instance profile's name, and the unique id of its role."""

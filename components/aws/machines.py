@@ -18,6 +18,12 @@ from components.wiring.machine_groups import CloudMachines, MachineRequest
 DISK = [f"rootBlockDevice.{each}" for each in ("encrypted", "volumeSize", "volumeType")]
 """Inputs of the root disk, without its tags."""
 
+METADATA_OPTIONS: aws.ec2.InstanceMetadataOptionsArgsDict = {
+    "http_endpoint": "enabled",
+    "http_tokens": "required",
+    "http_put_response_hop_limit": 1,
+}
+"""Hop limit 1: containers cannot get the machine's credentials."""
 SPOT: aws.ec2.InstanceInstanceMarketOptionsSpotOptionsArgsDict = {
     "spot_instance_type": "one-time",
     "instance_interruption_behavior": "terminate",
@@ -72,8 +78,7 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> aws.ec2.Instance
         iam_instance_profile=inputs.profiles[group.group],
         associate_public_ip_address=inputs.context.plan.has_public_machines,
         source_dest_check=machine.pods is None,  # it drops packets with a pod's source address
-        # hop limit 1: containers cannot get the machine's credentials
-        metadata_options={"http_endpoint": "enabled", "http_tokens": "required", "http_put_response_hop_limit": 1},
+        metadata_options=METADATA_OPTIONS,
         user_data=request.user_data,
         # not volume_tags: these would overwrite the tags of volumes that a CSI driver attaches
         root_block_device={

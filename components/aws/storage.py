@@ -1,6 +1,5 @@
 """Buckets for bundles and status records and for snapshots, and the cluster's secrets."""
 
-import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -9,6 +8,7 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
+from components.aws.policy import document
 from components.machine.service_urls import service_url
 from components.wiring.context import ClusterContext
 from components.wiring.stores import OLDER_DAYS, Content, Stores, after
@@ -80,15 +80,7 @@ class Storage(Stores):
             opts=ResourceOptions.merge(self._child(keep=keep), ResourceOptions(protect=self._guarded)),
         )
         settings = self._child(keep=keep)
-        closed = aws.s3.BucketPublicAccessBlock(
-            name,
-            bucket=bucket.id,
-            block_public_acls=True,
-            block_public_policy=True,
-            ignore_public_acls=True,
-            restrict_public_buckets=True,
-            opts=settings,
-        )
+        closed = closed_to_public(name, bucket, settings)
         encrypted = aws.s3.BucketServerSideEncryptionConfiguration(
             name,
             bucket=bucket.id,
@@ -147,6 +139,19 @@ class Storage(Stores):
         )
 
 
+def closed_to_public(name: str, bucket: aws.s3.Bucket, opts: ResourceOptions) -> aws.s3.BucketPublicAccessBlock:
+    """Register that no policy and no access list makes a bucket public."""
+    return aws.s3.BucketPublicAccessBlock(
+        name,
+        bucket=bucket.id,
+        block_public_acls=True,
+        block_public_policy=True,
+        ignore_public_acls=True,
+        restrict_public_buckets=True,
+        opts=opts,
+    )
+
+
 def encryption(key: str | None) -> Any:
     """Return the rule of a bucket's encryption by default. key: ARN of the user's key; None: S3's own."""
     default = {"sse_algorithm": "aws:kms", "kms_master_key_id": key} if key else {"sse_algorithm": "AES256"}
@@ -159,18 +164,12 @@ def encryption(key: str | None) -> Any:
 
 
 def _tls_only(arn: str) -> str:
-    return json.dumps(
-        {
-            "Version": "2012-10-17",
-            "Statement": [
-                {
-                    "Sid": PRINCIPALS_OVER_TLS,
-                    "Effect": "Deny",
-                    "Principal": "*",
-                    "Action": "s3:*",
-                    "Resource": [arn, f"{arn}/*"],
-                    "Condition": {"Bool": {"aws:SecureTransport": "false"}},
-                }
-            ],
-        }
-    )
+    statement = {
+        "Sid": PRINCIPALS_OVER_TLS,
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "s3:*",
+        "Resource": [arn, f"{arn}/*"],
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+    }
+    return document([statement])
