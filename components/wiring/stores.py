@@ -79,8 +79,8 @@ class Stores(pulumi.ComponentResource, ABC):
             place = (f"ca-{generation}", f"bundles/ca-{generation}.crt") if generation else ("ca", "ca.crt")
             self.ca_url = self._url(self._put(Content(*place, pem)))
         document = pointer(plan, context.generated, context.upgrade, self.bundle_urls[plan.control_plane.name], self)
-        after = ResourceOptions(hooks=context.upgrade.hooks, depends_on=secrets)
-        self._put(Content("desired-state", POINTER, document, options=after))
+        options = ResourceOptions(hooks=context.upgrade.hooks, depends_on=secrets)
+        self._put(Content("desired-state", POINTER, document, options=options))
 
     def publish_members(self, context: ClusterContext, found: Members) -> None:
         """Upload the member list."""
