@@ -103,12 +103,17 @@ def _shell(stack: Stack, machine: str) -> None:
             "Google's agent creates, and Mullion switches that off (disable-account-manager). To read its logs: "
             f"mullion logs {name} {machine}",
         )
-    before = boot_site.sessions(name)
-    if not before and (lacking := session_commands.missing(spec.cloud.value)):
-        raise Stop(Exit.FAILED, lacking)
-    words = [*before, *session_commands.shell(reached_api.place(stack, _created(name, machine)))]
+    words = [*_before(stack), *session_commands.shell(reached_api.place(stack, _created(name, machine)))]
     sys.stdout.flush()
     os.execvp(words[0], words)  # noqa: S606 - words are not parsed by a shell
+
+
+def _before(stack: Stack) -> list[str]:
+    """Return the words before the cloud's own command: those of a sandbox. Raises Stop if its program is missing."""
+    before = boot_site.sessions(stack.name)
+    if not before and (lacking := session_commands.missing(stack.spec.cloud.value)):
+        raise Stop(Exit.FAILED, lacking)
+    return [*before]
 
 
 def _created(name: str, machine: str) -> dict[str, Any]:
@@ -128,9 +133,7 @@ def run(name: str, machine: str, command: Sequence[str]) -> int:
     if not stack.spec.cloud.facts.session_host:
         title = stack.spec.cloud.facts.title
         raise Stop(Exit.USAGE, f"on {title}, run the command in a shell: mullion connect {name} {machine}")
-    before = boot_site.sessions(name)
-    if not before and (lacking := session_commands.missing(stack.spec.cloud.value)):
-        raise Stop(Exit.FAILED, lacking)
+    before = _before(stack)
     resource = _created(name, machine)["resource"]
     with TemporaryDirectory() as folder:  # of mode 700
         file = Path(folder) / "script"
