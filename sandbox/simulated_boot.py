@@ -118,7 +118,8 @@ def _bakes(document: dict[str, Any]) -> bool:
 
 
 def _bakes_nothing(machines: Machines, cloud_state: CloudState, url: str) -> str:
-    lacks = [each for each in _BAKING if not in_bundle(cloud_state.object(*machines.place(url)), each)]
+    stored = cloud_state.object(*machines.place(url))
+    lacks = [each for each in _BAKING if not in_bundle(stored, each)]
     return f"its bundle bakes no image: it lacks {', '.join(lacks)}" if lacks else ""
 
 

@@ -66,12 +66,10 @@ def _outputs(request: Request) -> dict[str, Any]:
 def _remember(request: Request) -> None:
     instance = request.cloud_state.find(INSTANCE, request.inputs["sourceInstanceId"])
     if request.old is None and instance:
-        found = source(request.cloud_state, request.region, instance.inputs.get("ami") or "")
-        request.cloud_state.set_setting(_SOURCE.format(request.id), found)
-        size = (instance.inputs.get("rootBlockDevice") or {}).get("volumeSize")
-        ami = instance.inputs.get("ami") or ""
-        least = disk_gb(request.cloud_state, request.region, ami)
-        request.cloud_state.set_setting(_SIZE.format(request.id), str(size or least))
+        of_instance = request.cloud_state, request.region, instance.inputs.get("ami") or ""
+        size = (instance.inputs.get("rootBlockDevice") or {}).get("volumeSize") or disk_gb(*of_instance)
+        request.cloud_state.set_setting(_SOURCE.format(request.id), source(*of_instance))
+        request.cloud_state.set_setting(_SIZE.format(request.id), str(size))
 
 
 TYPES: dict[str, ResourceType] = {

@@ -33,7 +33,7 @@ def _image(request: Request) -> None:
     ami = request.inputs.get("ami", "")
     if ami and not re.fullmatch(r"ami-(?:[0-9a-f]{8}|[0-9a-f]{17})", ami):
         raise Refusal("InvalidAMIID.Malformed", f'Invalid id: "{ami}"')
-    if ami and not images.source(request.cloud_state, request.region, ami):
+    if ami and not _source(request):
         raise Refusal("InvalidAMIID.NotFound", f"The image id '[{ami}]' does not exist")
 
 
