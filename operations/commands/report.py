@@ -8,6 +8,7 @@ from operations.clouds import cloud_tables
 from operations.commands import forecast
 from operations.console.table import table
 from operations.engine.state import State, instances, kept, waits
+from operations.recovery.state_check import in_sandbox
 from operations.stacks import target
 
 
@@ -82,13 +83,6 @@ def remains(name: str, state: State, *, sandbox: bool) -> str:
     ]
     if not sandbox:
         return "\n".join(lines)
-    from sandbox.cloud_state import CloudState
-    from sandbox.existing_network import is_of_no_cluster
-
-    cloud_state = CloudState(target.cloud_state_file(name))
-    try:
-        left = [(each.type, each.id) for each in cloud_state.resources() if not is_of_no_cluster(each.urn)]
-    finally:
-        cloud_state.close()
+    left = in_sandbox(target.cloud_state_file(name))
     lines.append(f"Left in the sandbox:{'' if left else ' nothing'}")
     return "\n".join([*lines, table(("type", "id"), left)]) if left else "\n".join(lines)
