@@ -219,14 +219,14 @@ def _leaves(document: Any) -> Iterator[str]:
 
 
 def merge(into: dict[str, Any], fields: Mapping[str, Any]) -> None:
-    """Merge fields into a document recursively; None removes a field."""
+    """Merge copies of fields into a document recursively; None removes a field."""
     for key, value in fields.items():
         if isinstance(value, Mapping) and isinstance(into.get(key), dict):
             merge(into[key], value)
         elif value is None:
             into.pop(key, None)
         else:
-            into[key] = value
+            into[key] = copy.deepcopy(value)
 
 
 @pytest.fixture(scope="module")
