@@ -1,4 +1,5 @@
-"""A stolen machine that asks for much fills no record, ends no round, and keeps no other machine out."""
+"""A stolen machine that asks for much fills no record, ends no round, and keeps no other machine out; a kubelet that
+ends between two certificates is no stranger."""
 
 import base64
 import json
@@ -205,3 +206,20 @@ def test_a_request_is_of_the_machine_whose_token_made_it_although_the_id_has_ano
     cluster.add(FOLDER, "bootstrap-token-abcdef", **described_as)
     module("signing").reconcile(seen(module, run, cluster))
     assert answer(cluster, "waited") == "Denied"
+
+
+def test_a_kubelet_that_ends_before_it_stores_its_first_renewed_certificate_goes_on_with_the_one_before(
+    module: Module, run: Any, cluster: Cluster
+) -> None:
+    """The founder's first certificate is kubeadm's. Its kubelet renews it at once, and kubeadm restarts it then."""
+    of_kubeadm = "c" * 64
+    ask(cluster, "renewal", spec(pem(), **used(of_kubeadm)))
+    module("signing").reconcile(seen(module, run, cluster))
+    sign(cluster)
+    module("signing").reconcile(seen(module, run, cluster))
+    assert len(entry(cluster, "web-0")["certificates"]) == 2
+    names = ["web-0", "10.20.1.4"]
+    ask(cluster, "after", spec(pem(names=names), SERVING, **used(of_kubeadm)))
+    ask(cluster, "strange", spec(pem(names=names), SERVING, **used("d" * 64)))
+    module("signing").reconcile(seen(module, run, cluster))
+    assert (answer(cluster, "after"), answer(cluster, "strange")) == ("Approved", "Denied")

@@ -24,6 +24,8 @@ MACHINES = "mullion-machines"
 """Name of the ConfigMap."""
 DAY, HOUR = 86400.0, 3600.0
 """Seconds; kube-controller-manager signs for a day (cluster-signing-duration in components/node/kubeadm.py)."""
+YEAR = 366 * DAY
+"""Longest life of a certificate that is older than the record: kubeadm and kube-controller-manager sign for a year."""
 HOURLY = 4
 """Client certificates that one machine gets in an hour; further requests wait. A kubelet needs one when it joins and
 one after 17 to 22 hours (client-go, util/certificate), and a repeated join another. One that cannot store its
@@ -124,12 +126,20 @@ class Machines:
             self._memory = None
             raise RuntimeError(f"{MACHINES} was changed by another client: the next round tries again")
 
-    def approved(self, name: str, request: str, joins: bool) -> None:
-        """Record that a request of the present machine is about to be approved. joins: by its bootstrap token."""
+    def approved(self, name: str, request: str, renewed: set[str] | None) -> None:
+        """Record that a request of the present machine is about to be approved.
+
+        renewed: sha256 (hex) of the certificate with which it asks, empty if unknown; None if it joins by its bootstrap
+        token. The first one renewed goes on record too: a kubelet that ends before it stores the new one keeps it.
+        """
         issued, present = self.issued(name), self.present(name)
         if issued.instance not in ("", present):
             issued = successor(issued, present)
-        certificates = {} if joins and issued.certificates is None else issued.certificates
+        certificates = issued.certificates
+        if certificates is None and renewed is None:
+            certificates = {}
+        elif certificates is None and renewed:
+            certificates = dict.fromkeys(renewed, time.time() + YEAR)
         issued = dataclasses.replace(issued, instance=present, certificates=certificates)
         self.enter(name, dataclasses.replace(issued, asked=sorted({*issued.asked, request})))
 

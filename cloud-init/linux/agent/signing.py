@@ -116,19 +116,23 @@ def foreign(name: str, spec: dict[str, Any], known: Known) -> Verdict | None:
     Kubernetes before 1.32 does not tell with which certificate a request was made; there the certificate of an earlier
     machine passes.
     """
-    issued, used = known.issued, (spec.get("extra") or {}).get(CREDENTIAL) or []
+    issued, used = known.issued, credentials(spec)
     if not known.present:
         return Verdict("deny", f"the cloud has no machine {name}")
     if issued.instance not in ("", known.present):
         return Verdict("deny", f"another machine has the name {name} now")
     if issued.revoked:
         return Verdict("deny", f"the machine {name} is revoked")
-    marks = {each.removeprefix(FINGERPRINT).lower() for each in used}
-    if not used or issued.certificates is None or marks & set(issued.certificates):
+    if not used or issued.certificates is None or used & set(issued.certificates):
         return None
     if issued.asked:
         return Verdict("wait", f"a certificate of the machine {name} is not recorded yet")
     return Verdict("deny", f"the requester's certificate was not issued to the machine that has the name {name} now")
+
+
+def credentials(spec: dict[str, Any]) -> set[str]:
+    """Return the sha256 (hex) of the requester's client certificate; empty before Kubernetes 1.32."""
+    return {each.removeprefix(FINGERPRINT).lower() for each in (spec.get("extra") or {}).get(CREDENTIAL) or []}
 
 
 def renewal(name: str, spec: dict[str, Any], known: Known, created: float) -> Verdict:
@@ -138,7 +142,7 @@ def renewal(name: str, spec: dict[str, Any], known: Known, created: float) -> Ve
     if crowded(known.issued):
         return Verdict("wait", TOO_MANY)
     older = max(known.issued.before.values(), default=0.0)
-    if not (spec.get("extra") or {}).get(CREDENTIAL) and created < older:
+    if not credentials(spec) and created < older:
         return Verdict("deny", f"certificates of an earlier machine {name} are valid: {name} can renew once they end")
     return Verdict("approve", f"{name} renews its own certificate")
 
@@ -215,7 +219,7 @@ def judge(seen: Seen, request: dict[str, Any], waiting: Counter[str]) -> None:
         seen.remove(node)
     if verdict.action != "deny" and spec["signerName"] == CLIENT:
         joins = spec.get("username") != NODE + wanted
-        seen.machines.approved(wanted, name, joins)
+        seen.machines.approved(wanted, name, None if joins else credentials(spec))
     word = "Denied" if verdict.action == "deny" else "Approved"
     condition = {"type": word, "status": "True", "reason": "MullionAgent", "message": verdict.reason[:LONGEST_REASON]}
     request["status"] = {**(request.get("status") or {}), "conditions": [condition]}
