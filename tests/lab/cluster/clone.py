@@ -34,11 +34,14 @@ class Clone:
             text = (REPOSITORY / "stacks" / f"Pulumi.{stack}.yaml").read_text("utf-8")
         clones.write(folder, stack, text)
 
+    def argv(self, *words: str) -> list[str]:
+        """Return the words of a process that runs a command here."""
+        return [sys.executable, "-c", IN_CLONE, str(self.folder), "", *words]
+
     def mullion(self, *words: str) -> str:
         """Run a command that must succeed; return its output."""
-        argv = [sys.executable, "-c", IN_CLONE, str(self.folder), *words]
         ran = subprocess.run(
-            argv, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=LONGEST,
+            self.argv(*words), cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=LONGEST,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
         assert ran.returncode == 0, ran.stdout + ran.stderr
