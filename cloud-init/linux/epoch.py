@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import containers
 import loader
 import programs
-from failure import Failure
 from run import STATE
 from writing import write_whole
 
@@ -22,10 +22,10 @@ LARGEST = 4096
 FOLLOWED = f"{STATE}/epoch"
 SECONDS = 60
 KUBELET = ("systemctl", "try-restart", "kubelet.service")
-CRICTL = "/usr/local/bin/crictl"
-FIND = (CRICTL, "ps", "--quiet", "--state", "Running", "--name", "^(kube-proxy|flannel)$")
-"""Each has one container per node, from a DaemonSet; the kubelet restarts it."""
-STOP = (CRICTL, "stop")
+NODE_PROGRAMS = ("kube-proxy", "flannel")
+"""Containers that every node has, from DaemonSets."""
+WATCHERS = (*NODE_PROGRAMS, "coredns", "metrics-server")
+"""The same, and those of Deployments in kube-system that watch the cluster."""
 SHOW = ("systemctl", "show", "--property=ActiveState", "--value", "mullion.service")
 EXECUTOR = ("systemctl", "restart", "--no-block", "mullion.service")
 
@@ -45,29 +45,17 @@ def follow(told: dict[str, Any], root: Path) -> None:
     epoch, place = published(told), root / FOLLOWED.lstrip("/")
     if not epoch or (place.exists() and place.read_text() == epoch):
         return
-    restart(root)
+    restart(root, WATCHERS)
     write_whole(place, epoch.encode(), 0o600)
 
 
-def restart(root: Path) -> None:
-    """Restart the programs that watch the cluster. Raise Failure if that fails."""
-    ran(KUBELET)
-    # a machine in its first run has no container runtime yet
-    found = programs.start(FIND, SECONDS) if (root / CRICTL.lstrip("/")).exists() else None
-    for container in found.stdout.split() if found and not found.returncode else ():
-        ran((*STOP, container))
+def restart(root: Path, names: tuple[str, ...] = NODE_PROGRAMS) -> None:
+    """Restart the kubelet and the containers with these names. Raise Failure if that fails."""
+    programs.ran(KUBELET, SECONDS)
+    containers.restart(root, *names)
 
 
 def start_executor() -> None:
     """Start the executor unless it runs. Raise Failure if that fails."""
     if programs.start(SHOW, SECONDS).stdout.strip() != "activating":
-        ran(EXECUTOR)
-
-
-def ran(argv: tuple[str, ...]) -> None:
-    """Run a program. Raise Failure command-failed for another exit code than 0."""
-    ended = programs.start(argv, SECONDS)
-    if ended.returncode:
-        raise Failure(
-            "command-failed", f"{' '.join(argv)} ended with {ended.returncode}: {ended.stderr.strip()[-300:]}"
-        )
+        programs.ran(EXECUTOR, SECONDS)

@@ -35,6 +35,14 @@ def start(argv: tuple[str, ...], seconds: float, environment: dict[str, str] | N
             each.close()
 
 
+def ran(argv: tuple[str, ...], seconds: float) -> None:
+    """Run a program to its end. Raise Failure command-failed for another exit code than 0."""
+    ended = start(argv, seconds)
+    if ended.returncode:
+        words, said = " ".join(argv), ended.stderr.strip()[-300:]
+        raise Failure("command-failed", f"{words} ended with {ended.returncode}: {said}")
+
+
 def _wait(argv: tuple[str, ...], seconds: float, environment: dict[str, str], *streams: int) -> int:
     stdin, stdout, stderr = streams
     try:

@@ -79,6 +79,11 @@ class Release:
     metrics_server: str
     """Version of metrics-server whose own table (README, "Compatibility Matrix") has the minor."""
 
+    @property
+    def tells_of_restores(self) -> bool:
+        """Whether a restore raises etcd's revisions, so that every program that watches the cluster lists it again."""
+        return "--bump-revision" in self.etcd_restore
+
 
 def _both(version: str) -> dict[str, str]:
     return {"linux": version, "windows": version}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any, cast
 
+from components import releases
 from components.node.control_plane import LOG
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout.plain_text import plain
@@ -27,6 +28,10 @@ FUTURE = timedelta(minutes=5)
 """How far a snapshot's time may lie in the future: clocks differ."""
 SHOWN = 5
 """Most keys in a message."""
+UNTOLD = """\
+Controllers and operators of yours do not notice a restore with the etcd of Kubernetes {kubernetes}, and act on what
+they cached. Restart each afterwards: kubectl --namespace NAMESPACE rollout restart deployment NAME"""
+"""What to do after a restore if etcd does not raise its revisions."""
 READY_SECONDS = 30 * 60
 """Longest wait for new machines: they pull images, join etcd and pass health gates."""
 
@@ -83,8 +88,8 @@ class SnapshotStore:
 
 def restore(name: str, snapshot: str | None, *, sandbox: bool, confirmed: str | None, listed: bool) -> None:
     """Replace the whole control plane from an etcd snapshot: the newest, or this one. Keeps the workers."""
-    plan = plan_cluster(name, stack_files.load(name).spec)
-    stored = _look(name)
+    spec = stack_files.load(name).spec
+    plan, stored = plan_cluster(name, spec), _look(name)
     if stored.ignored:
         print(ignoring(stored), file=sys.stderr)
     if listed:
@@ -97,6 +102,8 @@ def restore(name: str, snapshot: str | None, *, sandbox: bool, confirmed: str | 
         f"{name}: {', '.join(names)} are replaced from {chosen} ({age(chosen)} old).\n"
         "Changes of the cluster since then are lost; control plane machines that still run are deleted."
     )
+    if not releases.release(spec.kubernetes).tells_of_restores:
+        print(UNTOLD.format(kubernetes=spec.kubernetes))
     if confirmed is None:
         account.confirm(f"Restore {name}? (Without a terminal: --confirm {name}.)", name)
     elif confirmed != name:

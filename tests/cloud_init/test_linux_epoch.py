@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -13,15 +14,22 @@ from tests.cloud_init.linux import Programs, put
 
 FOLLOWED = "var/lib/mullion/epoch"
 OBJECT = "/bundles/epoch.json"
-RESTARTS = ["systemctl try-restart kubelet.service", "/usr/local/bin/crictl stop proxy",
-            "/usr/local/bin/crictl stop flannel"]  # fmt: skip
+CONTAINERS = ("kube-proxy", "flannel", "coredns", "metrics-server")
+RESTARTS = ["systemctl try-restart kubelet.service", *(f"/usr/local/bin/crictl stop {each}" for each in CONTAINERS)]
 
 
 @pytest.fixture
 def follow(node: ModuleType, programs: Programs, root: Path, cloud: FakeCloud) -> Callable[[], list[str]]:
     """Return a function that follows the epoch once and returns what it restarted."""
     put(root, "/usr/local/bin/crictl", "")
-    programs.answers["/usr/local/bin/crictl ps"] = (0, "proxy\nflannel\n")
+    running = (*CONTAINERS, "web")
+
+    def listed() -> None:
+        """Answer as crictl does: with the containers whose names match."""
+        said = [each for each in running if re.search(programs.asked[-1][-1], each)]
+        programs.answers["/usr/local/bin/crictl ps"] = (0, "\n".join(said))
+
+    programs.effects["/usr/local/bin/crictl ps"] = listed
     facts = {"cloud": "aws", "world": "sandbox", "bundle_store": f"{cloud.url}/bundles"}
 
     def look() -> list[str]:
@@ -32,7 +40,7 @@ def follow(node: ModuleType, programs: Programs, root: Path, cloud: FakeCloud) -
     return look
 
 
-def test_kubelet_kube_proxy_and_flannel_restart_once_for_each_epoch(
+def test_programs_that_watch_the_cluster_restart_once_for_each_epoch(
     follow: Callable[[], list[str]], cloud: FakeCloud, root: Path
 ) -> None:
     assert follow() == [], "no restore has happened"

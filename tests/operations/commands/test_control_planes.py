@@ -1,5 +1,6 @@
 """The age of a snapshot, and the choice of one. The commands: tests/engine/test_control_planes.py."""
 
+import re
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,18 @@ def test_a_list_without_snapshots_says_so(clone: Path, mullion: Any, monkeypatch
     monkeypatch.setattr(control_planes, "_look", lambda name: SnapshotStore("small-snapshots", [], [], 1, "", "aws"))
     listed = mullion("restore", "small", "--list")
     assert (listed.exit_code, listed.stdout) == (0, "bucket small-snapshots has no snapshot of etcd yet\n")
+
+
+@pytest.mark.parametrize(("kubernetes", "told"), [("1.25.16", False), ("1.26.15", True), ("1.36.4", True)])
+def test_a_restore_says_that_controllers_have_to_restart_where_etcd_does_not_tell_them(
+    clone: Path, mullion: Any, monkeypatch: pytest.MonkeyPatch, kubernetes: str, told: bool
+) -> None:
+    file = clone / "stacks/Pulumi.small.yaml"
+    file.write_text(re.sub(r"kubernetes: \S+", f"kubernetes: {kubernetes}", file.read_text()))
+    monkeypatch.setattr(control_planes, "_look", lambda name: STORED)
+    refused = mullion("restore", "small", "--confirm", "large")
+    assert refused.exit_code == Exit.REFUSED
+    assert ("rollout restart deployment" in refused.stdout) is not told
 
 
 def test_restore_chooses_the_newest_snapshot_unless_one_is_named() -> None:
