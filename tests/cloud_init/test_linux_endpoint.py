@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.cloud_init.linux import Programs, put
 from tests.conformance import authority
 
 HOST, PEER = "api.dev.mullion.internal", "127.0.0.1"
@@ -116,6 +117,22 @@ def test_a_machine_with_an_api_server_comes_first_whatever_its_peers_are(endpoin
     assert _mapped(root) == ["10.20.0.4", "10.20.0.3", "10.20.0.5"]
     assert endpoint.endpoint_holds(_run(root), step)
     assert (root / "etc/hosts").read_text().startswith("127.0.0.1 localhost\n")
+
+
+def test_kube_proxy_restarts_when_the_hosts_file_changes(endpoint: ModuleType, root: Path, programs: Programs) -> None:
+    step, stop = _step("10.20.0.3", "10.20.0.4"), ["/usr/local/bin/crictl", "stop", "proxy"]
+    (root / "founder").touch()
+    endpoint.make_endpoint(_run(root), step)
+    assert programs.asked == [], "a founder in its first run has no container runtime"
+    put(root, "/usr/local/bin/crictl", "")
+    programs.answers["/usr/local/bin/crictl ps"] = (0, "proxy\n")
+    written = list[list[str]]()
+    programs.effects["/usr/local/bin/crictl stop"] = lambda: written.append(_mapped(root))
+    (root / "joined").touch()
+    endpoint.make_endpoint(_run(root), step)
+    assert programs.asked[0][-1] == "^(kube-proxy)$"
+    assert programs.asked[1:] == [stop]
+    assert written == [["10.20.0.4", "10.20.0.3"]], "its new container copies the file that is there"
 
 
 @pytest.mark.parametrize(

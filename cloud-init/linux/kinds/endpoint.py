@@ -9,6 +9,7 @@ import json
 import time
 from urllib.parse import urlsplit
 
+import containers
 from api import ask
 from failure import Failure
 from run import Run, Step
@@ -55,7 +56,11 @@ def endpoint_holds(run: Run, step: Step) -> bool:
 
 
 def make_endpoint(run: Run, step: Step) -> None:
-    """Write the addresses; before this machine has an API server, first wait for a ready peer."""
+    """Write the addresses; before this machine has an API server, first wait for a ready peer.
+
+    kube-proxy restarts: on the host network a container keeps a copy of the hosts file from its start (kubelet,
+    ensureHostsFile), so the founder's would know no other API server than its own until the next upgrade.
+    """
     addresses = own(run, step)
     while not addresses:
         addresses = sorted(
@@ -72,6 +77,7 @@ def make_endpoint(run: Run, step: Step) -> None:
         addresses = []
         time.sleep(POLL_SECONDS)
     write(run, step["host"], addresses)
+    containers.restart(run.root, "kube-proxy")
 
 
 def write(run: Run, host: str, addresses: list[str]) -> None:
