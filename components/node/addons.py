@@ -128,11 +128,20 @@ def pod_security(role: Role) -> list[Manifest]:
 
 
 def metrics_server(role: Role) -> list[Manifest]:
-    """Return metrics-server in the version for the minor; empty unless the spec has addons.metrics_server."""
+    """Return metrics-server in the version for the minor; empty unless the spec has addons.metrics_server.
+
+    With a second Linux machine it has two pods, so autoscalers keep their metrics during a drain. Before 1.27 they have
+    no disruption budget, because there a budget also keeps pods that are not ready from eviction, and so blocks drains
+    (unhealthyPodEvictionPolicy is on by default from 1.27; KEP-3017).
+    """
     if not role.spec.addons.metrics_server:
         return []
     manifests = _manifests("metrics-server.yaml")
+    if not releases.within(role.release.minor, "1.27", ""):
+        manifests = [each for each in manifests if each["kind"] != "PodDisruptionBudget"]
     (deployment,) = (each for each in manifests if each["kind"] == "Deployment")
+    workers = sum(pool.count for pool in role.spec.pools.values() if not pool.os.is_windows)
+    deployment["spec"]["replicas"] = min(2, role.spec.control_plane.count + workers)
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     container["image"] = f"registry.k8s.io/metrics-server/metrics-server:v{role.release.metrics_server}"
     return manifests

@@ -122,6 +122,33 @@ def test_metrics_server_is_optional_and_verifies_kubelets_with_the_clusters_auth
         assert one(node_plan, "addon-metrics-server").fields["path"] in one(node_plan, "apply-addons").fields["files"]
 
 
+@pytest.mark.parametrize(
+    ("control_planes", "workers", "replicas"), [(1, {}, 1), (1, {"linux": 1}, 2), (3, {}, 2), (3, {"linux": 9}, 2)]
+)
+def test_metrics_server_has_a_second_pod_if_there_is_a_machine_for_it(
+    control_planes: int, workers: dict[str, int], replicas: int
+) -> None:
+    pools: dict[str, Any] = {name: {"os": "ubuntu-24.04", "count": count} for name, count in workers.items()}
+    pools["web"] = {"os": "windows-2022", "count": 3}
+    node_plan = plan(None, control_plane={"count": control_planes}, pools=pools, addons={"metrics_server": True})
+    (deployment,) = [each for each in _manifests(node_plan, "metrics-server") if each["kind"] == "Deployment"]
+    assert deployment["spec"]["replicas"] == replicas
+    apart = deployment["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"]
+    (term,) = [each["podAffinityTerm"] for each in apart["preferredDuringSchedulingIgnoredDuringExecution"]]
+    assert term["topologyKey"] == "kubernetes.io/hostname", "preferred, so it does not wait for a second machine"
+    assert term["labelSelector"] == deployment["spec"]["selector"]
+
+
+@pytest.mark.parametrize(("kubernetes", "budgets"), [("1.26.15", 0), ("1.27.16", 1), ("1.37.1", 1)])
+def test_a_drain_evicts_one_pod_of_metrics_server_at_a_time(kubernetes: str, budgets: int) -> None:
+    manifests = _manifests(plan(None, kubernetes=kubernetes, addons={"metrics_server": True}), "metrics-server")
+    (deployment,) = [each for each in manifests if each["kind"] == "Deployment"]
+    found = [each["spec"] for each in manifests if each["kind"] == "PodDisruptionBudget"]
+    selector = deployment["spec"]["selector"]
+    wanted = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": selector}
+    assert found == [wanted] * budgets
+
+
 @pytest.mark.parametrize("minor", [each for each in releases.supported_minors() if releases.has_aws_controller(each)])
 def test_svc_01_the_cloud_controller_is_of_the_clusters_minor_and_runs_on_untouched_control_planes(minor: str) -> None:
     kubernetes = releases.in_order(each for each in versions("kubernetes-node") if releases.minor(each) == minor)[-1]
