@@ -46,7 +46,7 @@ def execute(root: Path, folder: Path, told: dict[str, Any], check: bool = False)
         if not check:
             # only after the whole plan: until then the machine has the previous version
             run.remember(reboots=0, kubernetes=run.plan.get("kubernetes"))
-            tidying.tidy(run)
+            tidying.tidy(run, folder)
     except Reboot:
         result |= {"state": "reboot", **place}
     except Exception as error:

@@ -1,13 +1,21 @@
-"""Deletes archives of earlier versions, which a control plane that is upgraded in place for years would collect."""
+"""Deletes what a control plane that is changed in place for years would collect: archives of versions, bundles."""
 
-from pathlib import PurePosixPath
+import shutil
+from pathlib import Path, PurePosixPath
 
+import loader
 from report import say
 from run import Run
 
 
-def tidy(run: Run) -> None:
-    """Delete files that no step of the plan names from its private folders with archives. A failure ends no run.
+def tidy(run: Run, folder: Path) -> None:
+    """Delete old archives and bundles; folder: the bundle of this run. A failure ends no run."""
+    delete_archives(run)
+    delete_bundles(run, folder)
+
+
+def delete_archives(run: Run) -> None:
+    """Delete files that no step of the plan names from its private folders with archives.
 
     Partial downloads go too: the plan is done, so none of them is continued.
     """
@@ -25,3 +33,20 @@ def tidy(run: Run) -> None:
                 say(f"{folder}/{file.name} cannot be deleted: {error}", "failed")
             else:
                 say(f"{folder}/{file.name} is deleted: the plan does not use it")
+
+
+def delete_bundles(run: Run, folder: Path) -> None:
+    """Delete unpacked bundles except the current one, this run's, and the newest other one.
+
+    The agent may still run from the bundle before, or have unpacked the next one. Names with a dot are incomplete.
+    """
+    home = run.path(str(loader.HOME))
+    used = {folder.name, (home / "current").resolve().name}
+    others = [each for each in (home / "bundles").glob("[!.]*") if each.name not in used]
+    for each in sorted(others, key=lambda bundle: bundle.stat().st_mtime)[:-1]:
+        try:
+            shutil.rmtree(each)
+        except OSError as error:
+            say(f"bundle {each.name} cannot be deleted: {error}", "failed")
+        else:
+            say(f"bundle {each.name} is deleted")

@@ -1,5 +1,6 @@
-"""What a control plane keeps of its versions while it is upgraded in place: its kubelet, and archives."""
+"""What a control plane keeps of its versions while it is changed in place: its kubelet, archives, bundles."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -53,3 +54,15 @@ def test_archives_of_earlier_versions_are_deleted_once_the_plan_is_done(
     execute(*upgraded(cloud, "1.36.4"))
     assert [each.name for each in folder.iterdir()] == ["kubernetes-node-1.36.4.tar.gz"]
     assert (root / "var/cache/other").exists()
+
+
+def test_bundles_are_deleted_except_the_current_one_and_the_one_before(execute: Execute, root: Path) -> None:
+    home = root / "opt/mullion"
+    for age, name in enumerate(("current-one", "before", "older", "oldest", ".unpacking")):
+        put(root, f"/opt/mullion/bundles/{name}/node.py", "")
+        os.utime(home / "bundles" / name, (1e9 - age, 1e9 - age))
+    (home / "current").symlink_to("bundles/current-one")
+    assert execute({"kind": "file", "path": "relative", "content": ""})["state"] == "failed"
+    assert len([*(home / "bundles").iterdir()]) == 5, "a failed run deletes nothing"
+    assert execute()["state"] == "done"
+    assert {each.name for each in (home / "bundles").iterdir()} == {"current-one", "before", ".unpacking"}
