@@ -26,6 +26,8 @@ _FUNCTIONS = "if ($Functions) { return }\n"
 """The line of loader.ps1 between its functions and what it does as user-data or as boot task."""
 _EMPTY = re.compile(r"^ *\{\}$", re.MULTILINE)
 """The line of a loader that the document replaces: in the files it is an empty document."""
+_NAME = "{name}"
+"""The host name in the user-data of Linux machines."""
 
 
 def document(
@@ -49,9 +51,13 @@ def document(
 
 
 def user_data(os_family: OsFamily, document: Mapping[str, Any], cloud: str) -> str:
-    """Return one machine's user-data in ASCII: #cloud-config for Linux, a script in the cloud's tags for Windows."""
+    """Return one machine's user-data in ASCII: #cloud-config for Linux, a script in the cloud's tags for Windows.
+
+    cloud-init sets the host name before Azure's agent starts, which restarts the network at a later change on Debian
+    (Provisioning.MonitorHostName in its waagent.conf).
+    """
     before, after = template(os_family, cloud)
-    return before + _json(document) + after
+    return before.replace(_NAME, _json(document["machine"]["name"])) + _json(document) + after
 
 
 def image_user_data(document: Mapping[str, Any], cloud: str) -> str:
@@ -116,6 +122,6 @@ def without_docstrings(source: str) -> str:
     return "".join(line for number, line in enumerate(lines) if number not in dropped)
 
 
-def _json(document: Mapping[str, Any]) -> str:
-    """Return the document as one line of ASCII without <, so that no value can end the <powershell> element."""
+def _json(document: object) -> str:
+    """Return a value as one line of ASCII without <, so that none can end the <powershell> element."""
     return json.dumps(document, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")

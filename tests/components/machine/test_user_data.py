@@ -61,7 +61,9 @@ def test_linux_user_data_is_a_cloud_config_whose_files_are_the_loader_and_the_do
     text = user_data("linux", full_document(10), "aws")
     assert text.startswith("#cloud-config\n")
     parsed = yaml.safe_load(text)
-    assert parsed.keys() == {"preserve_hostname", "manage_etc_hosts", "write_files", "runcmd"}
+    assert parsed.keys() == {"preserve_hostname", "hostname", "manage_etc_hosts", "write_files", "runcmd"}
+    assert parsed["hostname"] == full_document(10)["machine"]["name"]
+    assert parsed["preserve_hostname"] is False, "cloud-init sets no host name otherwise"
     assert parsed["manage_etc_hosts"] is False, "Debian's images write /etc/hosts at each boot"
     files = {file["path"]: file for file in parsed["write_files"]}
     assert all(file.keys() == {"path", "permissions", "content"} for file in files.values())
