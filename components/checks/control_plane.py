@@ -9,6 +9,10 @@ VCPU_BY_NODES = ((500, 32), (250, 16), (100, 8), (10, 4))
 """More nodes than the first number need this many vCPU: what Kubernetes' own scripts gave a control plane
 (kubernetes, cluster/gce/config-common.sh, get-master-size)."""
 
+RECORDED = 2000
+"""Nodes whose certificates of a day fit into the agent's ConfigMap mullion-machines of at most 1 MiB (Kubernetes,
+"ConfigMaps"), also on a day in which every machine is replaced (tests/agent/test_machines.py)."""
+
 SNAPSHOTS_MOST = 500
 """Maximum of snapshots that are kept by time: half of what one list request returns (S3 and Google Cloud Storage: 1,000
 objects, the oldest first). The other half is for snapshots at changes of the control plane. If the list did not reach
@@ -52,6 +56,12 @@ def _size_for_nodes(subject: Subject) -> Iterator[Finding]:
     least = next((vcpu for most, vcpu in VCPU_BY_NODES if nodes > most), 0)
     if size and size.vcpu < least:
         yield at("control_plane", "size", value=size.name, vcpu=size.vcpu, nodes=nodes, least=least)
+
+
+def _beyond_record(subject: Subject) -> Iterator[Finding]:
+    nodes = sum(group.count for group in subject.groups)
+    if nodes > RECORDED:
+        yield at("pools", nodes=nodes, most=RECORDED)
 
 
 def _preflight(subject: Subject) -> Iterator[Finding]:
@@ -116,6 +126,14 @@ CHECKS = (
         "{value} has {vcpu} vCPU for {nodes} workers; Kubernetes' own scripts gave such a control plane {least}, and"
         " with too few etcd loses its leader when many pods start at once",
         "choose a type with {least} vCPU",
+    ),
+    warning(
+        "nodes-beyond-record",
+        "control_plane.count pools.*.count",
+        _beyond_record,
+        "{nodes} nodes: the agent records certificates in one ConfigMap of at most 1 MiB; if more than {most} machines"
+        " are replaced within a day it is full, and kubelets get no certificates until recorded ones end",
+        "build two clusters, or replace the machines over several days",
     ),
     error(
         "snapshots-too-many",

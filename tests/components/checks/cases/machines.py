@@ -92,6 +92,7 @@ CASES = (
         "control_plane.size",
         {**linux(count=150), **plane(size="m6i.2xlarge")},
     ),
+    Case("nodes-beyond-record", linux(count=2000), "pools", linux(count=1990)),
     Case("windows-too-small", web(size="t3.small"), "pools.web.size", web(size="t3.medium")),
     Case("windows-too-small", web(size="r7a.medium"), "pools.web.size", linux(size="r7a.medium")),
     Case(
