@@ -108,6 +108,7 @@ def test_kubectl_reaches_the_private_api_only_by_the_tunnel(cluster: Private) ->
     assert len(cluster.document("get", "nodes")["items"]) == 2
 
 
+@pytest.mark.soak
 def test_verify_opens_a_tunnel_itself(cluster: Private) -> None:
     report = json.loads(cluster.mullion("verify", cluster.stack, "--json"))
     assert report["failed"] == 0

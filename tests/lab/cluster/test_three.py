@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 
 from components.node.kubeadm import VERIFYING_KEYS
+from components.releases.order import older
 from sandbox.boot.machine import KUBECTL, Machine
 from sandbox.boot.network import BootedCluster
 from tests.awaited import until
@@ -47,6 +50,18 @@ def test_cp_exactly_one_of_three_control_planes_that_boot_at_once_founds_the_clu
     assert sorted([*founders, *members]) == three.machine_names("control-plane")
     objects = until(lambda: all_ready(heads[0], 4), "all nodes are Ready")
     assert sorted(objects) == sorted(three.machines)
+
+
+def test_the_agents_record_has_the_certificate_that_each_kubelet_uses(three: BootedCluster, kubernetes: str) -> None:
+    """Also the founder's, which kubeadm signed, and which its kubelet may keep."""
+    if older(kubernetes, "1.32"):
+        pytest.skip("before 1.32 Kubernetes does not say with which certificate a kubelet asks for another")
+    (head, *_) = control_planes(three)
+    found = json.loads(head.kubectl("get", "configmap/mullion-machines", "--namespace=kube-system", "--output=json"))
+    for name, machine in three.machines.items():
+        pem = machine.run("cat", "/var/lib/kubelet/pki/kubelet-client-current.pem").stdout.encode()
+        used = x509.load_pem_x509_certificates(pem)[0].fingerprint(hashes.SHA256()).hex()
+        assert used in json.loads(found["data"][name])["certificates"], name
 
 
 def test_every_control_plane_is_a_voting_member_of_etcd_at_its_planned_address(three: BootedCluster) -> None:
