@@ -21,7 +21,7 @@ COMPILE = .venv/bin/uv pip compile --quiet --universal --python-version 3.10 --g
 	--custom-compile-command "make lock" $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv engine compiled machines up down demo stop portal test languages lab soak lint audit format bench generate lock clean
+.PHONY: help venv engine compiled machines up down demo stop portal test windows languages lab soak lint audit format bench generate lock clean
 
 help: ## List the targets
 	@awk -F ":.*## " '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -53,6 +53,9 @@ portal: engine ## Start the self-service portal with a demo team; its clusters a
 
 test: engine ## Run the tests
 	.venv/bin/python -m pytest -n $(JOBS) --timeout $(HUNG) --dist loadfile --no-loadscope-reorder -m "not lab and not soak and not live" $(ARGS)
+
+windows: engine machines ## Run all tests with Windows machines, of which make test draws a third
+	.venv/bin/python -m pytest -n $(JOBS) --timeout $(HUNG) --dist loadfile --no-loadscope-reorder -m "windows and not lab" tests $(ARGS)
 
 languages: engine ## Run the example programs in other languages in the sandbox; needs npm, go and mvn
 	.venv/bin/python -m tools.go_programs

@@ -5,8 +5,9 @@ need either have a marker (pyproject.toml lists them).
 """
 
 import os
+import random
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -16,11 +17,13 @@ from xdist.scheduler import LoadFileScheduling
 
 from components.sdk.garbage import collect_rarely
 from operations.engine import locate as engines
+from tests.seed import SEED
 
 hypothesis.settings.register_profile("mullion", deadline=None)  # hypothesis does not time tests
 hypothesis.settings.load_profile("mullion")
 
 collect_rarely()
+os.environ["MULLION_SEED"] = str(SEED)  # xdist's processes draw the same tests
 os.environ["PULUMI_ERROR_OUTPUT_STRING"] = "true"  # a failing resource test shows the reason, not only the line
 
 CONNECTIONS = {"socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo"}
@@ -38,6 +41,9 @@ IMITATING = ("tests/windows_plans/", "tests/lab/joining/", "tests/lab/cluster/")
 
 CLUSTERS = "tests/lab/cluster/"
 """Tests of booted clusters. A host boots one at a time (sandbox/boot/host_lock.py)."""
+
+SAMPLED = 3
+"""Of each file, `make test` runs one of this many tests that are marked `sampled`."""
 
 _guarded: str | None = None
 """The running unit test. An audit hook cannot be removed, so the hook reads this variable."""
@@ -102,12 +108,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneProcessFo
     return OneProcessForClusters(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
+def leave_to_soak(items: list[pytest.Item]) -> None:
+    """Mark two thirds of the tests marked `sampled` as soak: of each file a third stays, drawn by the seed."""
+    files = defaultdict[str, list[pytest.Item]](list)
+    for item in items:
+        if item.get_closest_marker("sampled") and not item.get_closest_marker("soak"):
+            files[item.nodeid.partition("::")[0]].append(item)
+    for name, tests in files.items():
+        drawn = random.Random(f"{SEED} {name}").sample(tests, max(1, len(tests) // SAMPLED))
+        for item in tests:
+            if item not in drawn:
+                item.add_marker(pytest.mark.soak)
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at -m
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run booted clusters first, then files with tests that start programs, so no worker is left with a long one.
 
     A test on a Windows machine gets a second try, because Wine itself crashes at times. The closing line counts these;
     a fault of Mullion fails twice.
     """
+    leave_to_soak(items)
     long = {item.path for item in items if any(item.get_closest_marker(name) for name in FREE)}
     items.sort(key=lambda item: (not item.nodeid.startswith(CLUSTERS), item.path not in long))
     for item in items:

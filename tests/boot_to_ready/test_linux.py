@@ -14,7 +14,7 @@ from tests.boot_to_ready import plans
 from tests.boot_to_ready.lab import Lab
 from tests.boot_to_ready.linux import Node
 
-pytestmark = [pytest.mark.engine, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.engine, pytest.mark.subprocess]
 TOKEN = "abcdef.0123456789abcdef"
 
 

@@ -13,7 +13,7 @@ from tests.boot_to_ready import plans
 from tests.boot_to_ready.lab import Lab
 from tests.boot_to_ready.windows import Server, server
 
-pytestmark = [pytest.mark.engine, pytest.mark.subprocess, pytest.mark.windows]
+pytestmark = [pytest.mark.sampled, pytest.mark.engine, pytest.mark.subprocess, pytest.mark.windows]
 TOKEN = "abcdef.0123456789abcdef"
 Make = Callable[[str], AbstractContextManager[Server]]
 

@@ -20,7 +20,7 @@ from tests.docs import pages
 from . import workspace
 from .github_runner import GitHub
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
 CLUSTERS = ".github/workflows/clusters.yml"
 NAME = "ci-9000000001-1-0"

@@ -15,7 +15,7 @@ from sandbox.boot.windows.winpwsh import FOLDER, Machine
 from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.windows import place
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 REFUSED = "throw 'This script contains malicious content and has been blocked by your antivirus software.'"
 """Imitates AMSI: a script file that it refuses fails at its first line."""

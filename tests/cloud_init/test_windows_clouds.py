@@ -13,7 +13,7 @@ from sandbox.boot.windows.winpwsh import Machine
 from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.windows import NAME, first_boot, tell, windows_scripts
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 TOKEN = "abcdef.0123456789abcdef"
 STEPS = (

@@ -9,7 +9,7 @@ from tests.cloud_init.watched_node import LOADED, node
 
 __all__ = ["node"]
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 ENDED = -1
 """Exit code of a process that .NET's Process.Kill ended."""

@@ -9,7 +9,7 @@ from tests.cloud_init.watched_node import LOADED, MADE, STATE, change, log, look
 
 __all__ = ["node"]
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 NOTHING = "$null = 0"
 HOUR_LATER = "$Limits['executor'] = 3, 1; Start-Sleep -Seconds 2"

@@ -15,7 +15,7 @@ from tests.conformance.windows_programs import SERVICE
 
 __all__ = ["watched"]
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 FOLLOWED = r"C:\ProgramData\mullion\epoch"
 SERVICES = ("kubelet", "flanneld", "kube-proxy")
 MADE = "; ".join(

@@ -16,7 +16,7 @@ from tests.cloud_init.watched_node import LOADED
 from tests.cloud_init.windows import place
 from tests.conformance.windows_machine import Driver, fill, small_disk
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 WRITES = "[void](Update-Memory @{ executor = 'this one' })"
 SHOWN = "[Console]::Out.WriteLine((ConvertTo-JsonText (Update-Memory)))"

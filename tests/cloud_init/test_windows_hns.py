@@ -7,7 +7,7 @@ import pytest
 from components.machine.bundle import CLOUD_INIT
 from sandbox.boot.windows.winpwsh import BOOKS, Machine
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 MODULES = (
     "modules/json",

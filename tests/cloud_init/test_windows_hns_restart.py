@@ -11,7 +11,7 @@ from tests.cloud_init.watched_node import BOOT, LOADED, STATE, change, log
 from tests.cloud_init.windows import place, until
 from tests.conformance.windows_programs import SERVICE
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 NAMES = {"hns": "", "first": "hns", "second": "first", "idle": "hns"}
 """Services, and what each depends on; all but idle run."""

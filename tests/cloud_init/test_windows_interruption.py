@@ -9,7 +9,7 @@ from sandbox.boot.windows.winpwsh import FOLDER, Machine
 from tests.cloud_init.cloud import EACH_CLOUD, FakeCloud
 from tests.cloud_init.windows import NAME, place
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 KUBECTL, CALLS = r"C:\k\kubectl.cmd", r"C:\k\calls.txt"
 REFUSES_ONCE = (

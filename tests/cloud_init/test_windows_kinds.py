@@ -15,7 +15,7 @@ from tests.cloud_init.watched_node import LOADED
 from tests.cloud_init.windows import place
 from tests.conformance.windows_programs import SERVICE
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 RUN = rf"$run = New-Run (Read-Json '{MULLION}\machine.json') $false; $run.Limit = 60"
 

@@ -15,7 +15,7 @@ from sandbox.boot.windows.winpwsh import MULLION, Machine
 from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.windows import first_boot, tell, until, windows_scripts
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 DAY = 86400
 LOG = r"C:\ProgramData\mullion\loader.log"

@@ -11,7 +11,7 @@ from tests.cloud_init.test_linux_logs import unpacked
 from tests.cloud_init.windows import place
 from tests.conformance import windows_hns
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 TOKEN = "abcdef.0123456789abcdef"
 NAME = f"AROAEXAMPLE:{INSTANCE}.json"
 PLANTED = {

@@ -9,7 +9,7 @@ from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.windows import place
 from tests.conformance.authority import node_pem
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 CERTIFICATE = r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"
 STARTED = {"name": "Start-ScheduledTask", "asked": {"TaskName": "mullion"}}
 TASK = "Register-ScheduledTask -TaskName mullion -Action @{} -Trigger @{} -Principal @{} -Settings @{} | Out-Null"

@@ -7,7 +7,7 @@ from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.watched_node import LOADED, log
 from tests.cloud_init.windows import place
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 DONE, DENIED, UNDER_WAY = 0, 5, 1115
 """Exit codes of shutdown.exe (winerror.h)."""

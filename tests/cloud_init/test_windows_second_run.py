@@ -13,7 +13,7 @@ from tests.cloud_init.windows import place
 from tests.conformance.windows_programs import SERVICE
 from tests.windows_plans.server import outcomes
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 ARTIFACT, ORDINARY = r"C:\k\large.bin", r"C:\k\small.bin"
 STEPS = [{"kind": "service", "name": "daemon", "service": "daemon", "command": [r"C:\k\daemon.exe"]}]

@@ -15,7 +15,7 @@ from tests.conformance.authority import authority, node_pem, pem
 
 __all__ = ["node"]
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 CA, CERTIFICATE = r"C:\k\ca.crt", r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"
 SERVING = CERTIFICATE.replace("client", "server")
 RECORD, SAID = r"C:\ProgramData\mullion\authorities", r"C:\said.txt"

@@ -38,7 +38,7 @@ from tests.conformance.windows_programs import SERVICE
 
 __all__ = ["node"]
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 
 def test_a_restart_of_hns_restarts_flanneld_and_kube_proxy_at_most_three_times_an_hour(node: Machine) -> None:

@@ -29,7 +29,7 @@ from tests.conformance import windows_hns
 
 __all__ = ["node"]
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 UNNAMED = (
     "{made}; $send = ${{Function:Send-HnsRequest}}; function Send-HnsRequest {{ & $send @args; "

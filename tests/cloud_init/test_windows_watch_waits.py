@@ -26,7 +26,7 @@ from tests.conformance import windows_hns
 
 __all__ = ["node"]
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 GROWING = "HNS has no load balancer of 10.96.0.1, the Service kubernetes: kube-proxy is still making load balancers"
 

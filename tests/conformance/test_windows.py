@@ -19,7 +19,7 @@ from tests.conformance.downloads import serving as serving_downloads
 from tests.conformance.windows_machine import Driver, small_disk
 from tests.seed import SEED
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 CASES = [case for case in cases() if "windows" in case.systems]
 TLS = ("$tls", "$fartls")
 """Wine 8 ends every TLS handshake of .NET's HTTP client, good or bad (0x80090302):
