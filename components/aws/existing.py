@@ -8,6 +8,7 @@ from pulumi import Output, ResourceOptions
 from pulumi_aws import _utilities
 
 from components.aws.existing_endpoints import look_for_endpoints
+from components.aws.existing_names import look_for_names
 from components.aws.network import UsableNetwork
 from components.aws.offerings import Offers, checked
 from components.naming import zone_name
@@ -51,7 +52,7 @@ async def look(lookups: Lookups, cluster: str) -> list[str]:
     vpc = await lookups.find("network", existing.network, "aws:ec2/getVpc:getVpc", {"id": existing.network})
     if not vpc:
         return []
-    await _names(lookups, vpc, zone_name(cluster))
+    await look_for_names(lookups, vpc, zone_name(cluster))
     lookups.refuse_overlaps([each["cidrBlock"] for each in listed(vpc, "cidrBlockAssociations")] or [vpc["cidrBlock"]])
     paths = [(f"subnets.{index}", subnet.id) for index, subnet in enumerate(existing.subnets)]
     paths += [(f"public_subnets.{index}", id_) for index, id_ in enumerate(existing.public_subnets)]
@@ -94,31 +95,6 @@ def _public_zones(lookups: Lookups, zones: list[str], public: list[str]) -> None
     if missing := [zone for zone in needed if zone not in public]:
         wrong = f"no public subnet is in {', '.join(missing)}: load balancers send nothing to machines there"
         lookups.wrong("public_subnets", wrong, "add the id of a public subnet of each zone")
-
-
-async def _names(lookups: Lookups, vpc: dict[str, Any], own: str) -> None:
-    """Look at what the private zone `own` needs: DNS of the VPC, and its owner."""
-    id_, existing = lookups.existing.network, lookups.existing
-    for option in ("enableDnsSupport", "enableDnsHostnames"):
-        if not vpc.get(option):
-            words = "--enable-dns-support" if option == "enableDnsSupport" else "--enable-dns-hostnames"
-            fix = f"let its owner run: aws ec2 modify-vpc-attribute --vpc-id {id_} {words}"
-            lookups.wrong("network", f"{option} of {id_} is off, so private zones are not answered", fix)
-    if existing.private_zone:
-        arguments = {"zoneId": existing.private_zone}
-        zone = await lookups.find("private_zone", existing.private_zone, "aws:route53/getZone:getZone", arguments)
-        if zone and (zone["name"].rstrip(".") != own or not zone["privateZone"]):
-            wrong = f"{existing.private_zone} is not the private zone {own}"
-            lookups.wrong("private_zone", wrong, f"create the private hosted zone {own} for this VPC")
-        return
-    caller = await lookups.find("network", "the account", "aws:index/getCallerIdentity:getCallerIdentity", {})
-    if caller and vpc["ownerId"] != caller["accountId"]:
-        lookups.wrong(
-            "private_zone",
-            f"account {vpc['ownerId']} owns {id_}, so account {caller['accountId']} cannot attach a private zone",
-            f"create the private hosted zone {own}, let the owner associate it with {id_}"
-            " (docs/networks.md), and write its id here",
-        )
 
 
 async def _subnet(lookups: Lookups, path: str, id_: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def answers(stack: str, cluster: Mapping[str, Any]) -> Answers:
 def _aws(stack: str, network: Mapping[str, Any], existing: Mapping[str, Any], whole: str) -> Answers:
     listed, public = existing["subnets"], network.get("egress") == "public"
     owner = "111111111111" if existing.get("private_zone") else cloud_answers.ACCOUNT
-    dns = {"enableDnsSupport": True, "enableDnsHostnames": True}
+    dns = {"enableDnsSupport": True, "enableDnsHostnames": True, "dhcpOptionsId": "dopt-0123456789abcdef0"}
 
     def subnet(region: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         index = next((place for place, each in enumerate(listed) if each["id"] == asked["id"]), None)
@@ -55,6 +55,7 @@ def _aws(stack: str, network: Mapping[str, Any], existing: Mapping[str, Any], wh
 
     return {
         "aws:ec2/getVpc:getVpc": lambda _, asked: {"id": asked["id"], "cidrBlock": whole, "ownerId": owner, **dns},
+        "aws:ec2/getVpcDhcpOptions:getVpcDhcpOptions": lambda *_: {"domainNameServers": ["AmazonProvidedDNS"]},
         "aws:ec2/getSubnet:getSubnet": subnet,
         "aws:ec2/getRouteTables:getRouteTables": lambda _, asked: {"ids": [f"rtb-{asked['filters'][0]['values'][0]}"]},
         "aws:ec2/getRouteTable:getRouteTable": table,

@@ -62,6 +62,17 @@ def vpc(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dic
     }
 
 
+def dhcp_options(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """ec2.getVpcDhcpOptions by the id: those that VPCs have from the beginning; the sandbox knows no others."""
+    _only(arguments, "dhcpOptionsId")
+    id = arguments["dhcpOptionsId"]
+    networks = [one for one in cloud_state.resources(VPC) if one.region == place.region]
+    if id not in {one.outputs["dhcpOptionsId"] for one in networks}:
+        raise Refusal("InvalidDhcpOptionID.NotFound", f"The dhcpOption ID '{id}' does not exist")
+    servers = ["AmazonProvidedDNS"]
+    return {"id": id, "dhcpOptionsId": id, "domainNameServers": servers, "region": place.region, "tags": {}}
+
+
 def subnet(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     """ec2.getSubnet by its id."""
     _only(arguments, "id")
@@ -158,6 +169,7 @@ def zone(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> di
 
 READS: dict[str, Callable[[CloudState, Place, dict[str, Any]], dict[str, Any]]] = {
     "aws:ec2/getVpc:getVpc": vpc,
+    "aws:ec2/getVpcDhcpOptions:getVpcDhcpOptions": dhcp_options,
     "aws:ec2/getSubnet:getSubnet": subnet,
     "aws:ec2/getVpcEndpoint:getVpcEndpoint": endpoint,
     "aws:ec2/getRouteTables:getRouteTables": route_tables,

@@ -192,6 +192,7 @@ FUNCTIONS = {
     "aws:ec2/getSecurityGroup:getSecurityGroup": "ec2:DescribeSecurityGroups",
     "aws:ec2/getSubnet:getSubnet": "ec2:DescribeSubnets",
     "aws:ec2/getVpc:getVpc": "ec2:DescribeVpcs ec2:DescribeVpcAttribute ec2:DescribeRouteTables",
+    "aws:ec2/getVpcDhcpOptions:getVpcDhcpOptions": "ec2:DescribeDhcpOptions",
     "aws:ec2/getVpcEndpoint:getVpcEndpoint": "ec2:DescribeVpcEndpoints ec2:DescribePrefixLists",
     "aws:elb/getLoadBalancer:getLoadBalancer": f"{_LB}DescribeLoadBalancers {_LB}DescribeLoadBalancerAttributes"
     f" {_LB}DescribeTags",

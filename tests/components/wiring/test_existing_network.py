@@ -121,6 +121,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], Callable[[CloudState], None] | Non
     ),
     "pods in the VPC": ("aws", {}, changed("Vpc", cidrBlock="10.128.0.0/15"), "network", "overlaps network.pods"),
     "DNS is off": ("aws", {}, changed("Vpc", enableDnsHostnames=False), "network", "--enable-dns-hostnames"),
+    "no DHCP options": ("aws", {}, changed("Vpc", dhcpOptionsId="default"), "network", "aws ec2 create-dhcp-options"),
     "VPC of another account": ("aws", {}, changed("Vpc", ownerId="111111111111"), "private_zone", "111111111111"),
     "no such zone": ("aws", _network("aws", private_zone="Z0123456789"), None, "private_zone", "does not exist"),
     "subnet of another VPC": ("aws", {}, changed("Subnet", vpcId="vpc-01234567"), "subnets.0.id", "is in vpc-01234567"),
@@ -205,6 +206,36 @@ def test_what_may_be_meant_is_a_warning(
     asyncio.run(LOOKS[cloud](lookups))
     lookups.finish()
     assert [text in each for each in lookups.warnings] == [True]
+
+
+@pytest.mark.parametrize(
+    ("servers", "text"),
+    [
+        (["AmazonProvidedDNS"], ""),
+        (["10.30.0.2"], ""),
+        (["169.254.169.253"], ""),
+        (["10.9.0.4", "AmazonProvidedDNS"], "servers of its own (10.9.0.4): machines find"),
+        (["10.9.0.4", "10.9.0.5"], "only if these forward aws-existing.mullion.internal and the names of private"),
+        (None, "these credentials cannot read the DHCP options dopt-"),
+    ],
+)
+def test_name_servers_of_a_vpc_that_have_to_forward_are_a_warning(
+    servers: list[str] | None, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = Asked.invoke
+
+    async def invoke(self: Asked, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if not token.endswith(":getVpcDhcpOptions"):
+            return await answer(self, token, arguments)
+        if servers is None:
+            raise ProviderError("UnauthorizedOperation")
+        return {**await answer(self, token, arguments), "domainNameServers": servers}
+
+    monkeypatch.setattr(Asked, "invoke", invoke)
+    lookups = asked("aws", tmp_path)
+    asyncio.run(LOOKS["aws"](lookups))
+    lookups.finish()
+    assert [text in each for each in lookups.warnings] == ([True] if text else [])
 
 
 def test_pools_of_ingress_on_azure_have_no_default_way_out(tmp_path: Path) -> None:
