@@ -37,7 +37,7 @@ class ExistingNetworkArgs(TypedDict):
     private_zone: NotRequired[str]
     """AWS only: id of the private hosted zone NAME.mullion.internal, if another account owns the VPC."""
     service_zones: NotRequired[list[str]]
-    """With `egress: none`: your private zones, .../virtualNetworkLinks/NAME (Azure), .../managedZones/NAME (GCP)."""
+    """With `egress: none`: DNS zones (AWS: names; Azure: .../virtualNetworkLinks/NAME; GCP: .../managedZones/NAME)."""
     bastion: NotRequired[ExistingBastionArgs]
     """Azure only: your Bastion host for sessions (`access: session`), because Mullion builds none in your network."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from components.spec.existing import ExistingBastion
 from components.spec.models import Cloud, ClusterSpec, Egress, ExistingNetwork
-from components.topology.private_endpoints import google_domains, private_endpoints
+from components.topology.private_endpoints import google_domains
 from components.topology.service_zones import google_records
 from components.wiring.baking import PROJECT
 from sandbox import clouds
@@ -78,6 +78,7 @@ def is_yours(urn: str) -> bool:
 
 
 def _aws(maker: _Maker, spec: ClusterSpec, existing: ExistingNetwork, zone: str) -> None:
+    from sandbox.aws import existing_endpoints
     from sandbox.aws.network import ASSOCIATION, EIP, GATEWAY, NAT, ROUTE, SUBNET, TABLE, VPC
     from sandbox.aws.regions import zones
     from sandbox.aws.route53 import ZONE
@@ -106,7 +107,7 @@ def _aws(maker: _Maker, spec: ClusterSpec, existing: ExistingNetwork, zone: str)
         for index, subnet in enumerate(existing.subnets)
     ]
     if spec.network.egress is Egress.NONE:
-        _aws_endpoints(maker, spec, vpc, tables["private"], machines)
+        existing_endpoints.create(maker.make, maker.provider.place.region, spec, (vpc, tables["private"], machines))
     else:
         gateway, address = maker.make(GATEWAY, "internet", vpcId=vpc), maker.make(EIP, "nat", domain="vpc")
         nat = maker.make(NAT, "nat", allocationId=address, subnetId=edges[0])
@@ -118,22 +119,6 @@ def _aws(maker: _Maker, spec: ClusterSpec, existing: ExistingNetwork, zone: str)
     maker.provider.place = place
     if existing.private_zone:
         maker.make(ZONE, "zone", existing.private_zone, name=zone, vpcs=[{"vpcId": vpc}])
-
-
-def _aws_endpoints(maker: _Maker, spec: ClusterSpec, vpc: str, table: str, subnets: list[str]) -> None:
-    """Create the endpoints that machines ask: of S3 in their route table, others in their subnets."""
-    from sandbox.aws.gateways import ENDPOINT
-    from sandbox.aws.network import GROUP, INGRESS
-
-    prefix = f"com.amazonaws.{maker.provider.place.region}"
-    group = maker.make(GROUP, "endpoints", vpcId=vpc)
-    https = {"ipProtocol": "tcp", "fromPort": 443, "toPort": 443}
-    maker.make(INGRESS, "endpoints", securityGroupId=group, cidrIpv4=str(spec.network.nodes), **https)
-    maker.make(ENDPOINT, "s3", vpcId=vpc, serviceName=f"{prefix}.s3", routeTableIds=[table])
-    inside = {"vpcEndpointType": "Interface", "privateDnsEnabled": True, "securityGroupIds": [group]}
-    for each in private_endpoints(spec):
-        name = f"{prefix}.{each.service}"
-        maker.make(ENDPOINT, each.name, vpcId=vpc, serviceName=name, subnetIds=subnets, **inside)
 
 
 def _free(whole: IPv4Network, existing: ExistingNetwork, count: int) -> list[IPv4Network]:

@@ -19,6 +19,8 @@ from components.wiring.fixed_layout import fixed_layout
 
 _ANYWHERE = "0.0.0.0/0"
 _TABLE = "routeTableId"
+_LOCAL = "local"
+"""Target of the route to the VPC's own range."""
 _TARGETS = (
     *("natGatewayId", "transitGatewayId", "networkInterfaceId", "vpcEndpointId", "vpcPeeringConnectionId"),
     *("localGatewayId", "carrierGatewayId", "coreNetworkArn", "gatewayId"),
@@ -117,6 +119,10 @@ async def _subnet(lookups: Lookups, path: str, id_: str) -> dict[str, Any]:
         if target.startswith(("igw-", "nat-")):
             wrong = f"the default route of {id_} leads to {target}, and egress: none says that there is no way out"
             lookups.wrong(at, wrong, "write egress: nat, or let the VPC's owner remove the route")
+        elif lookups.existing.service_zones and not _leads_elsewhere(table):
+            wrong = f"no route of {id_} leads to another VPC, and service_zones names endpoints there"
+            fix = "let the VPC's owner route the range of that VPC to a transit gateway or peering connection"
+            lookups.wrong(at, wrong, fix)
     elif to_internet and not target.startswith("igw-"):
         wrong = f"the default route of {id_} leads to {target or 'nothing'}, not to an internet gateway"
         lookups.wrong(at, wrong, "write the id of a public subnet, or let the VPC's owner change its route table")
@@ -141,4 +147,15 @@ async def _route_table(lookups: Lookups, vpc: str, subnet: str) -> dict[str, Any
 def _default_target(table: dict[str, Any]) -> str:
     """Return the target of a table's default route; empty if it has none."""
     routes = [each for each in listed(table, "routes") if each.get("cidrBlock") == _ANYWHERE]
-    return next((str(route[target]) for route in routes for target in _TARGETS if route.get(target)), "")
+    return next((to for route in routes if (to := _target(route))), "")
+
+
+def _target(route: dict[str, Any]) -> str:
+    """Return the target of a route; empty if it has none."""
+    return next((str(route[target]) for target in _TARGETS if route.get(target)), "")
+
+
+def _leads_elsewhere(table: dict[str, Any]) -> bool:
+    """Return whether a route leads out of the VPC, other than that to a gateway endpoint, which has a prefix list."""
+    targets = [(_target(route), bool(route.get("destinationPrefixListId"))) for route in listed(table, "routes")]
+    return any(to not in ("", _LOCAL) and not (prefixes and to.startswith("vpce-")) for to, prefixes in targets)

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from components.topology.private_endpoints import private_endpoints
+from components.aws.existing_zones import look_for_zones
+from components.topology.service_zones import aws_zones
 from components.wiring.existing_network import Lookups
 
 _GATEWAY, _INTERFACE = "Gateway", "Interface"
 
 
 async def look_for_endpoints(lookups: Lookups, tables: Sequence[str]) -> None:
-    """Add a problem for each service that machines ask and that no endpoint leads to.
+    """Add a problem for each service that machines ask and that no endpoint leads to, of the VPC or by `service_zones`.
 
     tables: id of the route table of each of the machines' subnets, or "" if it could not be read. The owner of a VPC
     alone sees its endpoints (VPC guide, "Share your VPC subnets with other accounts"): in a VPC of another account,
@@ -19,17 +20,22 @@ async def look_for_endpoints(lookups: Lookups, tables: Sequence[str]) -> None:
     region = await lookups.find("network", "the region", "aws:index/getRegion:getRegion", {})
     if not region:
         return
-    named = {
-        each.service: f"com.amazonaws.{region['region']}.{each.service}" for each in private_endpoints(lookups.spec)
-    }
-    stores = f"com.amazonaws.{region['region']}.s3"
+    zones, prefix = aws_zones(lookups.spec, region["region"]), f"com.amazonaws.{region['region']}"
+    given = lookups.existing.service_zones
+    await look_for_zones(lookups, region["region"], [zone for zone in zones.values() if zone in given])
+    own = {f"{prefix}.{service}": zone for service, zone in zones.items() if zone not in given}
     if lookups.existing.private_zone:
-        needed = ", ".join((stores, *named.values()))
-        lookups.warn(f"network.existing.network: only its owner sees its endpoints. Machines need those of {needed}")
+        if own:
+            needed = ", ".join(own)
+            lookups.warn(
+                f"network.existing.network: only its owner sees its endpoints. Machines need those of {needed}"
+            )
         return
-    await _stores(lookups, stores, tables)
-    for service in named.values():
-        await _interface(lookups, service)
+    for service, zone in own.items():
+        if service == f"{prefix}.s3":
+            await _stores(lookups, service, zone, tables)
+        else:
+            await _interface(lookups, service, zone)
 
 
 async def _find(lookups: Lookups, service: str, kind: str) -> dict[str, Any] | None:
@@ -39,7 +45,12 @@ async def _find(lookups: Lookups, service: str, kind: str) -> dict[str, Any] | N
     return await lookups.only("aws:ec2/getVpcEndpoint:getVpcEndpoint", asked)
 
 
-async def _stores(lookups: Lookups, service: str, tables: Sequence[str]) -> None:
+def _elsewhere(zone: str) -> str:
+    """Return what to do instead of creating an endpoint. zone: the service's."""
+    return f"; or, if an interface endpoint of a connected VPC serves this one, write {zone} in service_zones"
+
+
+async def _stores(lookups: Lookups, service: str, zone: str, tables: Sequence[str]) -> None:
     """Look for the gateway endpoint of S3 in the subnets' tables, or for an interface endpoint with private DNS."""
     vpc, found = lookups.existing.network, await _find(lookups, service, _GATEWAY)
     if found is None:
@@ -48,7 +59,7 @@ async def _stores(lookups: Lookups, service: str, tables: Sequence[str]) -> None
             wrong = f"{vpc} has no endpoint of {service}, by which machines reach the stores"
             fix = f"let its owner run: aws ec2 create-vpc-endpoint --vpc-id {vpc} --service-name {service}"
             known = " ".join(dict.fromkeys(filter(None, tables)))
-            lookups.wrong("network", wrong, f"{fix} --route-table-ids {known}".rstrip())
+            lookups.wrong("network", wrong, f"{fix} --route-table-ids {known}".rstrip() + _elsewhere(zone))
         return
     if not found:
         lookups.warn(
@@ -62,13 +73,14 @@ async def _stores(lookups: Lookups, service: str, tables: Sequence[str]) -> None
             lookups.wrong(f"subnets.{index}.id", wrong, f"{fix} --add-route-table-ids {table}")
 
 
-async def _interface(lookups: Lookups, service: str) -> None:
+async def _interface(lookups: Lookups, service: str, zone: str) -> None:
     vpc, found = lookups.existing.network, await _find(lookups, service, _INTERFACE)
     if found is None:
         wrong = f"{vpc} has no interface endpoint of {service}, which machines without a way to the internet ask"
         fix = f"let its owner run: aws ec2 create-vpc-endpoint --vpc-id {vpc} --service-name {service}"
         fix += " --vpc-endpoint-type Interface --private-dns-enabled --subnet-ids SUBNETS --security-group-ids GROUP"
-        lookups.wrong("network", wrong, f"{fix} (GROUP admits the machines' subnets to tcp 443)")
+        fix += " (GROUP admits the machines' subnets to tcp 443)"
+        lookups.wrong("network", wrong, fix + _elsewhere(zone))
     elif found and not found.get("privateDnsEnabled"):
         wrong = f"{found['id']}, the endpoint of {service}, has no private DNS: machines ask the service's own name"
         fix = f"let its owner run: aws ec2 modify-vpc-endpoint --vpc-endpoint-id {found['id']} --private-dns-enabled"

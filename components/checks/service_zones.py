@@ -23,7 +23,7 @@ def _in(*path: object, **values: object) -> Finding:
 
 
 def _unused(subject: Subject) -> Iterator[Finding]:
-    if _given(subject) and (subject.spec.cloud is Cloud.AWS or subject.spec.network.egress is not Egress.NONE):
+    if _given(subject) and subject.spec.network.egress is not Egress.NONE:
         yield _in()
 
 
@@ -50,12 +50,12 @@ def _missing(subject: Subject) -> Iterator[Finding]:
 
 
 def _twice(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.cloud is not Cloud.AZURE or not _readable(subject):
+    if subject.spec.cloud is Cloud.GCP or not _readable(subject):
         return
-    links = _given(subject)
-    for index, link in enumerate(links):
-        [zone] = azure_zone_ids([link])
-        if zone in azure_zone_ids(links[:index]):
+    given = _given(subject)
+    zones = [*given] if subject.spec.cloud is Cloud.AWS else [zone for link in given for zone in azure_zone_ids([link])]
+    for index, zone in enumerate(zones):
+        if zone in zones[:index]:
             yield _in(index, zone=zone)
 
 
@@ -66,7 +66,7 @@ CHECKS = (
         "existing-service-zone-id",
         _READS,
         _form,
-        "{value!r} is not the id of a private zone",
+        "{value!r} does not name a private zone",
         "write {form}",
     ),
     error(
@@ -81,14 +81,14 @@ CHECKS = (
         "existing-service-zone-twice",
         _READS,
         _twice,
-        "another id names a zone {zone} too, and a network is linked to one zone of a name",
-        "list the link to this network only",
+        "another entry names a zone {zone} too, and a network sees one zone of a name",
+        "list the zone that this network sees only",
     ),
     error(
         "existing-service-zones-unused",
         _READS,
         _unused,
-        "service_zones has no effect here: only egress: none on Azure and Google Cloud uses them",
+        "service_zones has no effect here: only egress: none uses them",
         "remove service_zones",
     ),
 )

@@ -35,6 +35,6 @@ class ExistingNetwork(Model):
     private_zone: str | None = None
     """AWS only: id of the private hosted zone NAME.mullion.internal, if another account owns the VPC."""
     service_zones: list[str] = []
-    """With `egress: none`: your private zones, .../virtualNetworkLinks/NAME (Azure), .../managedZones/NAME (GCP)."""
+    """With `egress: none`: DNS zones (AWS: names; Azure: .../virtualNetworkLinks/NAME; GCP: .../managedZones/NAME)."""
     bastion: ExistingBastion | None = None
     """Azure only: your Bastion host for sessions (`access: session`), because Mullion builds none in your network."""

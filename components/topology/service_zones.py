@@ -10,12 +10,16 @@ from ipaddress import IPv4Network
 from components.clouds import GOOGLE_APIS
 from components.spec.choices import Cloud
 from components.spec.models import ClusterSpec
-from components.topology.private_endpoints import azure_zones, google_domains
+from components.topology.private_endpoints import azure_zones, google_domains, private_endpoints
 
 _GROUP, _NAME = 4, 8
 """Indexes in an id of Azure split at "/": /subscriptions/ID/resourceGroups/GROUP/providers/PROVIDER/TYPE/NAME."""
 
 FORMS = {
+    Cloud.AWS: (
+        re.compile(r"[a-z0-9]+(?:\.[a-z]+)?\.[a-z0-9-]+\.amazonaws\.com"),
+        "the name of a private hosted zone with an endpoint's address, such as ec2.REGION.amazonaws.com",
+    ),
     Cloud.AZURE: (
         re.compile(
             r"/subscriptions/[0-9a-fA-F-]{36}/resourceGroups/[\w().-]+/providers/Microsoft\.Network/privateDnsZones"
@@ -28,7 +32,7 @@ FORMS = {
         "projects/PROJECT/managedZones/NAME",
     ),
 }
-"""Form of an id of `service_zones`, and its words."""
+"""Form of an entry of `service_zones`, and its words."""
 
 RESTRICTED_APIS = IPv4Network("199.36.153.4/30")
 """Addresses of restricted.googleapis.com (VPC, "Configure Private Google Access")."""
@@ -39,6 +43,23 @@ GOOGLE_HOSTS = {
     "pkg.dev": ("europe-docker.pkg.dev",),
 }
 """Hosts that machines ask, by domain; of the registries, examples of their names."""
+
+
+def aws_zones(spec: ClusterSpec, region: str) -> dict[str, str]:
+    """Return the names that private DNS of an endpoint answers, by service: s3 and those of private_endpoints.
+
+    Source: AWS PrivateLink guide, "AWS services that integrate with AWS PrivateLink": ecr.dkr has dkr.ecr.REGION.
+    """
+    services = ("s3", *(each.service for each in private_endpoints(spec)))
+    return {service: f"{'.'.join(reversed(service.split('.')))}.{region}.amazonaws.com" for service in services}
+
+
+def aws_record(zone: str) -> str:
+    """Return the record of an AWS service's zone that machines ask: the zone itself, or all names below it.
+
+    Machines ask for BUCKET.s3.REGION and ACCOUNT.dkr.ecr.REGION.
+    """
+    return f"*.{zone}" if zone.startswith(("s3.", "dkr.ecr.")) else zone
 
 
 def azure_zone_ids(links: list[str]) -> dict[str, str]:

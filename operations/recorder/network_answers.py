@@ -5,7 +5,7 @@ from typing import Any
 
 from components.naming import zone_name
 from components.spec.defaults import enclosing_range
-from components.topology.service_zones import GOOGLE_HOSTS, google_records
+from components.topology.service_zones import GOOGLE_HOSTS, aws_record, google_records
 from operations.recorder import cloud_answers
 
 Answers = Mapping[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]]
@@ -45,7 +45,8 @@ def _aws(stack: str, network: Mapping[str, Any], existing: Mapping[str, Any], wh
     def table(_: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         own = asked["routeTableId"].removeprefix("rtb-") in (each["id"] for each in listed)
         if own and network.get("egress") == "none":
-            return {"routeTableId": asked["routeTableId"], "routes": []}
+            hub = {"cidrBlock": "192.168.0.0/16", "transitGatewayId": "tgw-0123456789abcdef0"}
+            return {"routeTableId": asked["routeTableId"], "routes": [hub]}
         target = {"natGatewayId": "nat-0123456789abcdef0"} if own and not public else {"gatewayId": "igw-01234567"}
         return {"routes": [{"cidrBlock": "0.0.0.0/0", **target}]}
 
@@ -60,7 +61,14 @@ def _aws(stack: str, network: Mapping[str, Any], existing: Mapping[str, Any], wh
         "aws:ec2/getRouteTables:getRouteTables": lambda _, asked: {"ids": [f"rtb-{asked['filters'][0]['values'][0]}"]},
         "aws:ec2/getRouteTable:getRouteTable": table,
         "aws:ec2/getVpcEndpoint:getVpcEndpoint": endpoint,
-        "aws:route53/getZone:getZone": lambda *_: {"name": zone_name(stack), "privateZone": True},
+        "aws:route53/getRecords:getRecords": lambda _, asked: {
+            "resourceRecordSets": [{"name": aws_record(asked["zoneId"]), "type": "A"}]
+        },
+        "aws:route53/getZone:getZone": lambda _, asked: {
+            "name": zone_name(stack),
+            "privateZone": True,
+            "zoneId": asked.get("name") or asked["zoneId"],
+        },
     }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sandbox.aws.gateways import ENDPOINT
 from sandbox.aws.network import ASSOCIATION, ROUTE, SUBNET, TABLE, VPC
-from sandbox.aws.route53 import ZONE
+from sandbox.aws.route53 import RECORD, ZONE
 from sandbox.cloud import Place, Refusal
 from sandbox.cloud_state import CloudState, Record
 
@@ -151,12 +151,43 @@ def endpoint(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -
     return known | {"id": found[0].id, "region": place.region, "tags": found[0].tags}
 
 
-def zone(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """route53.getZone by its id."""
+def _zone(cloud_state: CloudState, id: str) -> Record:
+    if (found := cloud_state.find(ZONE, id)) is None:
+        raise Refusal("NoSuchHostedZone", f"No hosted zone found with ID: {id}")
+    return found
+
+
+def _named_zone(cloud_state: CloudState, arguments: dict[str, Any]) -> Record:
+    """Return the only private zone with a name, and with a VPC if one is asked. Raises Refusal if there is none."""
+    if not arguments.get("privateZone"):
+        raise Refusal("InvalidArgument", "the sandbox finds private zones only by their name")
+    found = [
+        one
+        for one in cloud_state.resources(ZONE)
+        if one.inputs["name"].rstrip(".") == arguments["name"].rstrip(".")
+        and (seen := [each["vpcId"] for each in one.inputs.get("vpcs") or []])
+        and arguments.get("vpcId", seen[0]) in seen
+    ]
+    if len(found) != 1:  # terraform-provider-aws, tfresource.SingularDataSourceFindError
+        several = "multiple Route 53 Hosted Zones matched; use additional constraints to reduce matches to a single one"
+        raise Refusal("NotFound", several if found else "no matching Route 53 Hosted Zone found")
+    return found[0]
+
+
+def records(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """route53.getRecords of a zone, with the names as Route 53 returns them."""
     _only(arguments, "zoneId")
-    found = cloud_state.find(ZONE, arguments["zoneId"])
-    if found is None:
-        raise Refusal("NoSuchHostedZone", f"No hosted zone found with ID: {arguments['zoneId']}")
+    found = _zone(cloud_state, arguments["zoneId"])
+    rows = [one for one in cloud_state.referrers(ZONE, found.id) if one.type == RECORD]
+    names = [str(one.outputs["fqdn"]).replace("*", r"\052") for one in rows]
+    shown = [{"name": f"{name}.", "type": one.inputs["type"]} for name, one in zip(names, rows, strict=True)]
+    return {"zoneId": found.id, "resourceRecordSets": shown}
+
+
+def zone(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """route53.getZone by its id, or a private zone by its name and a VPC that sees it."""
+    _only(arguments, "zoneId", "name", "privateZone", "vpcId")
+    found = _zone(cloud_state, arguments["zoneId"]) if "zoneId" in arguments else _named_zone(cloud_state, arguments)
     return {
         "id": found.id,
         "zoneId": found.id,
@@ -174,5 +205,6 @@ READS: dict[str, Callable[[CloudState, Place, dict[str, Any]], dict[str, Any]]] 
     "aws:ec2/getVpcEndpoint:getVpcEndpoint": endpoint,
     "aws:ec2/getRouteTables:getRouteTables": route_tables,
     "aws:ec2/getRouteTable:getRouteTable": route_table,
+    "aws:route53/getRecords:getRecords": records,
     "aws:route53/getZone:getZone": zone,
 }

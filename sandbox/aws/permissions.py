@@ -204,6 +204,7 @@ FUNCTIONS = {
     "aws:lb/getTargetGroup:getTargetGroup": f"{_LB}DescribeTargetGroups {_LB}DescribeTargetGroupAttributes"
     f" {_LB}DescribeTags",
     "aws:resourcegroupstaggingapi/getResources:getResources": "tag:GetResources",
+    "aws:route53/getRecords:getRecords": "route53:ListResourceRecordSets",
     # versions of the provider look a zone up in the list of all
     "aws:route53/getZone:getZone": f"{_PATHS} route53:ListTagsForResource route53:ListHostedZones",
     "aws:s3/getObject:getObject": "s3:GetObject s3:GetObjectTagging",

@@ -1,18 +1,20 @@
 """How machines reach AWS's services without a route to the internet: by VPC endpoints.
 
 Gateway endpoints act in their route tables, interface endpoints in the whole VPC, by private DNS (AWS PrivateLink
-guide, "Gateway endpoints", "Access an AWS service using an interface VPC endpoint"). They carry the requests of every
+guide, "Gateway endpoints", "Access an AWS service using an interface VPC endpoint"), and in another VPC by a private
+hosted zone that it sees and a route. They carry the requests of every
 machine that can use them, also with another way out, and their policies bound what may pass ("Control access to VPC
 endpoints using endpoint policies").
 """
 
 import re
 from collections.abc import Mapping
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Network, ip_address, ip_network
 
 from sandbox.aws import policies
 from sandbox.aws.gateways import ENDPOINT
-from sandbox.aws.network import ASSOCIATION, GROUP, INGRESS, INSTANCE, ROUTE, SUBNET, TABLE
+from sandbox.aws.network import ASSOCIATION, GROUP, INGRESS, INSTANCE, ROUTE, SUBNET, TABLE, VPC
+from sandbox.aws.route53 import RECORD, ZONE
 from sandbox.aws.s3 import BUCKET
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
@@ -30,11 +32,16 @@ def tables(cloud_state: CloudState, subnet: str) -> list[str]:
 
 def default_routes(cloud_state: CloudState, subnet: str) -> list[dict[str, str]]:
     """Return the inputs of a subnet's routes to 0.0.0.0/0."""
+    return [route for route in _routes(cloud_state, subnet) if route.get("destinationCidrBlock") == ANYWHERE]
+
+
+def _routes(cloud_state: CloudState, subnet: str) -> list[dict[str, str]]:
+    """Return the inputs of a subnet's routes, of resources and inline."""
     ids = tables(cloud_state, subnet)
     found = [one.inputs for id in ids for one in cloud_state.referrers(TABLE, id) if one.type == ROUTE]
     for table in filter(None, (cloud_state.find(TABLE, id) for id in ids)):
         found += [{**row, "destinationCidrBlock": row.get("cidrBlock")} for row in table.inputs.get("routes") or []]
-    return [route for route in found if route.get("destinationCidrBlock") == ANYWHERE]
+    return found
 
 
 def missing(cloud_state: CloudState, machine: Record, service: str) -> str:
@@ -65,8 +72,8 @@ def refused(
 
 
 def _endpoints(cloud_state: CloudState, machine: Record, service: str) -> tuple[str, list[Record]]:
-    """Return a machine's VPC, and the endpoints to which it sends requests to a service: that of its route table, or
-    those with private DNS.
+    """Return a machine's VPC, and the endpoints to which it sends requests to a service: that of its route table,
+    those with private DNS, or those of another VPC.
     """
     subnet = cloud_state.find(SUBNET, machine.inputs.get("subnetId", ""))
     vpc = subnet.inputs["vpcId"] if subnet else ""
@@ -77,7 +84,40 @@ def _endpoints(cloud_state: CloudState, machine: Record, service: str) -> tuple[
     ]
     own = set(tables(cloud_state, machine.inputs.get("subnetId", "")))
     routed = [one for one in found if own & {*(one.inputs.get("routeTableIds") or ())} and not _is_interface(one)]
-    return vpc, routed or [one for one in found if _is_interface(one) and one.inputs.get("privateDnsEnabled")]
+    named = [one for one in found if _is_interface(one) and one.inputs.get("privateDnsEnabled")]
+    return vpc, _central(cloud_state, machine, vpc, service) or routed or named
+
+
+def _central(cloud_state: CloudState, machine: Record, vpc: str, service: str) -> list[Record]:
+    """Return the endpoints of other VPCs to which a private hosted zone that the VPC sees, and a route, lead.
+
+    Records of such a zone are aliases of the endpoint's name, which begins with its id.
+    """
+    begin = f"{'.'.join(reversed(service.split('.')))}."
+    zones = [
+        zone
+        for zone in cloud_state.resources(ZONE)
+        if zone.inputs["name"].startswith(begin)
+        and zone.inputs["name"].rstrip(".").endswith(".amazonaws.com")
+        and vpc in (each["vpcId"] for each in zone.inputs.get("vpcs") or [])
+    ]
+    records = [one.inputs for zone in zones for one in cloud_state.referrers(ZONE, zone.id) if one.type == RECORD]
+    names = [each["name"] for record in records for each in record.get("aliases") or []]
+    return [
+        one
+        for one in cloud_state.resources(ENDPOINT)
+        if any(name.startswith(one.id) for name in names) and _leads_to(cloud_state, machine, one.inputs["vpcId"])
+    ]
+
+
+def _leads_to(cloud_state: CloudState, machine: Record, vpc: str) -> bool:
+    """Return whether a route of a machine's subnet leads to the whole of another VPC."""
+    found = cloud_state.find(VPC, vpc)
+    return found is not None and any(
+        IPv4Network(found.inputs["cidrBlock"]).subnet_of(IPv4Network(route["destinationCidrBlock"]))
+        for route in _routes(cloud_state, machine.inputs.get("subnetId", ""))
+        if route.get("destinationCidrBlock") and (route.get("transitGatewayId") or route.get("vpcPeeringConnectionId"))
+    )
 
 
 def is_reached(cloud_state: CloudState, host: str) -> bool:

@@ -7,6 +7,7 @@ from tests.existing_networks import EXISTING, SERVICE_ZONES
 
 _PROXY: Change = {"proxy": {"https": "http://10.0.0.1:3128", "http": "http://10.0.0.1:3128"}}
 _AZURE, _GCP = (SERVICE_ZONES[cloud]["service_zones"] for cloud in ("azure", "gcp"))
+_AWS = ["ec2.eu-west-1.amazonaws.com", "dkr.ecr.eu-west-1.amazonaws.com"]
 _BLOB, _VAULT = _AZURE
 _PATH = "network.existing.service_zones"
 
@@ -38,5 +39,12 @@ CASES = (
         _PATH,
         azure(net(existing=EXISTING["azure"])),
     ),
-    Case("existing-service-zones-unused", closed("aws", _AZURE), _PATH, closed("aws")),
+    Case("existing-service-zone-id", closed("aws", _AZURE), f"{_PATH}.0", closed("aws", _AWS)),
+    Case("existing-service-zone-twice", closed("aws", [*_AWS, _AWS[0]]), f"{_PATH}.2", closed("aws", _AWS)),
+    Case(
+        "existing-service-zones-unused",
+        net(existing={**EXISTING["aws"], "service_zones": _AWS}),
+        _PATH,
+        net(existing=EXISTING["aws"]),
+    ),
 )
