@@ -6,6 +6,7 @@ The two forms are HNS v1, which dockershim and cri-dockerd use, and HCN (apiVers
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from ipaddress import IPv4Network
 from typing import Any
 
 from components import releases
@@ -13,6 +14,8 @@ from components.clouds import ClosedAddress
 from components.node.kinds import ref
 from components.node.role import Role
 from components.spec.models import Network, NetworkMode, Runtime
+from components.topology.addressing import network_plan
+from components.topology.private_endpoints import guarded_endpoints
 
 L2BRIDGE = "cbr0"
 """Name of the HNS network on every node with l2bridge (FLN-04)."""
@@ -55,8 +58,7 @@ def windows(role: Role) -> dict[str, Any]:
     """
     network, form = role.spec.network, _FORMS[role.runtime]
     overlay = network.mode is NetworkMode.OVERLAY
-    # l2bridge: only traffic that leaves the cloud's network is translated (NET-10)
-    inside = [str(network.pods), str(network.services), *([] if overlay else [str(network.nodes)])]
+    inside = [str(each) for each in (network.pods, network.services, *([] if overlay else _routed(role)))]
     closed = role.spec.cloud.facts.closed_to_pods
     lists = [form.access_list(settings, protocol) for settings, protocol in _access_lists(closed)]
     policies = [*form.policies(inside, str(network.services), overlay), *lists]
@@ -78,6 +80,18 @@ def windows(role: Role) -> dict[str, Any]:
         plugin = {**plugin, **capabilities, "ipam": ipam}
     version = releases.CNI_VERSIONS[role.runtime.value]
     return {"name": name(network), "cniVersion": version, "plugins": [plugin]}
+
+
+def _routed(role: Role) -> list[IPv4Network]:
+    """Return what l2bridge does not translate besides pods and Services: the cloud's network (NET-10).
+
+    Subnets of private endpoints are translated: on Azure they have no route to pods, and no page of Private Link says
+    that endpoints answer addresses outside of the network, which only a route of the user carries.
+    """
+    spec = role.spec
+    if not guarded_endpoints(spec):
+        return [spec.network.nodes]
+    return [each.cidr for each in network_plan(spec.network, spec.api.access, spec.cloud).machines]
 
 
 @dataclass(frozen=True)

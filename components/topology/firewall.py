@@ -142,11 +142,10 @@ def _ingress_rows(spec: ClusterSpec, balancer: LoadBalancer) -> Iterator[_Row]:
 
 
 def _endpoint_rows(spec: ClusterSpec) -> Iterator[_Row]:
-    """Yield the row for private endpoints. A Windows pod's own address reaches them where the cloud routes pods."""
+    """Yield the row for private endpoints, which see pods with their node's address (components/node/cni.py)."""
     if guarded_endpoints(spec):
-        pods = (spec.network.pods,) if spec.network.mode is NetworkMode.L2BRIDGE else ()
         https, why = (HTTPS, HTTPS), "services of the cloud, by private endpoints"
-        yield _Row("https", (SecurityGroup.ENDPOINTS,), (*NODES, *pods), "tcp", https, why)
+        yield _Row("https", (SecurityGroup.ENDPOINTS,), NODES, "tcp", https, why)
 
 
 def _session_sources(spec: ClusterSpec) -> tuple[IPv4Network, ...]:

@@ -1,12 +1,15 @@
 """Pod network of a Windows worker: access lists, address translation, load balancing."""
 
+from ipaddress import IPv4Network
 from typing import Any
 
 import pytest
 
+from components.node import plan_node
 from components.node.kinds.check import references
 from components.node.plan import NodePlan
-from tools.golden.samples import content, one, plan, position
+from components.topology.addressing import network_plan
+from tools.golden.samples import content, one, plan, position, spec
 
 WINDOWS = ("windows-2019", "windows-2022", "windows-2025")
 
@@ -133,3 +136,16 @@ def test_net_02_only_nat_networks_of_the_nodes_runtime_are_removed(runtime: str,
     node_plan = plan("windows-2022", {"runtime": runtime})
     steps = [each for each in node_plan.steps if each.kind == "stale-network"]
     assert [each.fields["runtime_networks"] for each in steps] == [names, names]
+
+
+@pytest.mark.parametrize("cloud", ["aws", "azure"])
+def test_net_10_pods_ask_private_endpoints_with_their_nodes_address(cloud: str) -> None:
+    cluster = spec("windows-2022", cloud=cloud, network={"mode": "l2bridge", "egress": "none"})
+    (plugin,) = content(plan_node("dev", cluster, "pool"), "cni-config")["plugins"]
+    translation = plugin["policies"][0]["value"]
+    assert translation["Type"] == "OutBoundNAT"
+    inside = [IPv4Network(each) for each in translation["Settings"]["Exceptions"]]
+    planned = network_plan(cluster.network, cluster.api.access, cluster.cloud)
+    assert planned.endpoints and planned.machines
+    assert not [each for each in planned.endpoints if any(map(each.cidr.overlaps, inside))]
+    assert all(any(map(each.cidr.subnet_of, inside)) for each in planned.machines)

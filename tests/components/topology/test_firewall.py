@@ -159,6 +159,12 @@ def test_without_egress_on_azure_stores_and_secrets_need_the_rules_of_the_endpoi
     assert admitted == {(group, (443, 443)) for group in firewall.NODES}
 
 
+@pytest.mark.parametrize("cloud", ["aws", "azure"])
+def test_private_endpoints_admit_machines_alone_also_where_the_cloud_routes_pods(cloud: str) -> None:
+    rules = firewall.rules(spec(cloud=cloud, network={"egress": "none", "mode": "l2bridge"}))
+    assert {rule.peer for rule in rules if rule.group is SecurityGroup.ENDPOINTS} == {*firewall.NODES}
+
+
 def test_a_private_subnet_with_an_internet_route_does_not_reach_the_internet() -> None:
     cluster = SHAPES["public"]
     plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
