@@ -7,7 +7,7 @@ $global:ErrorActionPreference = 'Stop'
 $Document = @'
 {}
 '@
-$Mullion = Join-Path $env:ProgramFiles 'mullion'
+$Mullion = "$env:ProgramFiles\mullion"
 $Utf8, $Invariant = [Text.UTF8Encoding]::new($false), [Globalization.CultureInfo]::InvariantCulture
 $Signers = @{ aws = 'Get-AwsHeader'; gcp = 'Get-GcpHeader'; azure = 'Get-AzureHeader' }
 $AwsServices = @{ store = 's3'; secrets = 'secretsmanager' }
@@ -120,7 +120,9 @@ function Get-AzureHeader {
 function Read-Refusal {
     [CmdletBinding()]
     param([Exception] $Failure)
-    $told = @{ Message = $Failure.GetBaseException().Message; Late = $null }
+    $base = $Failure.GetBaseException()
+    $told = @{ Message = $base.Message; Late = $null }
+    if ($base.GetType().Name -eq 'AuthenticationException') { $told.Message += ' See docs/images.md, roots' }
     for ($cause = $Failure; $cause -and $cause -isnot [Net.WebException]; ) { $cause = $cause.InnerException }
     if (-not $cause -or -not $cause.Response) { return $told }
     $told.Message, $answer, $date = $cause.Message, $cause.Response, $cause.Response.Headers['Date']
@@ -202,13 +204,13 @@ function Set-WholeFile {
 }
 
 # .SYNOPSIS
-# Write a line to the loader's log.
+# Write a line to the loader's log, unless the disk is full or another program has the file open.
 function Write-Log {
     [CmdletBinding()]
     param([string] $Message)
     $folder, $line = "$env:ProgramData\mullion", ("{0:s}Z mullion: {1}`r`n" -f [DateTime]::UtcNow, $Message)
     try { [IO.File]::AppendAllText("$([IO.Directory]::CreateDirectory($folder).FullName)\loader.log", $line) }
-    catch { [void] 'the disk is full, or another program has the file open' }
+    catch { [void] 'not written' }
 }
 
 # .SYNOPSIS
@@ -277,9 +279,7 @@ try {
         Set-WholeFile "$Mullion\machine.json" $Utf8.GetBytes($Document)
         Set-WholeFile $loader $Utf8.GetBytes($MyInvocation.MyCommand.ScriptBlock.ToString())
         # without end: AWS and Azure do not run user-data again, and WMI may start later
-        for (; ; ) {
-            try { Start-BootTask $loader; exit 0 } catch { Write-Log "$_"; Start-Sleep 15 }
-        }
+        for (; ; ) { try { Start-BootTask $loader; exit 0 } catch { Write-Log "$_"; Start-Sleep 15 } }
     }
     $told = ConvertFrom-Json $Document
     if (-not [IO.File]::Exists($installed) -or [IO.File]::ReadAllText($installed) -ne $told.bundle.sha256) {

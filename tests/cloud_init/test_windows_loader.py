@@ -214,6 +214,24 @@ def test_a_redirect_is_not_followed_because_the_signature_would_go_with_it(
     assert not [each for each in cloud.asked if "elsewhere" in each]
 
 
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        ("[Security.Authentication.AuthenticationException]::new('not valid')", "not valid See docs/images.md, roots"),
+        ("[Net.Sockets.SocketException]::new(10061)", "refused"),
+    ],
+    ids=["a certificate", "a port"],
+)
+def test_a_refused_certificate_is_logged_with_the_page_that_says_how_an_image_gets_its_root(
+    machine: Machine, cloud: FakeCloud, failure: str, said: str
+) -> None:
+    """Both exceptions are inside the one of a request, as .NET throws them. Wine makes no TLS connection."""
+    machine.path(r"C:\loader.ps1").write_bytes(windows_scripts(cloud)["loader.ps1"])
+    read = f"(Read-Refusal ([Net.WebException]::new('closed', {failure}))).Message"
+    code, text = machine.pwsh(rf". C:\loader.ps1 -Functions; [Console]::Out.Write({read}); $global:LASTEXITCODE = 0")
+    assert code == 0 and said in text and ("roots" in text) == ("roots" in said)
+
+
 def test_a_metadata_service_that_does_not_answer_ends_the_request(machine: Machine, cloud: FakeCloud) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}".encode()
