@@ -17,13 +17,12 @@ from xdist.scheduler import LoadFileScheduling
 
 from components.sdk.garbage import collect_rarely
 from operations.engine import locate as engines
-from tests.seed import SEED
+from tests.seed import GIVEN, SEED
 
 hypothesis.settings.register_profile("mullion", deadline=None)  # hypothesis does not time tests
 hypothesis.settings.load_profile("mullion")
 
 collect_rarely()
-os.environ["MULLION_SEED"] = str(SEED)  # xdist's processes draw the same tests
 os.environ["PULUMI_ERROR_OUTPUT_STRING"] = "true"  # a failing resource test shows the reason, not only the line
 
 CONNECTIONS = {"socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo"}
@@ -110,12 +109,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneProcessFo
 
 def leave_to_soak(items: list[pytest.Item]) -> None:
     """Mark two thirds of the tests marked `sampled` as soak: of each file a third stays, drawn by the seed."""
+    seed = GIVEN or os.environ.get("PYTEST_XDIST_TESTRUNUID") or SEED  # the same in all processes of xdist
     files = defaultdict[str, list[pytest.Item]](list)
     for item in items:
         if item.get_closest_marker("sampled") and not item.get_closest_marker("soak"):
             files[item.nodeid.partition("::")[0]].append(item)
     for name, tests in files.items():
-        drawn = random.Random(f"{SEED} {name}").sample(tests, max(1, len(tests) // SAMPLED))
+        drawn = random.Random(f"{seed} {name}").sample(tests, max(1, len(tests) // SAMPLED))
         for item in tests:
             if item not in drawn:
                 item.add_marker(pytest.mark.soak)

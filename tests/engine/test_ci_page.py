@@ -12,7 +12,7 @@ from .ci_page import NAME, PAGE, lacking, lines, shown
 from .clone import Clone
 from .test_reap_by_tags import tomorrow
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from sandbox.boot.cloud_services import services_of
 from . import sampling
 from .clone import Clone
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
 NAMES = {"control-plane-0", "control-plane-1", "control-plane-2"}
 OLDER, NEWER = (f"etcd/20261121T{hour}0000Z-timer.{'ab' * 32}" for hour in ("09", "10"))

@@ -12,7 +12,7 @@ from . import sampling
 from .clone import Clone
 from .things import THINGS
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
 
 @pytest.fixture(scope="module", params=sampling.each("ci"))

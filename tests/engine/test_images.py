@@ -15,7 +15,7 @@ from sandbox.simulated_boot import BOOTED
 
 from .clone import Clone
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
 IMAGE, OS = IMAGE_TYPES["aws"], "windows-2022"
 SECONDS = 90
