@@ -64,7 +64,8 @@ CHECKS = (
         _without_node_policies,
         "Kubernetes {minor} has no ValidatingAdmissionPolicy, so root on one worker can make Service endpoints of"
         " itself, also of CoreDNS; with flannel's token it can change the status of every Node; and the key of a"
-        " revoked machine can write its own Node until the certificate ends; `up` stops unless this is acknowledged",
+        " revoked machine can write its own Node until the certificate ends; before 1.23 any pod may be privileged too,"
+        " for lack of Pod Security Standards; `up` stops unless this is acknowledged",
         "upgrade to 1.30 or newer, one minor at a time; until then run on its workers only what you trust, and"
         " acknowledge this with the reason",
     ),

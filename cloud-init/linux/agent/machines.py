@@ -67,6 +67,16 @@ def valid(ends: dict[str, float]) -> dict[str, float]:
 
 FINGERPRINT = "X509SHA256="
 """Prefix of a client certificate's sha256 as a requester's credential (apiserver/pkg/authentication/request/x509)."""
+CREDENTIAL = "authentication.kubernetes.io/credential-id"
+"""Key of a requester's `extra` with its certificate; the API server adds it from Kubernetes 1.32 on."""
+
+
+def credentials(spec: dict[str, Any]) -> set[str]:
+    """Return the sha256 (hex) of a requester's client certificate; empty before Kubernetes 1.32.
+
+    spec: of its CertificateSigningRequest.
+    """
+    return {each.removeprefix(FINGERPRINT).lower() for each in (spec.get("extra") or {}).get(CREDENTIAL) or []}
 
 
 def crowded(issued: Issued) -> bool:

@@ -12,10 +12,9 @@ from failure import Failure
 
 from agent.announcements import SECRETS, owner
 from agent.api import Api, Refused
-from agent.machines import FINGERPRINT, Issued, valid
+from agent.machines import CREDENTIAL, FINGERPRINT, Issued, valid
 from agent.memory import Memory
 from agent.seen import Seen
-from agent.signing import CREDENTIAL
 
 NAME = "mullion-revoked"
 """Name of the policy, its binding, and the ConfigMap of kube-system with what it refuses."""

@@ -14,7 +14,7 @@ from report import say
 
 from agent.announcements import machine_group
 from agent.api import Api, Refused
-from agent.machines import FINGERPRINT, HELD, HOURLY, Issued, crowded
+from agent.machines import HELD, HOURLY, Issued, credentials, crowded
 from agent.requests import Malformed, Request, parsed
 from agent.seen import Seen
 
@@ -27,8 +27,6 @@ ALSO = {"key encipherment"}
 """Usage that kubelets omit for keys that cannot encipher."""
 NODE, NODES = "system:node:", "system:nodes"
 BOOTSTRAPPER, BOOTSTRAPPERS = "system:bootstrap:", "system:bootstrappers"
-CREDENTIAL = "authentication.kubernetes.io/credential-id"
-"""Key of a requester's `extra` with its certificate; the API server adds it from Kubernetes 1.32 on."""
 LONGEST_NAME = 63
 """Characters of a request's name; kubelets' have at most 52 (node-csr- and a sha256 in base64)."""
 LONGEST_REASON = 500
@@ -128,11 +126,6 @@ def foreign(name: str, spec: dict[str, Any], known: Known) -> Verdict | None:
     if issued.asked:
         return Verdict("wait", f"a certificate of the machine {name} is not recorded yet")
     return Verdict("deny", f"the requester's certificate was not issued to the machine that has the name {name} now")
-
-
-def credentials(spec: dict[str, Any]) -> set[str]:
-    """Return the sha256 (hex) of the requester's client certificate; empty before Kubernetes 1.32."""
-    return {each.removeprefix(FINGERPRINT).lower() for each in (spec.get("extra") or {}).get(CREDENTIAL) or []}
 
 
 def renewal(name: str, spec: dict[str, Any], known: Known, created: float) -> Verdict:
