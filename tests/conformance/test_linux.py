@@ -14,7 +14,7 @@ from tests.conformance.downloads import Downloads
 from tests.conformance.downloads import serving as serving_downloads
 from tests.conformance.linux_booted import BootedMachine
 
-pytestmark = pytest.mark.subprocess
+pytestmark = [pytest.mark.sampled, pytest.mark.subprocess]
 CASES = [case for case in cases() if "linux" in case.systems]
 ASKING = {
     "secret",

@@ -15,7 +15,7 @@ from . import sampling
 from .conftest import Run, Stack
 from .things import THINGS
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
 STASH = "pulumi:index:Stash"
 COMPONENTS = ("mullion:", "pulumi:pulumi:")

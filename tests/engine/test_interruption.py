@@ -15,7 +15,7 @@ from sandbox import faults
 from . import sampling
 from .clone import Clone
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
 DONE = re.compile(rb"(\d+)/\d+")
 PATIENCE = 90

@@ -18,7 +18,7 @@ from sandbox.log_requests import NOTE
 from . import sampling
 from .clone import Clone
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
 
 @pytest.fixture(scope="module", params=sampling.each("ci"))
