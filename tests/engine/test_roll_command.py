@@ -12,7 +12,7 @@ from tests.awaited import until
 from . import sampling
 from .clone import Clone
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
 OLD, NEW = "1.35.8", "1.36.4"
 

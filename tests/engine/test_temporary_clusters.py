@@ -15,7 +15,7 @@ from sandbox import faults
 from . import ci_page, sampling
 from .clone import Clone
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
 NAME = "ci-4711"
 TOMORROW = (

@@ -17,7 +17,7 @@ from operations.engine.locate import Engine
 from sandbox import home
 from tests import clones
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
 POISON = {
     "AWS_SECRET_ACCESS_KEY": "must-not-leak",

@@ -29,7 +29,7 @@ from sandbox.services.server import METADATA_ADDRESS, Services
 from tests.awaited import until
 from tests.sandbox.boot.windows import windows_server
 
-pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+pytestmark = [pytest.mark.sampled, pytest.mark.windows, pytest.mark.subprocess]
 
 RANGE, GATEWAY, ADDRESS, RESOLVER = "10.20.0.0/16", "10.20.0.1", "10.20.0.9", "10.20.0.2"
 SCRIPT = """\
