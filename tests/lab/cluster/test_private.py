@@ -5,7 +5,6 @@ The lab's stand-ins of the clouds' session commands carry the tunnels (docs/priv
 
 import json
 import os
-import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,7 +88,7 @@ def connected(made: Private) -> Iterator[Path]:
             assert printed[0].startswith(f"kubeconfig of {made.stack}: "), printed
             yield REPOSITORY / printed[0].partition(": ")[2].strip()
         finally:
-            tunnel.send_signal(signal.SIGINT)
+            tunnel.terminate()
     assert tunnel.returncode == 0
 
 
