@@ -118,13 +118,17 @@ def _last_items_first(path: Path) -> tuple[int, ...]:
 
 def _repair(document: dict[str, Any], path: Path) -> None:
     """Remove the value at the path, or the nearest part above it that exists; fill in a placeholder if it is
-    required.
+    required. The object that lacks a required key without a placeholder is removed.
     """
-    *_, (parent, key) = _steps(document, path)
+    *above, (parent, key) = _steps(document, path)
+    lacks = key not in parent
     if isinstance(parent, list):
         del cast(list[Any], parent)[int(key)]
     elif parent.pop(key, None) is None and key in PLACEHOLDERS:
         parent[key] = PLACEHOLDERS[key]
+    elif lacks and above:
+        holder, name = above[-1]
+        del holder[int(name) if isinstance(holder, list) else name]
 
 
 def _steps(document: dict[str, Any], path: Path) -> Iterator[tuple[Any, str]]:

@@ -4,13 +4,14 @@ import string
 from copy import deepcopy
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components.checks import CHECKS
 from components.spec.form import ROWS
 from components.spec.models import ClusterSpec
-from tests.components.spec.documents import GOOD, both, changed, kubelet, linux, net, problems
+from tests.components.spec.documents import GOOD, Only, both, changed, kubelet, linux, net, problems
 
 FULL = changed(
     both(
@@ -71,6 +72,13 @@ def mutated(draw: st.DrawFn) -> Any:
         else:
             parent[last] = draw(values)
     return document
+
+
+@pytest.mark.timeout(60)  # reading went on for ever
+@pytest.mark.parametrize("name", ClusterSpec.model_fields)
+def test_an_empty_object_at_any_option_is_read_or_refused(name: str) -> None:
+    for problem in problems(changed({name: Only({})})):
+        assert problem.path.partition(".")[0] in ("aws:region", *ClusterSpec.model_fields), problem
 
 
 @settings(max_examples=150, deadline=None)
