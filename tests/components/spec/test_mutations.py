@@ -74,7 +74,7 @@ def mutated(draw: st.DrawFn) -> Any:
     return document
 
 
-@pytest.mark.timeout(60)  # reading went on for ever
+@pytest.mark.timeout(60)  # an object that lacked a required option was read without end
 @pytest.mark.parametrize("name", ClusterSpec.model_fields)
 def test_an_empty_object_at_any_option_is_read_or_refused(name: str) -> None:
     for problem in problems(changed({name: Only({})})):

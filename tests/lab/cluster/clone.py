@@ -1,7 +1,6 @@
 """A clone of the repository in which commands boot a stack's machines."""
 
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from operations.stacks.paths import REPOSITORY
 from sandbox.boot import supervision
 from sandbox.cloud_state import CloudState
 from tests import clones
-from tests.lab.cluster.running import IN_CLONE
+from tests.lab.cluster.running import in_clone
 from tests.lab.cluster.test_leaves_nothing import left
 
 LONGEST = 900
@@ -36,7 +35,7 @@ class Clone:
 
     def argv(self, *words: str) -> list[str]:
         """Return the words of a process that runs a command here."""
-        return [sys.executable, "-c", IN_CLONE, str(self.folder), "", *words]
+        return in_clone(self.folder, *words)
 
     def mullion(self, *words: str) -> str:
         """Run a command that must succeed; return its output."""

@@ -74,6 +74,11 @@ main()
 """The command as a separate process. First arguments: the clone's folder, and the API's URL on this host or ""."""
 
 
+def in_clone(folder: Path, *words: str, api: str = "") -> list[str]:
+    """Return the words of a process that runs a command in a clone. api: the API's URL on this host, if it is known."""
+    return [sys.executable, "-c", IN_CLONE, str(folder), api, *words]
+
+
 def renewed(booted: BootedCluster, *words: str, ends: Exit = Exit.OK, gated: bool = False) -> list[Machine]:
     """Run a command that replaces machines and waits for them; boot the new ones with empty disks as they appear.
 
@@ -82,7 +87,7 @@ def renewed(booted: BootedCluster, *words: str, ends: Exit = Exit.OK, gated: boo
     folder = booted.folder.parent
     instances = {name: machine.record.id for name, machine in booted.machines.items()}
     machines: list[Machine] = []
-    argv = [sys.executable, "-c", IN_CLONE, str(folder), booted.api if gated else "", *words]
+    argv = in_clone(folder, *words, api=booted.api if gated else "")
     with (
         (folder / "command.log").open("w+", encoding="utf-8") as log,
         subprocess.Popen(
