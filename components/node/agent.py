@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from components.node import authorities, etcd, images, kubeadm, kubelet, proxy
+from components.node import authorities, authorization, etcd, images, kubeadm, kubelet, proxy
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG, LINUX, PKI, STATE
 from components.node.plan import Phase, Scope, canonical
@@ -122,6 +122,7 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
             **({"whole": whole} if (whole := authorities.whole(role)) else {}),
         },
         "pods": PODS,
+        **({"authorization": found} if (found := authorization.fields(role.spec)) else {}),
         **_reboots(role),
     }
 

@@ -3,7 +3,19 @@
 from typing import Any
 
 from components import releases
-from components.node import admission, authorities, egress, etcd, images, kubelet, proxy, registries, retries, sign_in
+from components.node import (
+    admission,
+    authorities,
+    authorization,
+    egress,
+    etcd,
+    images,
+    kubelet,
+    proxy,
+    registries,
+    retries,
+    sign_in,
+)
 from components.node.endpoint import kubeconfig
 from components.node.kinds import Step, ref, step
 from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, LINUX_NODE_CERTIFICATE, PKI
@@ -91,8 +103,10 @@ def cluster_configuration(role: Role) -> dict[str, Any]:
         },
         "apiServer": {
             "certSANs": names,
-            "extraArgs": _arguments(role, {**_API_SERVER, **admission.arguments(role), **sign_in.arguments(role)}),
-            "extraVolumes": [_volume(*each) for each in (*_VOLUMES, *admission.volumes(role))],
+            "extraArgs": _arguments(role, _api_server(role)),
+            "extraVolumes": [
+                _volume(*each) for each in (*_VOLUMES, *admission.volumes(role), *authorization.volumes(role))
+            ],
         },
         "controllerManager": {"extraArgs": _arguments(role, _controller_manager(role))},
         "scheduler": {"extraArgs": _arguments(role, {"profiling": "false"})},
@@ -241,6 +255,15 @@ def join(role: Role, **conditions: Any) -> Step:
     # the API accepts connections a moment before the founder stores the token, and kubeadm refuses a Node object of an
     # earlier try while it is Ready (40 s)
     return step("kubeadm", "kubeadm-join", argv=argv, input=document, retries=20, **older, **again, **conditions)
+
+
+def _api_server(role: Role) -> dict[str, str]:
+    return {
+        **_API_SERVER,
+        **admission.arguments(role),
+        **authorization.arguments(role),
+        **sign_in.arguments(role),
+    }
 
 
 def _controller_manager(role: Role) -> dict[str, str]:

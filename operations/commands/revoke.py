@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from components.node import authorization
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout.kubernetes_api import KubernetesApi, Refused, Unreachable
 from operations.commands import reached_api
@@ -24,12 +25,14 @@ ATTEMPTS = 5
 
 def revoke(name: str, node: str, kubeconfig: Path | None) -> None:
     """Mark a worker's machine as revoked, wait for the agent, and print what the machine can still do. Raises Stop."""
-    pool = _pool(plan_cluster(name, stack_files.load(name).spec), node)
+    spec = stack_files.load(name).spec
+    pool = _pool(plan_cluster(name, spec), node)
     with reached_api.administrator(name, kubeconfig) as text:
-        _revoke(name, node, pool, text)
+        _revoke(name, node, pool, text, refused=authorization.fields(spec) is not None)
 
 
-def _revoke(name: str, node: str, pool: str, text: str) -> None:
+def _revoke(name: str, node: str, pool: str, text: str, *, refused: bool) -> None:
+    """Revoke the machine; refused: the API servers of this cluster refuse every request of revoked machines."""
     api = reached_api.client(text)
     try:
         entry = _mark(api, node)
@@ -42,8 +45,13 @@ def _revoke(name: str, node: str, pool: str, text: str) -> None:
     ends = max((entry.get("certificates") or {}).values(), default=0.0)
     until = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(ends)) if ends else "its certificate ends"
     print(f"{node} (machine {entry['instance']}) is revoked: it gets no certificate, and its token is deleted")
-    print(f"Until {until} its certificate can still read what a node without pods can; it can write nothing from")
-    print("Kubernetes 1.30 on. Consider the secrets of its pods known to the attacker: change them")
+    if refused:
+        print("Within half a minute the API servers refuse every request with its certificate. Then they restart, one")
+        print("after the other, to end what it still watches; a single one does not answer for some seconds")
+    else:
+        print(f"Until {until} its certificate can still read what a node without pods can; it can write nothing from")
+        print("Kubernetes 1.30 on, and from 1.32 on it can read nothing")
+    print("Consider the secrets of its pods known to the attacker: change them")
     print(f"Replace the machine: {target.command('roll', name)} {pool} --machine {node}")
     if not gone:
         raise Stop(Exit.FAILED, f"Node {node} still exists after {GONE_SECONDS} s: does the control-plane agent run?")

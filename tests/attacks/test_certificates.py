@@ -47,6 +47,8 @@ class Agent:
         self.silent: dict[str, tuple[str, float, float]] = {}
         self.revoked: Any = None
         """Its list of revoked machines, from the first round on."""
+        self.refusals: Any = None
+        """How it has the API server refuse revoked machines; None: it does not."""
 
     def round(self) -> None:
         """Run the concerns that admit machines and judge requests."""
@@ -58,6 +60,8 @@ class Agent:
             self.module("announcements").reconcile(self.module("seen").Seen(*given))
             if self.has_policy:
                 self.module("revocations").reconcile(self.module("seen").Seen(*given))
+            if self.refusals:
+                self.refusals()
             self.module("signing").reconcile(self.module("seen").Seen(*given))
 
 

@@ -1,17 +1,20 @@
 """Attacks with a key that outlives its machine's rights: of a replaced machine, and of one that was revoked.
 
-Kubernetes cannot revoke a client certificate. What the key still reads until it ends is in docs/node-identity.md.
+Kubernetes cannot revoke a client certificate. What the key can still do until it ends, by version, is in
+docs/node-identity.md.
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from tests.agent.kubelets import CLIENT
 from tests.attacks import audit
-from tests.attacks.test_certificates import NODES, Agent, account, announce, joined, verdict
+from tests.attacks.test_certificates import NODES, Agent, account, announce, joined, machine_run, verdict
 from tests.attacks.test_certificates import agent as without_policy
 from tests.awaited import until
 from tests.lab.agent.served import Served
@@ -31,6 +34,22 @@ def agent(without_policy: Agent) -> Agent:
     """Return the agent as it is, with the admission policy."""
     without_policy.has_policy = True
     return without_policy
+
+
+@pytest.fixture
+def refusing(served: Served, agent: Agent, module: Callable[[str], ModuleType]) -> Agent:
+    """Return the agent as it is from Kubernetes 1.32 on: the API server refuses every request of listed machines."""
+    if tuple(map(int, served.kubernetes.split(".")[:2])) < (1, 32):
+        pytest.skip("before 1.32 the API server does not tell with which certificate a request was made")
+    refusals = module("refusals").Refusals(machine_run("control-plane-0", {}, served.folder))
+    fields = {"path": f"/{served.authorization.name}", "webhook": f"{served.authorization.with_name('webhook.json')}"}
+    agent.refusals = lambda: refusals.reconcile({"authorization": fields}, agent.api)
+    return agent
+
+
+def code(served: Served, who: dict[str, Any], path: str) -> int:
+    """Return the status of the answer to a read."""
+    return served.call(who, "GET", path).get("code", 200)
 
 
 def revoke(api: Any, name: str) -> None:
@@ -166,3 +185,59 @@ def test_a_replaced_machines_key_writes_nothing_beside_its_successor(
     asked = served.request(served.pem("web-1"), CLIENT, successor)
     agent.round()
     assert verdict(api, asked)[0] == "Approved"
+
+
+READS = (f"{NODES}/web-1", "/api/v1/services", "/api/v1/namespaces/default/secrets/database", "/version")
+
+
+def bound(served: Served, name: str) -> None:
+    """Create a Secret, and a pod that uses it on a Node."""
+    volume = {"name": "database", "secret": {"secretName": "database"}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"on-{name}", "namespace": "default"}}
+    spec = {"nodeName": name, "containers": [{"name": "app", "image": "app"}], "volumes": [volume]}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "database", "namespace": "default"}}
+    for document in (secret, {**pod, "spec": spec}):
+        (place := served.folder / "document.json").write_text(json.dumps(document))
+        served.kubectl("apply", "--filename", str(place))
+
+
+def test_a_revoked_machine_reads_nothing(served: Served, refusing: Agent, api: Any, tmp_path: Path) -> None:
+    """Read Nodes, Services and the Secrets of pods with the key of a revoked machine.
+
+    Refused by: the API server from Kubernetes 1.32 on, by an authorizer that lists the machine, with status 500.
+    Seen in: the audit log, with 500 for the Secrets; the API server's log: `Failed to make webhook authorizer request`.
+    """
+    own = joined(served, refusing, "web-1", tmp_path)
+    other = joined(served, refusing, "web-0", tmp_path)
+    until(lambda: code(served, own, READS[0]) == 200, "no earlier list is in force")
+    bound(served, "web-1")
+    until(lambda: code(served, own, READS[2]) == 200, "the Secret of its pod can be read")
+    revoke(api, "web-1")
+    refusing.round()
+    refusing.round()
+    for path in READS:
+        until(lambda path=path: code(served, own, path) == 500, f"{path} is refused")
+    audit.refused(served, 500, READS[2], user="system:node:web-1", says="")
+    assert code(served, other, "/api/v1/services") == 200, "other machines work"
+    served.kubectl("delete", "secret/database", "pod/on-web-1", "--force", "--grace-period=0", "--ignore-not-found")
+
+
+def test_a_replaced_machines_key_reads_nothing_of_its_successor(
+    served: Served, refusing: Agent, api: Any, tmp_path: Path
+) -> None:
+    """Read the Secrets of the successor's pods with the key of a replaced machine: both have the same user.
+
+    Refused by: the API server from Kubernetes 1.32 on, by an authorizer that lists the certificate, with status 500.
+    Seen in: the audit log, with 500 for the Secrets; the API server's log: `Failed to make webhook authorizer request`.
+    """
+    stolen = joined(served, refusing, "web-1", tmp_path)
+    refusing.account.terminate("web-1")
+    refusing.account.launch("web-1", "10.20.1.5")
+    refusing.round()
+    successor = joined(served, refusing, "web-1", tmp_path)
+    bound(served, "web-1")
+    refusing.round()
+    until(lambda: code(served, stolen, READS[2]) == 500, "the Secret is refused")
+    audit.refused(served, 500, READS[2], user="system:node:web-1", says="")
+    until(lambda: code(served, successor, READS[2]) == 200, "its successor reads it")
+    served.kubectl("delete", "secret/database", "pod/on-web-1", "--force", "--grace-period=0", "--ignore-not-found")

@@ -123,6 +123,7 @@ SIMPLE = [
     {"kind": "secret", "path": "/etc/pki/ca.key", "secret": {"ref": "facts.pki_secret"}, "member": "ca.key"},
     {"kind": "encryption-configuration", "path": "/etc/e.json", "secret": "pki", "member": "keys",
      "resources": ["secrets"]},
+    {"kind": "authorization-configuration", "path": "/etc/authorization.json", "webhook": "/etc/webhook.json"},
     {"kind": "service-account-keys", "private": "/etc/sa.key", "public": "/etc/sa.pub", "secret": "pki",
      "member": "signers"},
     {"kind": "environment", "variable": "CRI", "value": "unix:///run/c.sock"},

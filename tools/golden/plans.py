@@ -115,7 +115,7 @@ def _changed(before: str, after: str) -> list[str]:
     return ["@@" if line.startswith("@@") else line for line in diff if line[:3] not in ("---", "+++")]
 
 
-PRIVATE = ("secret", "encryption-configuration", "kubelet-bootstrap")
+PRIVATE = ("secret", "encryption-configuration", "authorization-configuration", "kubelet-bootstrap")
 """Kinds whose files only root, or SYSTEM and Administrators, can read."""
 
 DIGESTS, MODES, PINNED = "digests.json", "modes.txt", "pinned.diff"

@@ -1,9 +1,9 @@
 """`python3 -B -m agent` runs rounds until another bundle is current; `--once` runs one round.
 
-Every agent follows the desired-state pointer for its own machine, keeps its etcd below the quota and copies its audit
-log. The agent with the Lease (the active one) also handles tokens, certificate requests, members and snapshots. If a
-concern fails, the status record has the error and the other concerns go on. When another bundle becomes current the
-agent exits, and systemd starts it with the new code.
+Every agent follows the desired-state pointer for its own machine, has its API server refuse revoked machines, keeps its
+etcd below the quota and copies its audit log. The agent with the Lease (the active one) also handles tokens, requests
+for certificates, members and snapshots. If a concern fails, the status record has the error and the other concerns go
+on. When another bundle becomes current the agent exits, and systemd starts it with the new code.
 """
 
 import os
@@ -93,6 +93,8 @@ class Agent:
         if held and answers:
             current = "members" not in self.said["errors"]
             self.look_after(Seen(self.run, answers, listed or None, current, self.silent, self.leave))
+        if answers:
+            self.paced("refusals", 10, lambda: self.following.refusals.reconcile(self.config, answers))
         self.paced("space", 60, lambda: self.said.update(etcd=self.space.reconcile(self.run, self.config)))
         self.paced("keys", 300, self.following.look_at_keys)
         self.paced(

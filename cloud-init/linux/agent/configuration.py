@@ -20,6 +20,7 @@ whole: what kinds/certificates.py completes, once authorities were rotated},
 encryption: {secret, member, path, resources},
 service_account: {secret, member, private, public}, founding: {store, log, cluster},
 pods: {find: {component: argv}, stop, running, started}, reboots: {begin, minutes} if the stack has a window,
+authorization: {path: file of the API server, webhook} from Kubernetes 1.32 on,
 audit: {folder, days: for which the snapshot store keeps the log, 0: it is not copied}}."""
 
 

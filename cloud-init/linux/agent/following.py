@@ -19,6 +19,7 @@ from agent import certificates, keys, reboots, snapshots
 from agent.api import Api, fault
 from agent.configuration import TURN, Configuration
 from agent.memory import Memory
+from agent.refusals import Refusals
 from agent.turns import Sight, decide, hop
 from agent.upgrade import stamp
 
@@ -40,9 +41,11 @@ class Following:
         """Whether certificates are due, urgently so, and have ended, and until when this result is valid."""
         self.held: dict[str, keys.Held] = {}
         """This machine's keys by ring; empty before they were read."""
+        self.refusals = Refusals(run)
         self.home = run.path(str(loader.HOME))
         self.actions = {"take": self.take, "switch": self.switch, "start": self.start, "give": self.give}
         self.actions |= {"snapshot": self.snapshot, "renew": self.renew, "rekey": self.rekey, "reboot": self.reboot}
+        self.actions |= {"restart": lambda: self.refusals.restart(self.config)}
 
     def step(self, api: Api | None, pointer: dict[str, Any] | None) -> str:
         """Read the state, decide, and take one action; return what it waits for, or an empty string.
@@ -72,7 +75,8 @@ class Following:
         changed = self.pointer is not None and self.pointer["sha256"] != current
         applied = stamp(self.run) in ("", self.config["digest"])
         (renewal, urgent, over), rekey = self.expiring(), bool(self.keys_due())
-        reboot = reboots.due(self.run, self.config, time.time())
+        restart, reboot = self.refusals.connected(self.config), reboots.due(self.run, self.config, time.time())
+        wanted = changed or not applied or renewal or rekey or restart or reboot
         ended = result.get("bundle") == current and (turn or {}).get("before") != result.get("started")
         failed = ended and result.get("state") == "failed"
         trouble = f"{result.get('step')}: {result.get('message')}" if failed else ""
@@ -85,12 +89,13 @@ class Following:
             urgent=urgent,
             ended=over,
             rekey=rekey,
+            restart=restart,
             reboot=reboot,
             holder=holder,
             turn=turn,
             done=ended and result.get("state") == "done",
             trouble=trouble,
-            unhealthy=self.unhealthy(api) if changed or turn or not applied or renewal or rekey or reboot else "",
+            unhealthy=self.unhealthy(api) if turn or wanted else "",
         )
 
     def current(self) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 import compute
 import x509
+from authorization import CREDENTIAL
 from run import Run
 
 from agent.api import Api, Refused
@@ -67,8 +68,6 @@ def valid(ends: dict[str, float]) -> dict[str, float]:
 
 FINGERPRINT = "X509SHA256="
 """Prefix of a client certificate's sha256 as a requester's credential (apiserver/pkg/authentication/request/x509)."""
-CREDENTIAL = "authentication.kubernetes.io/credential-id"
-"""Key of a requester's `extra` with its certificate; the API server adds it from Kubernetes 1.32 on."""
 
 
 def credentials(spec: dict[str, Any]) -> set[str]:

@@ -1,18 +1,20 @@
 """Ends the power of machines that were replaced or revoked, as far as Kubernetes can: it cannot revoke certificates.
 
 Each round removes the Node and the tokens of revoked machines. From Kubernetes 1.30 on, an admission policy refuses
-all their writes; from 1.32 on also writes with a certificate of a replaced machine, whose user is its successor's too.
+all their writes; from 1.32 on also writes with a certificate of a replaced machine, whose user is its successor's too,
+and the API servers refuse every request with the same list (agent/refusals.py).
 """
 
 import itertools
 import random
 from typing import Any
 
+from authorization import CREDENTIAL
 from failure import Failure
 
 from agent.announcements import SECRETS, owner
 from agent.api import Api, Refused
-from agent.machines import CREDENTIAL, FINGERPRINT, Issued, valid
+from agent.machines import FINGERPRINT, Issued, valid
 from agent.memory import Memory
 from agent.seen import Seen
 

@@ -2,7 +2,9 @@
 
 from typing import Any, Literal, NamedTuple
 
-Action = Literal["rest", "wait", "take", "snapshot", "switch", "renew", "rekey", "reboot", "start", "watch", "give"]
+Action = Literal[
+    "rest", "wait", "take", "snapshot", "switch", "renew", "rekey", "restart", "reboot", "start", "watch", "give"
+]
 
 
 class Sight(NamedTuple):
@@ -23,6 +25,8 @@ class Sight(NamedTuple):
     """A certificate has ended."""
     rekey: bool = False
     """The API server needs other keys, or the same keys in another order."""
+    restart: bool = False
+    """A machine that is revoked may have a watch open at the API server."""
     reboot: bool = False
     """Packages ask for a restart, and the window allows it."""
     holder: str = ""
@@ -48,7 +52,7 @@ def decide(sight: Sight) -> tuple[Action, str]:
         return "renew", ""
     if sight.holder == sight.me:
         return in_turn(sight)
-    wanted = sight.changed or not sight.applied or sight.renewal or sight.rekey or sight.reboot
+    wanted = sight.changed or not sight.applied or sight.renewal or sight.rekey or sight.restart or sight.reboot
     if sight.refused or not wanted:
         return "rest", sight.refused
     if sight.holder:
@@ -65,6 +69,7 @@ def in_turn(sight: Sight) -> tuple[Action, str]:
         (sight.changed and not sight.refused, "switch", ""),
         (sight.renewal and not turn.get("started"), "renew", ""),  # kubeadm upgrade also renews them
         (sight.rekey and not turn.get("started"), "rekey", ""),
+        (sight.restart and not turn.get("started"), "restart", ""),
         (sight.reboot and not turn.get("started") and sight.unhealthy, "watch", sight.unhealthy),
         (sight.reboot and not turn.get("started"), "reboot", ""),
         (not turn.get("started"), "start", ""),

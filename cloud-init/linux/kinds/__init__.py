@@ -14,6 +14,7 @@ from kinds import (
     addons,
     archives,
     artifacts,
+    authorizers,
     certificates,
     cluster,
     commands,
@@ -94,6 +95,9 @@ KINDS = {
     "environment": Kind(system.environment_holds, system.make_environment, "variable value"),
     "secret": Kind(files.secret_holds, files.make_secret, "secret path", "member"),
     "encryption-configuration": Kind(keys.encryption_holds, keys.make_encryption, "secret member path resources"),
+    "authorization-configuration": Kind(
+        authorizers.configuration_holds, authorizers.make_configuration, "path webhook"
+    ),
     "service-account-keys": Kind(keys.signers_hold, keys.make_signers, "secret member private public"),
     "certificate-authority": Kind(cluster.authority_holds, cluster.make_authority, "url hash path"),
     "kubeadm-certificates": Kind(

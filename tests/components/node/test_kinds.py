@@ -144,6 +144,7 @@ def test_kinds_with_secrets_or_for_one_machine_are_never_baked() -> None:
     assert {
         "secret",
         "encryption-configuration",
+        "authorization-configuration",
         "service-account-keys",
         "bootstrap-token",
         "claim",

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import random
+import runpy
 import socket
 import subprocess
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from components import releases
+from components.machine.bundle import CLOUD_INIT
+from components.node import authorization
 from components.node.layout import PKI
 from tests.awaited import until
 from tests.lab.agent.issuer import CLIENT, Issuer
@@ -59,6 +62,11 @@ class Served:
         """Return kubeadm's kubeconfig of system:masters: from 1.29 on not admin.conf."""
         super_admin = self.folder / "super-admin.conf"
         return super_admin if super_admin.exists() else self.folder / "admin.conf"
+
+    @property
+    def authorization(self) -> Path:
+        """Return the API server's AuthorizationConfiguration, from 1.32 on."""
+        return self.folder / "authorization.json"
 
     @property
     def audit_log(self) -> Path:
@@ -171,11 +179,22 @@ class Served:
         policy = self.folder / "audit-policy.json"
         policy.write_text(json.dumps(self.plan.content("audit-policy")))
         flags |= {"audit-policy-file": policy, "audit-log-path": self.audit_log}
+        if authorization.FLAG in given:  # from 1.32 on
+            self._authorization()
+            del flags["authorization-mode"]
+            flags[authorization.FLAG] = self.authorization
         if "admission-control-config-file" in given:  # from 1.23 on
             file = self.folder / "admission.json"
             file.write_text(json.dumps(self.plan.content("admission")))
             flags["admission-control-config-file"] = file
         return flags | {flag: self.pki / file for flag, file in files.items()}
+
+    def _authorization(self) -> None:
+        """Write the planned configuration, with the webhook's kubeconfig beside it."""
+        webhook = self.authorization.with_name("webhook.json")
+        webhook.write_text(json.dumps(self.plan.content("authorization-webhook")).replace(PKI, str(self.pki)))
+        document = runpy.run_path(str(CLOUD_INIT / "linux" / "authorization.py"))["document"]
+        self.authorization.write_bytes(document((), str(webhook)))
 
     def _controllers(self) -> dict[str, Any]:
         kubeconfig = self.folder / "controller-manager.conf"

@@ -65,8 +65,16 @@ def test_it_marks_the_machine_and_says_what_stays(api: Api, run: Callable[[str],
     assert ended.exit_code == 0, ended.stderr
     assert json.loads(api.data["web-0"]) == ISSUED | {"revoked": True}
     assert "web-0 (machine i-1) is revoked" in ended.stdout
-    assert "Until 2026-11-23 12:30 UTC its certificate can still read" in ended.stdout
+    assert "Within half a minute the API servers refuse every request with its certificate" in ended.stdout
     assert "roll small web --machine web-0" in " ".join(ended.stdout.split())
+
+
+def test_it_says_until_when_a_certificate_reads_before_1_32(clone: Path, run: Callable[[str], Result]) -> None:
+    file = clone / "stacks" / "Pulumi.small.yaml"
+    file.write_text(file.read_text().replace("1.36.4", "1.31.14"))
+    ended = run("web-0")
+    assert ended.exit_code == 0, ended.stderr
+    assert "Until 2026-11-23 12:30 UTC its certificate can still read" in ended.stdout
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,65 @@
+"""Authorization by the API server's AuthorizationConfiguration, so that requests of revoked machines can be refused.
+
+From Kubernetes 1.32 on: the version v1 of the document, which kubeadm knows then, and the certificate of a request as a
+credential (kubernetes, apiserver/pkg/apis/apiserver/v1 and cmd/kubeadm/app/phases/controlplane/manifests.go of 1.32.0).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from components import releases
+from components.node.kinds import Step, step
+from components.node.layout import PKI
+from components.node.role import Role
+from components.spec.models import ClusterSpec
+
+FOLDER = "/etc/kubernetes/authorization"
+FLAG = "authorization-config"
+_FIRST = "1.32"
+_FIELDS = {"path": f"{FOLDER}/configuration.json", "webhook": f"{FOLDER}/webhook.json"}
+_NOBODY = {
+    "apiVersion": "v1",
+    "kind": "Config",
+    # the port discard, where nothing listens; a certificate of the cluster for this address does not exist
+    "clusters": [
+        {"name": "nobody", "cluster": {"server": "https://127.0.0.1:9", "certificate-authority": f"{PKI}/ca.crt"}}
+    ],
+    "contexts": [{"name": "nobody", "context": {"cluster": "nobody"}}],
+    "current-context": "nobody",
+}
+
+
+def fields(spec: ClusterSpec) -> dict[str, str] | None:
+    """Return the paths of the configuration and of its webhook's kubeconfig.
+
+    None before 1.32, and if the user's configuration has a flag of the API server that excludes a configuration file.
+    """
+    if not releases.within(releases.minor(spec.kubernetes), _FIRST, ""):
+        return None
+    theirs: Any = spec.kubeadm.config.get("ClusterConfiguration", {}).get("apiServer") or {}
+    given: Any = theirs.get("extraArgs") or {}
+    names = given if isinstance(given, Mapping) else [each["name"] for each in given]
+    return None if any(f"{name}".startswith("authorization-") for name in names) else _FIELDS
+
+
+def arguments(role: Role) -> dict[str, str]:
+    """Return the API server's flags; without them kubeadm writes --authorization-mode=Node,RBAC."""
+    found = fields(role.spec)
+    return {FLAG: found["path"]} if found else {}
+
+
+def volumes(role: Role) -> tuple[tuple[str, str, bool], ...]:
+    """Return the host paths to mount into the API server: name, path on the host and in the pod, read-only."""
+    return (("authorization", FOLDER, True),) if fields(role.spec) else ()
+
+
+def steps(role: Role) -> tuple[Step, ...]:
+    """Return the steps that write the files before the API server starts."""
+    found = fields(role.spec)
+    if not found:
+        return ()
+    return (
+        step("directory", "authorization-folder", path=FOLDER, access="private"),
+        step("file", "authorization-webhook", path=found["webhook"], format="json", access="private", content=_NOBODY),
+        step("authorization-configuration", "authorization", **found),
+    )
