@@ -108,7 +108,9 @@ def unpacked(kubernetes: str, target: Path) -> None:
                     raise RuntimeError((Path(scratch) / "log").read_text(errors="replace")[-2000:])
                 time.sleep(0.1)
             client = ["nsenter", f"--mount=/proc/{daemon.pid}/ns/mnt", programs["ctr"], "--address", socket]
-            command = [*client, "--namespace", "k8s.io", "images", "import", images]
+            # the registry reads names from the archive's index, which containerd would delete as garbage without a name
+            index = ["--index-name", f"lab.invalid/images:{kubernetes}"]
+            command = [*client, "--namespace", "k8s.io", "images", "import", *index, images]
             done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
             if done.returncode:
                 raise RuntimeError(done.stderr[-2000:])
