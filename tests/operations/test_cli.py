@@ -9,10 +9,10 @@ import typer
 from typer.testing import Result
 
 from operations.__main__ import app
-from operations.commands import account_check, readiness, up_and_down
+from operations.commands import account_check, pin_images, readiness, up_and_down
 from operations.console.exits import MEANINGS, EngineError, Exit
 from operations.engine import locate
-from operations.stacks import account, target
+from operations.stacks import account, stack_files, target
 from operations.stacks.paths import REPOSITORY
 from operations.stacks.target import Target
 from tests.operations.conftest import STACK
@@ -229,6 +229,22 @@ def test_doctor_does_not_call_missing_credentials_and_open_warnings_ok(
     assert lines[at + 2].startswith("           write eu-west-"), "below its warning, indented further"
     assert lines[at + 3] == "       `up` stops unless these are acknowledged: region-unknown"
     assert ended.exit_code == Exit.FAILED
+
+
+def test_doctor_counts_images_that_a_moved_tag_could_replace(
+    clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locate, "installed", lambda announce: None)
+    monkeypatch.setattr(account_check, "findings", lambda *_, **__: ())
+    monkeypatch.setattr(account, "account", lambda cloud, identity: "")
+    stack = clone / "stacks" / "Pulumi.small.yaml"
+    names, always = pin_images.images(stack_files.load("small"))
+    assert (len(names) > 5, len(always)) == (True, 1), "kubeadm takes no digest of kube-proxy"
+    before = f"0 by digest, {len(names) + 1} by tag; mullion pin images small pins {len(names)}"
+    assert f"note   container images: {before}\n" in mullion("doctor", "small").stdout
+    digests = "".join(f"        {image}: sha256:{'a' * 64}\n" for image in names)
+    stack.write_text(f"{STACK}    artifacts:\n      images:\n{digests}")
+    assert f"ok     container images: {len(names)} by digest, 1 by tag\n" in mullion("doctor", "small").stdout
 
 
 def test_doctor_fails_at_an_old_kubernetes_whose_missing_policies_are_not_acknowledged(
