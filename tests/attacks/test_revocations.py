@@ -5,7 +5,7 @@ docs/node-identity.md.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,19 +37,15 @@ def agent(without_policy: Agent) -> Agent:
 
 
 @pytest.fixture
-def refusing(served: Served, agent: Agent, module: Callable[[str], ModuleType]) -> Agent:
+def refusing(served: Served, agent: Agent, module: Callable[[str], ModuleType]) -> Iterator[Agent]:
     """Return the agent as it is from Kubernetes 1.32 on: the API server refuses every request of listed machines."""
     if tuple(map(int, served.kubernetes.split(".")[:2])) < (1, 32):
         pytest.skip("before 1.32 the API server does not tell with which certificate a request was made")
     refusals = module("refusals").Refusals(machine_run("control-plane-0", {}, served.folder))
     fields = {"path": f"/{served.authorization.name}", "webhook": f"{served.authorization.with_name('webhook.json')}"}
     agent.refusals = lambda: refusals.reconcile({"authorization": fields}, agent.api)
-    return agent
-
-
-def code(served: Served, who: dict[str, Any], path: str) -> int:
-    """Return the status of the answer to a read."""
-    return served.call(who, "GET", path).get("code", 200)
+    yield agent
+    served.refuse_nobody()
 
 
 def revoke(api: Any, name: str) -> None:
@@ -209,16 +205,15 @@ def test_a_revoked_machine_reads_nothing(served: Served, refusing: Agent, api: A
     """
     own = joined(served, refusing, "web-1", tmp_path)
     other = joined(served, refusing, "web-0", tmp_path)
-    until(lambda: code(served, own, READS[0]) == 200, "no earlier list is in force")
     bound(served, "web-1")
-    until(lambda: code(served, own, READS[2]) == 200, "the Secret of its pod can be read")
+    until(lambda: served.status(own, READS[2]) == 200, "the Secret of its pod can be read")
     revoke(api, "web-1")
     refusing.round()
     refusing.round()
     for path in READS:
-        until(lambda path=path: code(served, own, path) == 500, f"{path} is refused")
+        until(lambda path=path: served.status(own, path) == 500, f"{path} is refused")
     audit.refused(served, 500, READS[2], user="system:node:web-1", says="")
-    assert code(served, other, "/api/v1/services") == 200, "other machines work"
+    assert served.status(other, "/api/v1/services") == 200, "other machines work"
     served.kubectl("delete", "secret/database", "pod/on-web-1", "--force", "--grace-period=0", "--ignore-not-found")
 
 
@@ -237,7 +232,7 @@ def test_a_replaced_machines_key_reads_nothing_of_its_successor(
     successor = joined(served, refusing, "web-1", tmp_path)
     bound(served, "web-1")
     refusing.round()
-    until(lambda: code(served, stolen, READS[2]) == 500, "the Secret is refused")
+    until(lambda: served.status(stolen, READS[2]) == 500, "the Secret is refused")
     audit.refused(served, 500, READS[2], user="system:node:web-1", says="")
-    until(lambda: code(served, successor, READS[2]) == 200, "its successor reads it")
+    until(lambda: served.status(successor, READS[2]) == 200, "its successor reads it")
     served.kubectl("delete", "secret/database", "pod/on-web-1", "--force", "--grace-period=0", "--ignore-not-found")

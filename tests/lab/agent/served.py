@@ -193,8 +193,26 @@ class Served:
         """Write the planned configuration, with the webhook's kubeconfig beside it."""
         webhook = self.authorization.with_name("webhook.json")
         webhook.write_text(json.dumps(self.plan.content("authorization-webhook")).replace(PKI, str(self.pki)))
+        self.authorization.write_bytes(self._refusing_nobody())
+
+    def _refusing_nobody(self) -> bytes:
         document = runpy.run_path(str(CLOUD_INIT / "linux" / "authorization.py"))["document"]
-        self.authorization.write_bytes(document((), str(webhook)))
+        return document((), str(self.authorization.with_name("webhook.json")))
+
+    def refuse_nobody(self) -> None:
+        """Empty the API server's list of revoked machines, and wait until it has read the file."""
+        if self.authorization.read_bytes() != self._refusing_nobody():
+            before = self._reloads()
+            self.authorization.write_bytes(self._refusing_nobody())
+            until(lambda: self._reloads() > before, "the API server has read the file", seconds=120)
+
+    def _reloads(self) -> int:
+        """Return how often the API server has read a changed AuthorizationConfiguration."""
+        lines = self.kubectl("get", "--raw", "/metrics").splitlines()
+        reloads = "apiserver_authorization_config_controller_automatic_reloads_total"
+        return sum(
+            int(float(line.rpartition(" ")[2])) for line in lines if line.startswith(reloads) and "success" in line
+        )
 
     def _controllers(self) -> dict[str, Any]:
         kubeconfig = self.folder / "controller-manager.conf"
@@ -244,9 +262,15 @@ class Served:
         self, who: Mapping[str, Any], method: str, path: str, body: Any = None, kind: str = "application/json"
     ) -> Any:
         """Return the API's answer for this identity: a document, also if it refuses."""
-        words = ["curl", "--silent", "--cacert", str(self.pki / "ca.crt"), "--request", method]
-        words += ["--header", f"Content-Type: {kind}", f"{self.url}{path}"]
-        words += ["--config", "-"]
+        return json.loads(self._curl(who, method, path, body, "--header", f"Content-Type: {kind}"))
+
+    def status(self, who: Mapping[str, Any], path: str) -> int:
+        """Return the status of the API's answer to a read with this identity."""
+        return int(self._curl(who, "GET", path, None, "--output", "/dev/null", "--write-out", "%{http_code}"))
+
+    def _curl(self, who: Mapping[str, Any], method: str, path: str, body: Any, *more: str) -> str:
+        words = ["curl", "--silent", "--cacert", str(self.pki / "ca.crt"), "--request", method, *more]
+        words += [f"{self.url}{path}", "--config", "-"]
         options = [f'header = "Authorization: Bearer {who["token"]}"'] if "token" in who else []
         options += [f'cert = "{who["certificate"]}"', f'key = "{who["key"]}"'] if "certificate" in who else []
         if body is not None:
@@ -262,7 +286,7 @@ class Served:
             input="\n".join(options),
             env=dict(os.environ),
         )
-        return json.loads(ended.stdout)
+        return ended.stdout
 
     def issued(self, name: str) -> dict[str, Any]:
         """Return the identity of a request once its certificate is issued."""
