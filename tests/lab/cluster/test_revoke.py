@@ -27,6 +27,7 @@ STACK = "mixed"
 LINUX_KEY = "/var/lib/kubelet/pki/kubelet-client-current.pem"
 SECRETS = "/api/v1/namespaces/default/secrets"
 OK, FAILED = "200", "500"
+CRICTL = (LINUX.program("crictl"), "--runtime-endpoint", LINUX.containerd_socket)
 
 Cluster = Callable[[str, str], BootedCluster]
 
@@ -57,6 +58,11 @@ def steal(head: Machine, pem: bytes, name: str) -> str:
     """Keep a kubelet's certificate and key elsewhere; return their path on a control plane."""
     head.file(f"/root/{name}.pem").write_bytes(pem)
     return f"/root/{name}.pem"
+
+
+def current(worker: Machine) -> bytes:
+    """Return the certificate and key that a Linux worker's kubelet uses."""
+    return worker.run("cat", LINUX_KEY).stdout.encode()
 
 
 def asked(head: Machine, key: str, path: str) -> str:
@@ -94,7 +100,7 @@ def rested(heads: list[Machine]) -> None:
 
 def started(head: Machine) -> str:
     """Return the id of the container of the machine's API server."""
-    return head.run("crictl", "ps", "--quiet", "--name", "^kube-apiserver$").stdout.strip()
+    return head.run(*CRICTL, "ps", "--quiet", "--name", "^kube-apiserver$").stdout.strip()
 
 
 def test_the_key_of_a_revoked_linux_worker_reads_nothing_and_its_watch_ends(
@@ -103,7 +109,7 @@ def test_the_key_of_a_revoked_linux_worker_reads_nothing_and_its_watch_ends(
     (head, *_), (node,) = heads, booted.machine_names("linux")
     until(lambda: ready(head, booted), "all Linux nodes are Ready", 600)
     rested(heads)
-    key, path = steal(head, booted.machine(node).read(LINUX_KEY), "linux"), use(head, node)
+    key, path = steal(head, current(booted.machine(node)), "linux"), use(head, node)
     until(lambda: asked(head, key, path) == OK, "the key reads the Secret of its pod")
     before = [started(each) for each in heads]
     by_name = f"{SECRETS}?watch=true&timeoutSeconds=86400&fieldSelector=metadata.name%3D{path.rpartition('/')[2]}"
@@ -141,6 +147,6 @@ def test_the_successor_of_a_revoked_worker_joins_and_the_stolen_key_does_not_rea
     (new,) = renewed(booted, "roll", STACK, "linux", "--machine", node, "--sandbox", "--yes")
     new.until("ready", READY_SECONDS)
     until(lambda: ready(head, booted), "the successor's Node is Ready", 600)
-    path, own = use(head, node), steal(head, new.read(LINUX_KEY), "successor")
+    path, own = use(head, node), steal(head, current(new), "successor")
     until(lambda: asked(head, own, path) == OK, "the successor reads the Secret of its pod", 120)
     assert asked(head, "/root/linux.pem", path) == FAILED
