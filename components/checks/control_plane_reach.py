@@ -15,7 +15,7 @@ ARGUMENT, ENVIRONMENT, VOLUME = "argument-names-a-place", "extra-environment", "
 _PUBLIC = {"service-account-issuer", "service-account-jwks-uri", "external-hostname", "cors-allowed-origins"}
 """Flags with URLs to which the program sends nothing."""
 
-_OURS = ("encryption", "audit-policy", "audit-logs", "admission")
+_OURS = ("encryption", "audit-policy", "audit-logs", "admission", "authorization")
 """Names of Mullion's own mounts of the API server."""
 
 

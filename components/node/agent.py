@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from components.node import authorities, authorization, etcd, images, kubeadm, kubelet, proxy
+from components.node import api_server, authorities, authorization, etcd, images, kubeadm, kubelet, proxy
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG, LINUX, PKI, STATE
 from components.node.plan import Phase, Scope, canonical
@@ -114,7 +114,7 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
             "weekly": role.spec.snapshots.keep_weekly,
             "file": _SNAPSHOT,
         },
-        "audit": {"folder": kubeadm.AUDIT_LOGS, "days": role.spec.api.audit_days},
+        "audit": {"folder": api_server.AUDIT_LOGS, "days": role.spec.api.audit_days},
         "certificates": {
             "files": authorities.CERTIFICATES,
             "days": RENEWAL_DAYS,

@@ -30,16 +30,20 @@ _NOBODY = {
 
 
 def fields(spec: ClusterSpec) -> dict[str, str] | None:
-    """Return the paths of the configuration and of its webhook's kubeconfig.
+    """Return the paths of the configuration and of its webhook's kubeconfig; None if the API server does not read them.
 
-    None before 1.32, and if the user's configuration has a flag of the API server that excludes a configuration file.
+    It does not before 1.32, nor if the user's configuration has one of its flags that exclude such a file.
     """
-    if not releases.within(releases.minor(spec.kubernetes), _FIRST, ""):
+    if not _known(spec):
         return None
     theirs: Any = spec.kubeadm.config.get("ClusterConfiguration", {}).get("apiServer") or {}
     given: Any = theirs.get("extraArgs") or {}
     names = given if isinstance(given, Mapping) else [each["name"] for each in given]
     return None if any(f"{name}".startswith("authorization-") for name in names) else _FIELDS
+
+
+def _known(spec: ClusterSpec) -> bool:
+    return releases.within(releases.minor(spec.kubernetes), _FIRST, "")
 
 
 def arguments(role: Role) -> dict[str, str]:
@@ -54,12 +58,16 @@ def volumes(role: Role) -> tuple[tuple[str, str, bool], ...]:
 
 
 def steps(role: Role) -> tuple[Step, ...]:
-    """Return the steps that write the files before the API server starts."""
-    found = fields(role.spec)
-    if not found:
+    """Return the steps that write the files before the API server starts, from 1.32 on.
+
+    Also where the plan has no flag: a machine that joins gets the flags of the cluster, which may be those of the plan
+    before.
+    """
+    if not _known(role.spec):
         return ()
+    webhook = _FIELDS["webhook"]
     return (
         step("directory", "authorization-folder", path=FOLDER, access="private"),
-        step("file", "authorization-webhook", path=found["webhook"], format="json", access="private", content=_NOBODY),
-        step("authorization-configuration", "authorization", **found),
+        step("file", "authorization-webhook", path=webhook, format="json", access="private", content=_NOBODY),
+        step("authorization-configuration", "authorization", **_FIELDS),
     )

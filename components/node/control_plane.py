@@ -6,6 +6,7 @@ from components.node import (
     addons,
     admission,
     agent,
+    api_server,
     authorities,
     authorization,
     downloads,
@@ -51,7 +52,7 @@ _TOKEN: dict[str, Any] = {
 _KEYS: dict[str, Any] = {
     "secret": ref("facts.pki_secret"),
     "member": "encryption-keys",
-    "path": kubeadm.ENCRYPTION,
+    "path": api_server.ENCRYPTION,
     "resources": ENCRYPTED,
 }
 _SIGNERS: dict[str, Any] = {
@@ -120,11 +121,11 @@ def _certificates(role: Role) -> tuple[Step, ...]:
         step("directory", "etcd-pki", path="/etc/kubernetes/pki/etcd"),
         *files,
         step("service-account-keys", "service-account", **_SIGNERS),
-        step("directory", "encryption-folder", path=kubeadm.ENCRYPTION.rpartition("/")[0], access="private"),
+        step("directory", "encryption-folder", path=api_server.ENCRYPTION.rpartition("/")[0], access="private"),
         step("encryption-configuration", "encryption", **_KEYS),
-        step("directory", "audit-folder", path=kubeadm.AUDIT_POLICY.rpartition("/")[0]),
-        step("file", "audit-policy", path=kubeadm.AUDIT_POLICY, format="json", content=AUDIT_POLICY),
-        step("directory", "audit-logs", path=kubeadm.AUDIT_LOGS, access="private"),
+        step("directory", "audit-folder", path=api_server.AUDIT_POLICY.rpartition("/")[0]),
+        step("file", "audit-policy", path=api_server.AUDIT_POLICY, format="json", content=AUDIT_POLICY),
+        step("directory", "audit-logs", path=api_server.AUDIT_LOGS, access="private"),
     )
 
 

@@ -3,19 +3,7 @@
 from typing import Any
 
 from components import releases
-from components.node import (
-    admission,
-    authorities,
-    authorization,
-    egress,
-    etcd,
-    images,
-    kubelet,
-    proxy,
-    registries,
-    retries,
-    sign_in,
-)
+from components.node import api_server, authorities, egress, etcd, images, kubelet, proxy, registries, retries
 from components.node.endpoint import kubeconfig
 from components.node.kinds import Step, ref, step
 from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, LINUX_NODE_CERTIFICATE, PKI
@@ -27,10 +15,6 @@ from components.topology.firewall import API_PORT
 APPROVER = "csrapproving"
 """Controller that approves kubelets' certificate requests by name alone (kube-controller-manager --controllers)."""
 
-ENCRYPTION = "/etc/kubernetes/encryption/configuration.json"
-AUDIT_POLICY = "/etc/kubernetes/audit/policy.json"
-AUDIT_LOGS = "/var/log/kubernetes/audit"
-
 _DISCOVERY = f"{KUBEADM_FOLDER}/discovery.conf"
 
 _PROGRAM = LINUX.program("kubeadm")
@@ -40,18 +24,6 @@ INIT_CONFIG = f"{KUBEADM_FOLDER}/init.yaml"
 
 _LOCAL_ENDPOINT = {"advertiseAddress": ref("machine.address"), "bindPort": API_PORT}
 
-_API_SERVER = {
-    "audit-log-maxage": "30",
-    "audit-log-maxbackup": "10",
-    "audit-log-maxsize": "100",
-    "audit-log-path": f"{AUDIT_LOGS}/audit.log",
-    "audit-policy-file": AUDIT_POLICY,
-    "encryption-provider-config": ENCRYPTION,
-    # without it the API server accepts any certificate from what answers at a kubelet's address
-    "kubelet-certificate-authority": f"{PKI}/ca.crt",
-    "profiling": "false",
-}
-
 _CONTROLLER_MANAGER = {
     # kubeadm's value, without the approver: the agent alone approves kubelets' certificate requests
     "controllers": f"*,bootstrapsigner,tokencleaner,-{APPROVER}",
@@ -59,13 +31,6 @@ _CONTROLLER_MANAGER = {
     "cluster-signing-duration": "24h0m0s",
     "profiling": "false",
 }
-
-_VOLUMES = (
-    ("encryption", ENCRYPTION.rpartition("/")[0], True),
-    ("audit-policy", AUDIT_POLICY.rpartition("/")[0], True),
-    ("audit-logs", AUDIT_LOGS, False),
-)
-"""Host paths mounted into the API server: name, path on the host and in the pod, read-only."""
 
 SECRET_FILES: dict[str, str] = {
     file: f"{PKI}/{file}"
@@ -103,10 +68,8 @@ def cluster_configuration(role: Role) -> dict[str, Any]:
         },
         "apiServer": {
             "certSANs": names,
-            "extraArgs": _arguments(role, _api_server(role)),
-            "extraVolumes": [
-                _volume(*each) for each in (*_VOLUMES, *admission.volumes(role), *authorization.volumes(role))
-            ],
+            "extraArgs": _arguments(role, api_server.flags(role)),
+            "extraVolumes": [_volume(*each) for each in api_server.volumes(role)],
         },
         "controllerManager": {"extraArgs": _arguments(role, _controller_manager(role))},
         "scheduler": {"extraArgs": _arguments(role, {"profiling": "false"})},
@@ -255,15 +218,6 @@ def join(role: Role, **conditions: Any) -> Step:
     # the API accepts connections a moment before the founder stores the token, and kubeadm refuses a Node object of an
     # earlier try while it is Ready (40 s)
     return step("kubeadm", "kubeadm-join", argv=argv, input=document, retries=20, **older, **again, **conditions)
-
-
-def _api_server(role: Role) -> dict[str, str]:
-    return {
-        **_API_SERVER,
-        **admission.arguments(role),
-        **authorization.arguments(role),
-        **sign_in.arguments(role),
-    }
 
 
 def _controller_manager(role: Role) -> dict[str, str]:

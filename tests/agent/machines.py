@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from components.node import agent, kubeadm
+from components.node import agent, api_server, kubeadm
 from components.node.etcd import LEAST
 from components.rollout import signed_documents
 from tests.agent.cluster import Cluster
@@ -188,6 +188,8 @@ class Machine:
         self.rounds += 1
         if self.planes.keys and self.rounds % 4 == 0:  # an agent checks from time to time
             self.following.look_at_keys()
+        if self.planes.cluster:
+            self.following.refusals.reconcile(self.following.config, self.planes.cluster)
         self.says = self.following.step(self.planes.cluster, self.planes.pointer)
 
     def serve_version(self) -> None:
@@ -201,7 +203,7 @@ class Machine:
         self.began[component] = time.time()
         self.signs[component] = self.file(kubeadm.SIGNING_KEY).read_text()
         if component == "kube-apiserver":
-            self.reads = importlib.import_module("kinds.keys").numbers(self.file(kubeadm.ENCRYPTION))
+            self.reads = importlib.import_module("kinds.keys").numbers(self.file(api_server.ENCRYPTION))
             self.takes = self.file(kubeadm.VERIFYING_KEYS).read_text()
 
     def execute(self) -> None:

@@ -136,7 +136,7 @@ def test_a_machine_that_joins_by_its_token_is_known_by_this_certificate_alone(
     assert machines.issued("web-0") == issued(INSTANCE, {}, ["csr-1"])
     machines.enter("web-0", issued("i-00000000000000001", {64 * "a": 2e9}))
     machines.approved("web-0", "csr-2", None)
-    assert machines.issued("web-0") == issued(INSTANCE, {}, ["csr-2"], {64 * "a": 2e9})
+    assert machines.issued("web-0") == issued(INSTANCE, {}, ["csr-2"], {64 * "a": 2e9}, founding=0)
     assert account
 
 

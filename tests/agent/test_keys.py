@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from components.node import kubeadm
+from components.node import api_server, kubeadm
 from tests.agent.cluster import Cluster
 from tests.agent.machines import CONFIG, ControlPlanes, Machine
 from tests.cloud_init.cloud import FakeCloud
@@ -72,7 +72,7 @@ def planes(
     made.add_key(FIRST)
     made.add_signer(1)
     for machine in made.machines.values():
-        machine.file(kubeadm.ENCRYPTION).write_text(json.dumps({"name": "key1", "secret": FIRST}))
+        machine.file(api_server.ENCRYPTION).write_text(json.dumps({"name": "key1", "secret": FIRST}))
         for place, what in ((kubeadm.SIGNING_KEY, "private 1\n"), (kubeadm.VERIFYING_KEYS, "public 1\n")):
             machine.file(place).write_text(what)
         for component in PODS:

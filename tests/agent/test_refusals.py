@@ -1,5 +1,6 @@
 """The API servers' list of revoked machines: what it contains, and the restarts that end open watches."""
 
+import importlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.cloud_init.cloud import FakeCloud
 MAPS = "/api/v1/namespaces/kube-system/configmaps"
 MARK = "ab" * 32
 PATH = CONFIG["authorization"]["path"]
+NOTE = "/var/lib/mullion/revoked.json"
 
 
 @pytest.fixture
@@ -35,25 +37,16 @@ def planes(
     return made
 
 
-def learn(planes: ControlPlanes) -> None:
-    """Let every agent read the list, as it does from time to time."""
-    for machine in planes.machines.values():
-        machine.following.refusals.reconcile(machine.following.config, planes.cluster)
-
-
-def listed(planes: ControlPlanes, *keys: str) -> None:
+def listed(planes: ControlPlanes, *keys: str, **more: str) -> None:
     """List users and certificates as the active agent does; every agent reads them, and works for some rounds."""
-    planes.cluster.add(MAPS, "mullion-revoked", data=dict.fromkeys(keys, "revoked"))
-    planes.rounds(1)
-    learn(planes)
+    data = dict.fromkeys(keys, importlib.import_module("agent.revocations").REVOKED)
+    planes.cluster.add(MAPS, "mullion-revoked", data=data | more)
     planes.rounds()
 
 
 def refused(machine: Machine) -> list[str]:
     """Return the identities that the machine's API server refuses."""
-    import authorization  # type: ignore[import-not-found]
-
-    return authorization.refused(machine.file(PATH).read_text())
+    return importlib.import_module("authorization").parsed(machine.file(PATH).read_text()).listed
 
 
 def restarts(planes: ControlPlanes) -> list[str]:
@@ -81,9 +74,22 @@ def test_api_servers_restart_one_after_the_other_once_for_each_revocation(planes
     assert restarts(planes) == [*planes.machines, *planes.machines], "the same name is revoked again"
 
 
-def test_a_replaced_machines_certificate_restarts_no_api_server(planes: ControlPlanes) -> None:
-    listed(planes, f"X509SHA256.{MARK}")
+def test_machines_that_are_replaced_or_deleted_restart_no_api_server(planes: ControlPlanes) -> None:
+    deleted, own = {"system.node.web-1": "the machine is deleted"}, f"X509SHA256={MARK}"
+    listed(planes, f"X509SHA256.{MARK}", **deleted, **{"only.system.node.web-0": own})
     assert restarts(planes) == []
+    found = importlib.import_module("authorization").parsed(planes.machines["control-plane-1"].file(PATH).read_text())
+    assert found == ([own, "system:node:web-1"], {"system:node:web-0": [own]})
+
+
+def test_an_api_server_restarts_once_if_the_clock_was_ahead_at_a_revocation(planes: ControlPlanes) -> None:
+    listed(planes, "system.node.web-0")
+    for machine in planes.machines.values():
+        note = json.loads(machine.file(NOTE).read_text())
+        machine.file(NOTE).write_text(json.dumps(note | {"since": note["since"] + 86400}))
+        machine.boot()
+    listed(planes, "system.node.web-0")
+    assert sorted(restarts(planes)) == sorted([*planes.machines, *planes.machines])
 
 
 def test_no_api_server_restarts_while_another_is_not_ready(planes: ControlPlanes) -> None:
@@ -107,7 +113,7 @@ def test_restarts_continue_after_an_interruption(planes: ControlPlanes, cut: int
 def test_a_list_that_does_not_exist_changes_nothing(planes: ControlPlanes) -> None:
     listed(planes, "system.node.web-0")
     del planes.cluster.objects[f"{MAPS}/mullion-revoked"]
-    learn(planes)
+    planes.rounds(1)
     assert [refused(each) for each in planes.machines.values()] == [["system:node:web-0"]] * 3
 
 
@@ -125,18 +131,18 @@ def test_a_key_that_is_no_identity_is_left_out(planes: ControlPlanes, key: str) 
 
 
 def test_a_list_is_split_below_the_limit_of_an_expression(loader: ModuleType) -> None:
-    import authorization  # type: ignore[import-not-found]
-
+    authorization = importlib.import_module("authorization")
     identities = sorted({f"X509SHA256={number:064x}" for number in range(5000)} | {"system:node:web-0"})
-    made = json.loads(text := authorization.document(identities, "/webhook.json"))
-    assert authorization.refused(text.decode()) == identities
+    guarded = {f"system:node:web-{n:03}": [f"X509SHA256={n:062x}{m:02x}" for m in range(3)] for n in range(500)}
+    guarded |= {"system:node:web-none": []}
+    made = json.loads(text := authorization.document(authorization.Refused(identities, guarded), "/webhook.json"))
+    assert authorization.parsed(text.decode()) == (identities, guarded)
     webhooks = [each["webhook"] for each in made["authorizers"] if each["type"] == "Webhook"]
     assert max(len(each["matchConditions"][1]["expression"]) for each in webhooks) < 100_000
-    assert [each["name"] for each in made["authorizers"]] == [*(f"revoked-{n}" for n in range(6)), "node", "rbac"]
+    names = [*(f"revoked-{n}" for n in range(5)), *(f"replaced-{n}" for n in range(4)), "node", "rbac"]
+    assert [each["name"] for each in made["authorizers"]] == names
 
 
 @pytest.mark.parametrize("text", ["", "no JSON", "[]", '{"authorizers": 5}', '{"authorizers": [{"webhook": {}}]}'])
 def test_a_text_that_is_no_configuration_refuses_nothing(loader: ModuleType, text: str) -> None:
-    import authorization  # type: ignore[import-not-found]
-
-    assert authorization.refused(text) == []
+    assert importlib.import_module("authorization").parsed(text) == ([], {})

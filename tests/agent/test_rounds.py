@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from components.node import agent, kubeadm
+from components.node import agent, api_server, kubeadm
 from components.rollout import signed_documents
 from tests.agent.cluster import Cluster
 from tests.agent.conftest import KEY
@@ -63,7 +63,7 @@ def start(
     config = {**CONFIG, "digest": "first", "token": {**CONFIG["token"], "secret": "join"}}
     config |= {name: {**CONFIG[name], "secret": "pki"} for name in ("encryption", "service_account")}
     config |= {"founding": {"store": f"{cloud.url}/snapshots", "log": "founding", "cluster": "sha256:a"}}
-    keys = root / kubeadm.ENCRYPTION.lstrip("/")
+    keys = root / api_server.ENCRYPTION.lstrip("/")
     keys.parent.mkdir(parents=True)
     keys.write_text('{"name": "key1"}')
     signer = {"number": 1, "private": "private 1", "public": "public 1"}
@@ -210,7 +210,7 @@ def test_the_key_is_read_again_when_the_mac_does_not_match(start: Callable[[], A
 FAILURES: dict[str, tuple[str, set[str]]] = {
     "the snapshot store": ("/snapshots/", {"snapshots", "audit-pieces"}),
     "the list of revoked machines": ("/snapshots/revoked.json", {"revoked"}),
-    "the log of the founding": ("/snapshots/founding/0", {"epoch"}),
+    "the log of the founding": ("/snapshots/founding/0", {"epoch", "founding-number"}),
     "the secret store": ("/", {"pointer", "members", "tokens", "keys", "snapshots"}),
     "the bundle store": ("/bundles/members.json", {"members"}),
 }

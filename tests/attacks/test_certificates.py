@@ -58,11 +58,11 @@ class Agent:
             self.revoked = self.revoked or self.module("revoked_machines").RevokedMachines(run)
             self.revoked.reconcile(self.module("seen").Seen(*given))
             self.module("announcements").reconcile(self.module("seen").Seen(*given))
+            self.module("signing").reconcile(self.module("seen").Seen(*given))
             if self.has_policy:
                 self.module("revocations").reconcile(self.module("seen").Seen(*given))
             if self.refusals:
                 self.refusals()
-            self.module("signing").reconcile(self.module("seen").Seen(*given))
 
 
 def machine_run(name: str, facts: dict[str, str], root: Path) -> Any:
@@ -117,7 +117,11 @@ def joined(served: Served, agent: Agent, name: str, folder: Path) -> dict[str, A
     agent.round()
     assert verdict(agent.api, asked)[0] == "Approved"
     owner = served.issued(asked)
-    assert served.call(owner, "POST", NODES, {"metadata": {"name": name}})["kind"] == "Node"
+    agent.round()
+    # the certificate of a replaced machine's successor is refused until the API server has read it; kubelets ask again
+    until(lambda: served.status(owner, f"{NODES}/{name}") != 500, f"{name} is not refused")
+    node = {"metadata": {"name": name}}
+    until(lambda: served.call(owner, "POST", NODES, node).get("kind") == "Node", f"{name} registers")
     agent.round()
     return owner
 

@@ -14,9 +14,11 @@ import pytest
 
 from tests.agent.kubelets import CLIENT
 from tests.attacks import audit
+from tests.attacks.certificate_forms import two_forms
 from tests.attacks.test_certificates import NODES, Agent, account, announce, joined, machine_run, verdict
 from tests.attacks.test_certificates import agent as without_policy
 from tests.awaited import until
+from tests.lab.agent import refusing
 from tests.lab.agent.served import Served
 
 __all__ = ["account", "without_policy"]
@@ -37,21 +39,31 @@ def agent(without_policy: Agent) -> Agent:
 
 
 @pytest.fixture
-def refusing(served: Served, agent: Agent, module: Callable[[str], ModuleType]) -> Iterator[Agent]:
+def with_refusals(served: Served, agent: Agent, module: Callable[[str], ModuleType]) -> Iterator[Agent]:
     """Return the agent as it is from Kubernetes 1.32 on: the API server refuses every request of listed machines."""
     if tuple(map(int, served.kubernetes.split(".")[:2])) < (1, 32):
         pytest.skip("before 1.32 the API server does not tell with which certificate a request was made")
     refusals = module("refusals").Refusals(machine_run("control-plane-0", {}, served.folder))
-    fields = {"path": f"/{served.authorization.name}", "webhook": f"{served.authorization.with_name('webhook.json')}"}
-    agent.refusals = lambda: refusals.reconcile({"authorization": fields}, agent.api)
+    fields = {"path": f"/{refusing.CONFIGURATION}", "webhook": f"{served.folder / refusing.WEBHOOK}"}
+    config = {"authorization": fields, "pods": {"running": ["true"]}}
+    agent.refusals = lambda: refusals.reconcile(config, agent.api)
     yield agent
-    served.refuse_nobody()
+    refusing.nobody(served)
 
 
 def revoke(api: Any, name: str) -> None:
     """Mark the machine as revoked, as `mullion revoke` does."""
     record = api.call("GET", RECORD)
     record["data"][name] = json.dumps(json.loads(record["data"][name]) | {"revoked": True})
+    api.call("PUT", RECORD, record)
+
+
+def own(api: Any, name: str, certificate: tuple[str, float]) -> None:
+    """Enter a certificate (sha256 and end) as one of the machine's."""
+    record = api.call("GET", RECORD)
+    entry = json.loads(record["data"][name])
+    mark, end = certificate
+    record["data"][name] = json.dumps(entry | {"certificates": entry["certificates"] | {mark: end}})
     api.call("PUT", RECORD, record)
 
 
@@ -197,19 +209,19 @@ def bound(served: Served, name: str) -> None:
         served.kubectl("apply", "--filename", str(place))
 
 
-def test_a_revoked_machine_reads_nothing(served: Served, refusing: Agent, api: Any, tmp_path: Path) -> None:
+def test_a_revoked_machine_reads_nothing(served: Served, with_refusals: Agent, api: Any, tmp_path: Path) -> None:
     """Read Nodes, Services and the Secrets of pods with the key of a revoked machine.
 
     Refused by: the API server from Kubernetes 1.32 on, by an authorizer that lists the machine, with status 500.
     Seen in: the audit log, with 500 for the Secrets; the API server's log: `Failed to make webhook authorizer request`.
     """
-    own = joined(served, refusing, "web-1", tmp_path)
-    other = joined(served, refusing, "web-0", tmp_path)
+    own = joined(served, with_refusals, "web-1", tmp_path)
+    other = joined(served, with_refusals, "web-0", tmp_path)
     bound(served, "web-1")
     until(lambda: served.status(own, READS[2]) == 200, "the Secret of its pod can be read")
     revoke(api, "web-1")
-    refusing.round()
-    refusing.round()
+    with_refusals.round()
+    with_refusals.round()
     for path in READS:
         until(lambda path=path: served.status(own, path) == 500, f"{path} is refused")
     audit.refused(served, 500, READS[2], user="system:node:web-1", says="")
@@ -218,21 +230,52 @@ def test_a_revoked_machine_reads_nothing(served: Served, refusing: Agent, api: A
 
 
 def test_a_replaced_machines_key_reads_nothing_of_its_successor(
-    served: Served, refusing: Agent, api: Any, tmp_path: Path
+    served: Served, with_refusals: Agent, api: Any, tmp_path: Path
 ) -> None:
     """Read the Secrets of the successor's pods with the key of a replaced machine: both have the same user.
 
     Refused by: the API server from Kubernetes 1.32 on, by an authorizer that lists the certificate, with status 500.
     Seen in: the audit log, with 500 for the Secrets; the API server's log: `Failed to make webhook authorizer request`.
     """
-    stolen = joined(served, refusing, "web-1", tmp_path)
-    refusing.account.terminate("web-1")
-    refusing.account.launch("web-1", "10.20.1.5")
-    refusing.round()
-    successor = joined(served, refusing, "web-1", tmp_path)
+    stolen = joined(served, with_refusals, "web-1", tmp_path)
+    with_refusals.account.terminate("web-1")
+    with_refusals.account.launch("web-1", "10.20.1.5")
+    with_refusals.round()
+    successor = joined(served, with_refusals, "web-1", tmp_path)
     bound(served, "web-1")
-    refusing.round()
+    with_refusals.round()
     until(lambda: served.status(stolen, READS[2]) == 500, "the Secret is refused")
     audit.refused(served, 500, READS[2], user="system:node:web-1", says="")
     until(lambda: served.status(successor, READS[2]) == 200, "its successor reads it")
+    served.kubectl("delete", "secret/database", "pod/on-web-1", "--force", "--grace-period=0", "--ignore-not-found")
+
+
+def test_another_form_of_a_replaced_machines_certificate_is_refused_too(
+    served: Served, with_refusals: Agent, api: Any, module: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
+    """Write the certificate of a replaced machine in another form, which the authority's signature covers too.
+
+    Refused by: the API server from Kubernetes 1.32 on, which accepts only the successor's certificates for its user: by
+    an authorizer with status 500, and by an admission policy.
+    Seen in: the audit log, with 500 for the Secrets; the API server's log: `Failed to make webhook authorizer request`.
+    """
+    joined(served, with_refusals, "web-1", tmp_path)
+    forms = two_forms(served, "web-1", tmp_path)
+    own(api, "web-1", module("machines").fingerprint(forms[0]["certificate"].read_text()))
+    bound(served, "web-1")
+    for each in forms:
+        until(lambda each=each: served.status(each, READS[2]) == 200, "the API server accepts both forms")
+    with_refusals.account.terminate("web-1")
+    with_refusals.account.launch("web-1", "10.20.1.5")
+    with_refusals.round()
+    successor = joined(served, with_refusals, "web-1", tmp_path)
+    bound(served, "web-1")
+    for each in forms:
+        until(lambda each=each: served.status(each, READS[2]) == 500, "both forms are refused")
+    audit.refused(served, 500, READS[2], user="system:node:web-1", says="")
+    until(lambda: served.status(successor, READS[2]) == 200, "its successor reads it")
+    refusing.nobody(served)
+    for each in forms:
+        until(lambda each=each: refused(served, each, LEASES, LEASE), "the policy refuses both forms")
+    assert served.call(successor, "POST", LEASES, LEASE)["kind"] == "Lease"
     served.kubectl("delete", "secret/database", "pod/on-web-1", "--force", "--grace-period=0", "--ignore-not-found")

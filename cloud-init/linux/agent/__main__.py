@@ -16,6 +16,7 @@ from typing import Any
 import loader
 import node
 from failure import Failure
+from kinds import founding
 from phases import read_plan
 from report import say
 from run import Run
@@ -71,6 +72,8 @@ class Agent:
         self.following = Following(self.run, self.me)
         self.space = space.Space()
         self.revoked = RevokedMachines(self.run)
+        self.founding: int | None = None
+        """Number of the founding record; a restore, after which every agent is new, adds a record."""
 
     def outdated(self) -> bool:
         """Return whether another bundle than this code's is current."""
@@ -94,7 +97,7 @@ class Agent:
             current = "members" not in self.said["errors"]
             self.look_after(Seen(self.run, answers, listed or None, current, self.silent, self.leave))
         if answers:
-            self.paced("refusals", 10, lambda: self.following.refusals.reconcile(self.config, answers))
+            self.paced("refusals", 0, lambda: self.following.refusals.reconcile(self.config, answers))
         self.paced("space", 60, lambda: self.said.update(etcd=self.space.reconcile(self.run, self.config)))
         self.paced("keys", 300, self.following.look_at_keys)
         self.paced(
@@ -125,7 +128,7 @@ class Agent:
             ("etcd", 10, lambda: etcd.reconcile(seen)),
             ("requests", 0, lambda: signing.reconcile(seen)),
             ("joins", 10, lambda: announcements.reconcile(seen)),
-            ("revocations", 10, lambda: revocations.reconcile(seen)),
+            ("revocations", 0, lambda: revocations.reconcile(seen)),
             ("nodes", 15, lambda: members.reconcile(seen)),
             ("dns", 60, lambda: dns.reconcile(seen)),
             ("authorities", 30, lambda: self.follows() and trust.reconcile(self.run, seen.api)),
@@ -141,10 +144,19 @@ class Agent:
             ),
         )
         self.paced("revoked", 10, lambda: self.revoked.reconcile(seen))
+        if self.founding is None:
+            self.paced("founding-number", 60, self.find_founding)
+        # while it is not known, successors' certificates are not the only ones: a writer of the log could stop all else
+        seen.machines.founding = -1 if self.founding is None else self.founding
         if not self.revoked.entered:
             seen.members = None  # then no concern admits a machine, judges a request or deletes a Node
         for name, every, function in rows:
             self.paced(name, every, function)
+
+    def find_founding(self) -> None:
+        """Read the number of the last founding record. Raise Failure if the store does not answer, or it is forged."""
+        record = founding.last(self.run, self.config["founding"])
+        self.founding = record["epoch"] if record else -1
 
     def follows(self) -> bool:
         """Return whether this machine has the pointer's bundle: one before its turn has the authorities before."""

@@ -75,7 +75,7 @@ class Following:
         changed = self.pointer is not None and self.pointer["sha256"] != current
         applied = stamp(self.run) in ("", self.config["digest"])
         (renewal, urgent, over), rekey = self.expiring(), bool(self.keys_due())
-        restart, reboot = self.refusals.connected(self.config), reboots.due(self.run, self.config, time.time())
+        restart, reboot = self.refusals.connected, reboots.due(self.run, self.config, time.time())
         wanted = changed or not applied or renewal or rekey or restart or reboot
         ended = result.get("bundle") == current and (turn or {}).get("before") != result.get("started")
         failed = ended and result.get("state") == "failed"

@@ -54,11 +54,14 @@ class Issued:
     """End by sha256 (hex) of certificates of earlier machines of the name, until they end."""
     revoked: bool = False
     """Whether `mullion revoke` ended the machine's rights."""
+    founding: int = -1
+    """Number of the founding record when the agent admitted the machine as the successor of another; -1: it never did.
+    After a restore, which has a later number, the record may lack certificates of the machine."""
 
 
-def successor(before: Issued, instance: str) -> Issued:
+def successor(before: Issued, instance: str, founding: int = -1) -> Issued:
     """Return the entry of a machine that takes over a name; the certificates of the one before stay on record."""
-    return Issued(instance, {}, [], valid({**before.before, **(before.certificates or {})}))
+    return Issued(instance, {}, [], valid({**before.before, **(before.certificates or {})}), founding=founding)
 
 
 def valid(ends: dict[str, float]) -> dict[str, float]:
@@ -90,6 +93,8 @@ class Machines:
 
     def __init__(self, run: Run, api: Api, members: dict[str, Any]) -> None:
         self.run, self.api, self.members = run, api, members
+        self.founding = 0
+        """Number of the founding record."""
         self._present: dict[str, str] | None = None
         self._names = dict[str, frozenset[str]]()
         self._memory: Memory | None = None
@@ -143,7 +148,7 @@ class Machines:
         """
         issued, present = self.issued(name), self.present(name)
         if issued.instance not in ("", present):
-            issued = successor(issued, present)
+            issued = successor(issued, present, self.founding)
         certificates = issued.certificates
         if certificates is None and renewed is None:
             certificates = {}

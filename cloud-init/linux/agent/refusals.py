@@ -18,10 +18,11 @@ from writing import write_whole
 from agent.api import Api
 from agent.configuration import Configuration
 from agent.memory import PATH
-from agent.revocations import NAME
+from agent.revocations import NAME, REVOKED
 
 NOTE = f"{STATE}/revoked.json"
-"""{"users": users that are revoked, "since": when this machine learned of the last one, in seconds since 1970}."""
+"""{"users": keys of revoked users in the ConfigMap, "since": when this machine learned of the last one}; in seconds
+since 1970."""
 SERVER = "kube-apiserver"
 
 
@@ -30,6 +31,8 @@ class Refusals:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self.connected = False
+        """Whether a user that is revoked may have a watch open: the API server has run since before."""
         self.restarted = 0.0
         """Newest `since` after which the API server is known to have started."""
 
@@ -39,37 +42,38 @@ class Refusals:
         found = api.find(f"{PATH}/{NAME}") if fields else None
         if not fields or found is None:
             return
-        listed = [identity(key) for key in found.get("data") or {}]
+        data: dict[str, str] = found.get("data") or {}
         file = self.run.path(fields["path"])
-        content = authorization.document(listed, fields["webhook"])
+        content = authorization.document(authorization.of_config_map(data), fields["webhook"])
         if not plain(file) or file.read_bytes() != content:
             write_whole(file, content, MODES["private"])
-        users, before = sorted(each for each in listed if each.startswith("system:")), self.note()
-        if users != before["users"]:
-            since = time.time() if {*users} - {*before["users"]} else before["since"]
-            note = json.dumps({"users": users, "since": since}).encode()
-            write_whole(self.run.path(NOTE), note, MODES["private"])
+        self.learn(sorted(key for key, why in data.items() if key.startswith("system.") and why == REVOKED))
+        self.look(config)
+
+    def learn(self, users: list[str]) -> None:
+        """Note the revoked users, and when another one was added. A time in the future is of a clock that was ahead."""
+        before, now = self.note(), time.time()
+        since = now if {*users} - {*before["users"]} else min(before["since"], now)
+        if (after := {"users": users, "since": since}) != before:
+            write_whole(self.run.path(NOTE), json.dumps(after).encode(), MODES["private"])
 
     def note(self) -> dict[str, Any]:
         """Return what this machine knows of revoked users."""
         file = self.run.path(NOTE)
         return json.loads(file.read_text()) if file.exists() else {"users": [], "since": 0.0}
 
-    def connected(self, config: Configuration) -> bool:
-        """Return whether a user that is revoked may have a watch open: the API server has run since before."""
+    def look(self, config: Configuration) -> None:
+        """Find out whether the API server has run since before the last revocation."""
         since = self.note()["since"]
         if since <= self.restarted:
-            return False
+            self.connected = False
+            return
         began = static_pods.started(self.run, config, SERVER)
-        if began is not None and began > since:
+        self.connected = began is not None and began <= since
+        if began is not None and not self.connected:
             self.restarted = since
-        return began is not None and began <= since
 
     def restart(self, config: Configuration) -> None:
         """Restart this machine's API server."""
         static_pods.stop(self.run, config, SERVER)
-
-
-def identity(key: str) -> str:
-    """Return the user or the credential of a key of the ConfigMap (agent/revocations.py, EXPRESSION)."""
-    return key.replace(".", ":", 2) if key.startswith("system.") else key.replace(".", "=", 1)
+        self.connected = False

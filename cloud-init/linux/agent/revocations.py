@@ -1,19 +1,21 @@
 """Ends the power of machines that were replaced or revoked, as far as Kubernetes can: it cannot revoke certificates.
 
 Each round removes the Node and the tokens of revoked machines. From Kubernetes 1.30 on, an admission policy refuses
-all their writes; from 1.32 on also writes with a certificate of a replaced machine, whose user is its successor's too,
-and the API servers refuse every request with the same list (agent/refusals.py).
+all their writes. From 1.32 on also those with a certificate of a replaced machine, whose user is its successor's too:
+it accepts only the successor's certificates, because whoever has the key can write other forms of the certificate
+(authorization.py). With the same list the API servers refuse every request (agent/refusals.py).
 """
 
 import itertools
 import random
 from typing import Any
 
-from authorization import CREDENTIAL
+from authorization import CREDENTIAL, ONLY
 from failure import Failure
 
 from agent.announcements import SECRETS, owner
 from agent.api import Api, Refused
+from agent.etcd import CONTROL_PLANE
 from agent.machines import FINGERPRINT, Issued, valid
 from agent.memory import Memory
 from agent.seen import Seen
@@ -22,14 +24,22 @@ NAME = "mullion-revoked"
 """Name of the policy, its binding, and the ConfigMap of kube-system with what it refuses."""
 FOLDER = "/apis/admissionregistration.k8s.io/v1"
 POLICIES, BINDINGS = f"{FOLDER}/validatingadmissionpolicies", f"{FOLDER}/validatingadmissionpolicybindings"
-EXTRA = f"request.userInfo.extra['{CREDENTIAL}']"
-EXPRESSION = (
-    "!has(params.data) || !(request.userInfo.username.replace(':', '.') in params.data || (has(request.userInfo.extra)"
-    f" && '{CREDENTIAL}' in request.userInfo.extra && {EXTRA}.exists(each, each.replace('=', '.') in params.data)))"
+_USER = "request.userInfo.username.replace(':', '.')"
+_EXTRA = f"request.userInfo.extra['{CREDENTIAL}']"
+_LISTED = f"{_EXTRA}.exists(each, each.replace('=', '.') in params.data)"
+_FOREIGN = (
+    f"('{ONLY}' + {_USER}) in params.data && !{_EXTRA}.exists(each, params.data['{ONLY}' + {_USER}].contains(each))"
 )
-"""Keys of the ConfigMap are users and credentials; a key has no colon and no equals sign."""
+EXPRESSION = (
+    f"!has(params.data) || !({_USER} in params.data || (has(request.userInfo.extra)"
+    f" && '{CREDENTIAL}' in request.userInfo.extra && ({_LISTED} || ({_FOREIGN}))))"
+)
+"""Keys of the ConfigMap: users and certificates that are refused; and for users with ONLY before them, the certificates
+that are not, as a text. A key has no colon and no equals sign."""
 MARKS = 5000
 """Certificates of replaced machines on the list; a line has at most about 130 bytes, and a ConfigMap 1 MiB."""
+REVOKED = "the machine is revoked"
+"""Why a user is on the list after `mullion revoke`."""
 MARK = f"{FINGERPRINT[:-1]}."
 """Begin of a certificate's key on the list."""
 ASKED = 20
@@ -102,27 +112,32 @@ def list_refused(seen: Seen, issued: dict[str, Issued]) -> list[str]:
     A user stays on the list until the agent has admitted a successor: the user is also the thief's, and the machine may
     be deleted or its name no longer planned. If the cloud does not answer, listed certificates stay on the list.
     """
-    users = {f"system.node.{name}": "the machine is revoked" for name, each in issued.items() if each.revoked}
+    users = {f"system.node.{name}": REVOKED for name, each in issued.items() if each.revoked}
     memory, wrong = Memory(seen.api, NAME), list[str]()
     before = {key: text for key, text in memory.values.items() if key.startswith(MARK)}
     try:
-        certificates = marks(refused(seen, issued, before))
+        found, gone = refused(seen, issued, before)
+        listed = marks(found) | {f"system.node.{name}": "the machine is deleted" for name in gone}
+        listed |= {f"{ONLY}system.node.{name}": own for name, own in guarded(seen, issued).items()}
     except Failure as error:
-        certificates, wrong = before, [f"{error}"]
+        listed, wrong = {key: text for key, text in memory.values.items() if text != REVOKED}, [f"{error}"]
     try:
-        memory.become(users | certificates)
+        memory.become(listed | users)
     except Refused as error:
         Memory(seen.api, NAME).become(users)
         wrong.append(f"{error}")
     return wrong
 
 
-def refused(seen: Seen, issued: dict[str, Issued], listed: dict[str, str]) -> dict[str, dict[str, float]]:
-    """Return the end of certificates of machines that no longer have their name, by sha256, by name.
+def refused(
+    seen: Seen, issued: dict[str, Issued], listed: dict[str, str]
+) -> tuple[dict[str, dict[str, float]], set[str]]:
+    """Return the end of certificates of machines that no longer have their name, by sha256, by name; and the names of
+    those that are deleted and have no successor.
 
     listed: the certificates on the list, whose machines were found deleted in an earlier round.
     """
-    found = {name: dict(each.before) for name, each in issued.items()}
+    found, gone = {name: dict(each.before) for name, each in issued.items()}, set[str]()
     asked = 0
     # in random order, so that ASKED keeps no name off the list for ever
     for name in random.sample(sorted(issued), len(issued)):
@@ -136,7 +151,26 @@ def refused(seen: Seen, issued: dict[str, Issued], listed: dict[str, str]) -> di
             known = seen.deleted(instance)
         if known:
             found[name] |= ends
-    return found
+            gone |= set() if present else {name}
+    return found, gone
+
+
+def guarded(seen: Seen, issued: dict[str, Issued]) -> dict[str, str]:
+    """Return the certificates of workers whose predecessors' are still valid, as texts by name.
+
+    Not of control planes: whoever had root on one has the cluster's authorities, and kubeadm signs certificates there
+    that the record may lack. Nor after a restore, which may have brought back a record from before a certificate.
+    """
+    workers = {name for name, each in (seen.members or {}).items() if each["pool"] != CONTROL_PLANE}
+    return {
+        name: " ".join(f"{FINGERPRINT}{mark}" for mark in sorted(valid(each.certificates)))
+        for name, each in issued.items()
+        if name in workers
+        and valid(each.before)
+        and each.certificates is not None
+        and each.founding == seen.machines.founding
+        and each.instance == seen.machines.present(name)
+    }
 
 
 def marks(ends: dict[str, dict[str, float]]) -> dict[str, str]:

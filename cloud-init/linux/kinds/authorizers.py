@@ -12,7 +12,7 @@ from kinds.files import MODES, plain, written
 def _content(file: Path, webhook: str) -> bytes:
     """Return the configuration, with the identities that the file refuses now; the agent lists them."""
     text = file.read_text(errors="replace") if plain(file) else ""
-    return authorization.document(authorization.refused(text), webhook)
+    return authorization.document(authorization.parsed(text), webhook)
 
 
 def configuration_holds(run: Run, step: Step) -> bool:

@@ -3,12 +3,8 @@
 import base64
 import json
 import os
-import random
-import runpy
-import socket
 import subprocess
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +16,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from components import releases
-from components.machine.bundle import CLOUD_INIT
 from components.node import authorization
 from components.node.layout import PKI
 from tests.awaited import until
+from tests.lab.agent import refusing
+from tests.lab.agent.free_ports import held_ports
 from tests.lab.agent.issuer import CLIENT, Issuer
 from tests.lab.rendered import Rendered, Variant, machines, of_variant
 
@@ -62,11 +59,6 @@ class Served:
         """Return kubeadm's kubeconfig of system:masters: from 1.29 on not admin.conf."""
         super_admin = self.folder / "super-admin.conf"
         return super_admin if super_admin.exists() else self.folder / "admin.conf"
-
-    @property
-    def authorization(self) -> Path:
-        """Return the API server's AuthorizationConfiguration, from 1.32 on."""
-        return self.folder / "authorization.json"
 
     @property
     def audit_log(self) -> Path:
@@ -180,39 +172,13 @@ class Served:
         policy.write_text(json.dumps(self.plan.content("audit-policy")))
         flags |= {"audit-policy-file": policy, "audit-log-path": self.audit_log}
         if authorization.FLAG in given:  # from 1.32 on
-            self._authorization()
             del flags["authorization-mode"]
-            flags[authorization.FLAG] = self.authorization
+            flags[authorization.FLAG] = refusing.prepare(self.folder, self.pki, self.plan)
         if "admission-control-config-file" in given:  # from 1.23 on
             file = self.folder / "admission.json"
             file.write_text(json.dumps(self.plan.content("admission")))
             flags["admission-control-config-file"] = file
         return flags | {flag: self.pki / file for flag, file in files.items()}
-
-    def _authorization(self) -> None:
-        """Write the planned configuration, with the webhook's kubeconfig beside it."""
-        webhook = self.authorization.with_name("webhook.json")
-        webhook.write_text(json.dumps(self.plan.content("authorization-webhook")).replace(PKI, str(self.pki)))
-        self.authorization.write_bytes(self._refusing_nobody())
-
-    def _refusing_nobody(self) -> bytes:
-        document = runpy.run_path(str(CLOUD_INIT / "linux" / "authorization.py"))["document"]
-        return document((), str(self.authorization.with_name("webhook.json")))
-
-    def refuse_nobody(self) -> None:
-        """Empty the API server's list of revoked machines, and wait until it has read the file."""
-        if self.authorization.read_bytes() != self._refusing_nobody():
-            before = self._reloads()
-            self.authorization.write_bytes(self._refusing_nobody())
-            until(lambda: self._reloads() > before, "the API server has read the file", seconds=120)
-
-    def _reloads(self) -> int:
-        """Return how often the API server has read a changed AuthorizationConfiguration."""
-        lines = self.kubectl("get", "--raw", "/metrics").splitlines()
-        reloads = "apiserver_authorization_config_controller_automatic_reloads_total"
-        return sum(
-            int(float(line.rpartition(" ")[2])) for line in lines if line.startswith(reloads) and "success" in line
-        )
 
     def _controllers(self) -> dict[str, Any]:
         kubeconfig = self.folder / "controller-manager.conf"
@@ -326,14 +292,3 @@ def arguments(machine: Rendered, part: str) -> dict[str, str]:
     cluster = next(each for each in machine.content("init-config") if each["kind"] == "ClusterConfiguration")
     given = cluster[part]["extraArgs"]
     return given if isinstance(given, dict) else {each["name"]: each["value"] for each in given}
-
-
-def held_ports(count: int) -> list[socket.socket]:
-    """Return sockets that hold ports of 127.0.0.1, below the system's ephemeral ports."""
-    found: list[socket.socket] = []
-    for port in random.sample(range(20000, 30000), 1000):
-        with suppress(OSError):
-            found.append(socket.create_server(("127.0.0.1", port)))
-        if len(found) == count:
-            break
-    return found

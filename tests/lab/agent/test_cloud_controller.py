@@ -20,7 +20,8 @@ from lab.programs import AWS_CONTROLLER
 from tests.awaited import until
 from tests.lab.agent import simulated
 from tests.lab.agent.aws_world import CLUSTER, World, world, written
-from tests.lab.agent.served import Served, held_ports
+from tests.lab.agent.free_ports import held_ports
+from tests.lab.agent.served import Served
 from tools.golden.samples import spec
 
 pytestmark = [pytest.mark.lab, pytest.mark.soak]

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives import hashes
 from components.releases.order import older
 from tests.agent.kubelets import CLIENT
 from tests.awaited import until
+from tests.lab.agent import refusing
 from tests.lab.agent.served import TOKEN, Served
 
 pytestmark = pytest.mark.lab
@@ -33,17 +34,14 @@ def fingerprint(who: dict[str, Any]) -> str:
 def test_a_list_of_5000_certificates_refuses_the_first_and_the_last_and_nobody_else(
     served: Served, module: Callable[[str], ModuleType]
 ) -> None:
-    import authorization  # type: ignore[import-not-found]
-
     if older(served.kubernetes, "1.32"):
         pytest.skip("before 1.32 the API server does not tell with which certificate a request was made")
     listed, other = certified(served, "web-7"), certified(served, "web-8")
-    webhook = str(served.authorization.with_name("webhook.json"))
     most = module("revocations").MARKS
     for edge in ("0" * 64, "f" * 64):
         assert served.status(listed, VERSION) == 200
         filling = [f"X509SHA256={int(edge[:2], 16):02x}{number:062x}" for number in range(most - 1)]
-        served.authorization.write_bytes(authorization.document([*filling, fingerprint(listed)], webhook))
+        assert refusing.write(served.folder, [*filling, fingerprint(listed)])
         until(lambda: served.status(listed, VERSION) == 500, "the listed certificate is refused", seconds=120)
         assert served.status(other, VERSION) == 200
-        served.refuse_nobody()
+        refusing.nobody(served)

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from components import releases
-from components.node import kubeadm
+from components.node import api_server
 from components.node.layout import PKI
 from sandbox.boot.machine import Machine
 from sandbox.boot.network import BootedCluster
@@ -133,7 +133,7 @@ def test_a_new_key_of_encryption_at_rest_is_used_after_the_api_server_restarts(
     until(lambda: at_rest(head), "the turn is given back")
     value = head.kubectl("get", "secret", "kept", "--output", "jsonpath={.data.word}")
     assert base64.b64decode(value) == b"still readable"
-    keys = json.loads(head.file(kubeadm.ENCRYPTION).read_text())["resources"][0]["providers"][0]["secretbox"]["keys"]
+    keys = json.loads(head.file(api_server.ENCRYPTION).read_text())["resources"][0]["providers"][0]["secretbox"]["keys"]
     assert [each["name"] for each in keys] == ["key2", "key1"], "key1 is kept: snapshots contain data encrypted with it"
 
 

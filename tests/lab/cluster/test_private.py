@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from components.node.kubeadm import AUDIT_LOGS
+from components.node.api_server import AUDIT_LOGS
 from components.stack_files.stack import CLUSTER
 from lab import build
 from lab.programs import cluster_programs

@@ -27,6 +27,9 @@ STACK = "mixed"
 LINUX_KEY = "/var/lib/kubelet/pki/kubelet-client-current.pem"
 SECRETS = "/api/v1/namespaces/default/secrets"
 OK, FAILED = "200", "500"
+URL = "https://kubernetes:6443"
+"""The API server of the machine itself, by a name in its certificate."""
+RESOLVED = ("--resolve", "kubernetes:6443:127.0.0.1")
 CRICTL = (LINUX.program("crictl"), "--runtime-endpoint", LINUX.containerd_socket)
 
 Cluster = Callable[[str, str], BootedCluster]
@@ -67,8 +70,8 @@ def current(worker: Machine) -> bytes:
 
 def asked(head: Machine, key: str, path: str) -> str:
     """Return the status of a read with a stolen key."""
-    words = ("--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "--max-time", "20")
-    return head.run("curl", *words, "--cacert", LINUX.ca, "--cert", key, f"https://127.0.0.1:6443{path}").stdout
+    words = (*RESOLVED, "--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "--max-time", "20")
+    return head.run("curl", *words, "--cacert", LINUX.ca, "--cert", key, f"{URL}{path}").stdout
 
 
 def use(head: Machine, node: str) -> str:
@@ -113,10 +116,8 @@ def test_the_key_of_a_revoked_linux_worker_reads_nothing_and_its_watch_ends(
     until(lambda: asked(head, key, path) == OK, "the key reads the Secret of its pod")
     before = [started(each) for each in heads]
     by_name = f"{SECRETS}?watch=true&timeoutSeconds=86400&fieldSelector=metadata.name%3D{path.rpartition('/')[2]}"
-    curl = (
-        f"curl --silent --no-buffer --cacert {LINUX.ca} --cert {key} 'https://127.0.0.1:6443{by_name}' >/root/watched"
-    )
-    assert head.run("systemd-run", "--unit=watching", "bash", "-c", curl).returncode == 0
+    curl = f"curl {' '.join(RESOLVED)} --silent --no-buffer --cacert {LINUX.ca} --cert {key} '{URL}{by_name}'"
+    assert head.run("systemd-run", "--unit=watching", "bash", "-c", f"{curl} >/root/watched").returncode == 0
     until(lambda: b"ADDED" in head.read("/root/watched"), "the watch is open")
     assert "the API servers refuse every request with its certificate" in revoke(booted, node)
     for each in (path, f"/api/v1/nodes/{node}", "/version"):
