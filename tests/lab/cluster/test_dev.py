@@ -13,6 +13,7 @@ from sandbox.boot.network import BootedCluster
 from sandbox.boot.windows import hosts
 from sandbox.boot.windows.server import CURRENT, PKI
 from tests.awaited import until
+from tests.cis import FILES
 from tests.lab.cluster.asking import all_ready, condition, nodes, web
 from tests.lab.cluster.running import boot
 
@@ -66,14 +67,17 @@ def test_every_node_is_ready_and_as_planned(dev: BootedCluster, head: Machine, k
     until(lambda: _taints(nodes(head)[head.name]) == planned, "the control plane has only its own taint")
 
 
-def test_only_root_reads_the_kubelets_files_and_the_data_of_etcd(dev: BootedCluster, head: Machine) -> None:
-    """Look at what the CIS Kubernetes Benchmark asks in 4.1.1, 4.1.5, 4.1.9, 1.1.11 and 1.1.13."""
-    private = ["/etc/systemd/system/kubelet.service", "/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/config.yaml"]
+def test_files_have_the_modes_and_owners_of_the_cis_benchmark(dev: BootedCluster, head: Machine) -> None:
     for machine in dev.machines.values():
-        of_head = ["/var/lib/etcd", "/etc/kubernetes/admin.conf"] if machine is head else []
-        modes = machine.run("stat", "--format=%a", *private, *of_head).stdout.split()
-        assert len(modes) == len(private + of_head)
-        assert all(mode.endswith("00") for mode in modes), modes
+        for files in FILES:
+            if machine is not head and not files.workers:
+                continue
+            found = machine.run("sh", "-c", f"stat --format='%a %U:%G %n' {files.paths}")
+            assert not found.returncode, (machine.name, files, found.stderr)
+            for line in found.stdout.splitlines():
+                mode, owner, name = line.split(" ", 2)
+                assert int(mode, 8) & ~files.most == 0, (machine.name, files.checks, name, mode)
+                assert owner == "root:root", (machine.name, files.checks, name, owner)
 
 
 def _taints(node: dict[str, Any]) -> set[tuple[str, str]]:
