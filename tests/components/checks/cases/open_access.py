@@ -186,7 +186,7 @@ CASES = (
     ),
     Case(
         "extra-volume-replaced",
-        _with(apiServer={"extraVolumes": [{"name": "audit-policy", "hostPath": "/a", "mountPath": "/b"}]}),
+        _with(apiServer={"extraVolumes": [{"name": "authorization", "hostPath": "/a", "mountPath": "/b"}]}),
         "kubeadm.config.ClusterConfiguration.apiServer.extraVolumes.0",
         _with(apiServer={"extraVolumes": [{"name": "own", "hostPath": "/a", "mountPath": "/b"}]}),
     ),
