@@ -123,8 +123,8 @@ CHECKS = (
         "extra-volume-replaced",
         "kubeadm.config",
         _own_volumes,
-        "Mullion mounts {name} into the API server: encryption keys, the audit policy and log, or the files of admission"
-        " and authorization",
+        "Mullion mounts {name} into the API server: encryption keys, the audit policy and log, or the files of"
+        " admission and authorization",
         "write another name",
     ),
     error(

@@ -94,6 +94,53 @@ def test_certificates_of_a_machine_whose_name_another_machine_has_are_refused(
     assert listed(module, run, cluster) == {MARK, FOREIGN}
 
 
+ONLY = f"only.{USER}"
+
+
+@pytest.mark.parametrize(
+    ("entry", "founding", "accepted"),
+    [
+        ({}, 0, f"X509SHA256={MARK}"),
+        ({"certificates": {}}, 0, ""),
+        ({"certificates": None}, 0, None),
+        ({"before": {FOREIGN: time.time() - 1}}, 0, None),
+        ({"instance": OLD}, 0, None),
+        ({}, 1, None),
+    ],
+    ids=[
+        *("a successor", "one without a certificate yet", "one from before the record", "after the earlier ones ended"),
+        *("before the successor is admitted", "after a restore"),
+    ],
+)
+def test_only_the_certificates_of_the_present_machine_are_accepted_for_a_replaced_workers_name(
+    module: Module,
+    run: Any,
+    cluster: Cluster,
+    machines: Machines,
+    entry: dict[str, Any],
+    founding: int,
+    accepted: str | None,
+) -> None:
+    """Another form of a listed certificate has another sha256."""
+    machines.present = {"web-0": NEW}
+    enter(cluster, **{"web-0": HELD | {"instance": NEW, "founding": 0} | entry})
+    seen = module("seen").Seen(run, cluster, **GIVEN | {"members": MEMBERS})
+    seen.machines.founding = founding
+    module("revocations").reconcile(seen)
+    assert cluster.objects[REFUSED]["data"].get(ONLY) == accepted
+
+
+def test_certificates_of_control_planes_are_not_the_only_ones(
+    module: Module, run: Any, cluster: Cluster, machines: Machines
+) -> None:
+    """kubeadm signs the founder's: the record may lack it."""
+    machines.present = {"web-0": NEW}
+    enter(cluster, **{"web-0": HELD | {"instance": NEW, "founding": 0}})
+    assert ONLY in listed(module, run, cluster)
+    members = {"web-0": MEMBERS["web-0"] | {"pool": "control-plane"}}
+    assert ONLY not in listed(module, run, cluster, members)
+
+
 def test_the_list_keeps_its_certificates_and_gets_revoked_users_while_the_cloud_does_not_answer(
     module: Module, run: Any, cluster: Cluster, machines: Machines
 ) -> None:
