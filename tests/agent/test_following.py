@@ -1,5 +1,6 @@
 """Machines follow the pointer one at a time, each after a snapshot, and continue after any interruption."""
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -172,6 +173,18 @@ def test_a_bundle_with_another_digest_than_the_pointers_is_not_installed(planes:
     for _ in range(2):
         machine.round()  # the turn, the snapshot
     with pytest.raises(Exception, match="the bundle has sha256"):
+        machine.round()
+    assert machine.current() == planes.first[1]
+
+
+def test_a_bundle_larger_than_any_of_ours_is_not_read_whole(planes: ControlPlanes) -> None:
+    sha256 = planes.point(2, "1.36.3", "second")
+    following = importlib.import_module("agent.following")
+    planes.cloud.objects[f"/bundles/{sha256}.zip"] = bytes(following.LARGEST_BUNDLE + 1)
+    machine = planes.machines["control-plane-0"]
+    for _ in range(2):
+        machine.round()  # the turn, the snapshot
+    with pytest.raises(Exception, match=rf"{sha256}\.zip has more than {following.LARGEST_BUNDLE} bytes"):
         machine.round()
     assert machine.current() == planes.first[1]
 

@@ -26,6 +26,9 @@ from agent.upgrade import stamp
 UNIT = "mullion.service"
 """The executor's unit; a restart runs the current bundle, and systemd restarts it after a failure."""
 
+LARGEST_BUNDLE = 32 << 20
+"""Maximum bytes of a bundle, which is read into memory; bundles have some hundred KB."""
+
 UNKNOWN = "a machine that is not known, because the API does not answer,"
 
 
@@ -183,7 +186,7 @@ class Following:
         pointer = self.pointer or {}
         url, digest = pointer["bundle"], pointer["sha256"]
         try:
-            loader.unpack(self.run.ask("store", url), digest, self.home)
+            loader.unpack(self.run.ask("store", url, most=LARGEST_BUNDLE), digest, self.home)
         except loader.Refused as error:
             raise Failure("digest-mismatch", f"{url}: {error}") from None
         except OSError as error:

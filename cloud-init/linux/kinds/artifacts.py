@@ -14,6 +14,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request
 
+import loader
 import web
 from failure import FULL, Failure, of_file
 from run import Run, Step
@@ -26,6 +27,8 @@ BLOCK = 1 << 20
 AT_ONCE = 4
 SECONDS = 900
 """Timeout of one attempt without timeout_seconds."""
+LARGEST = 2 << 30
+"""Maximum bytes of a download whose size the plan does not say; archives of Kubernetes have some hundred MB."""
 SILENCE = 60
 """Seconds without a byte after which a download fails."""
 
@@ -73,7 +76,7 @@ def make_artifact(run: Run, step: Step) -> None:
     path.chmod(mode(step))
 
 
-OF_A_SOURCE = ("download-failed", "certificate-refused", "digest-mismatch")
+OF_A_SOURCE = ("download-failed", "certificate-refused", "redirect-refused", "digest-mismatch")
 """Failures that another address of the same file may not have."""
 
 
@@ -122,16 +125,16 @@ def transfer(run: Run, step: Step, until: float) -> bool:
             if not resumed:
                 tag = answer.headers.get("ETag", "")
                 part_of.write_text(json.dumps({"digest": step["digest"], "tag": tag if tag.startswith('"') else ""}))
-            check_space(path.parent, int(answer.headers.get("Content-Length") or 0))
             with partial.open("ab" if resumed else "wb") as file:
-                receive(answer, file, until, step.get("size", 0))
+                receive(answer, file, until, step.get("size") or LARGEST)
                 file.flush()
                 os.fsync(file.fileno())
     except (OSError, HTTPException, ValueError) as error:  # ValueError: a Content-Length that is not a number
         if isinstance(error, HTTPError):
             error.close()
-        if isinstance(error, HTTPError) and error.code == 416:
-            partial.unlink()  # the part is longer than the file: start over
+        if isinstance(error, loader.Oversized) or (isinstance(error, HTTPError) and error.code == 416):
+            for file in (partial, part_of):  # the part is longer than the file: start over
+                file.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno in FULL:
             partial.unlink(missing_ok=True)
             raise of_file(error, path) from None
@@ -153,17 +156,21 @@ def left(until: float) -> float:
     return until - time.monotonic()
 
 
-def receive(answer: Any, file: Any, until: float, most: int = 0) -> None:
+def receive(answer: Any, file: Any, until: float, most: int) -> None:
     """Copy the body to the file. Raise TimeoutError after `until`.
 
-    Raise OSError if the body is shorter than Content-Length, or the file grows beyond `most` bytes, the plan's size.
+    Raise Oversized if the file would grow beyond `most` bytes, and OSError if the disk has less space than
+    Content-Length, or the body is shorter.
     """
-    named, got = int(answer.headers.get("Content-Length") or -1), 0
+    named, got, had = int(answer.headers.get("Content-Length") or -1), 0, file.tell()
+    if had + named > most:
+        raise loader.Oversized(f"larger than {most} bytes")
+    check_space(Path(file.name).parent, named)
     while block := answer.read1(BLOCK):
-        file.write(block)
         got += len(block)
-        if most and file.tell() > most:
-            raise OSError(f"larger than the planned {most} bytes")
+        if had + got > most:
+            raise loader.Oversized(f"larger than {most} bytes")
+        file.write(block)
         if left(until) < 0:
             raise TimeoutError(f"not finished before the timeout; {got} bytes received")
     if got < named:

@@ -29,7 +29,7 @@ function New-StepDownload {
     $free = [IO.DriveInfo]::new($part.Substring(0, 1)).AvailableFreeSpace
     $have = if ([IO.File]::Exists($part)) { [IO.FileInfo]::new($part).Length } else { 0 }
     $download = New-Download $Url $part $Seconds
-    $download.Size = [long] $Step['size']
+    if ($Step['size']) { $download.Most = [long] $Step['size'] }
     if ($Step['size'] -and $Step['size'] - $have -gt $free) {
         $download.Failure = New-Failure 'disk-full' "$part needs $($Step['size'] - $have) bytes, $free are free"
     }

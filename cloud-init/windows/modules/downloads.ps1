@@ -4,6 +4,7 @@ $AtOnce = 4
 $StallSeconds = 30    # without a byte
 $Redirects = 5
 $Chunk = 1MB
+$LargestDownload = 2GB    # if the plan does not say its size; archives of Kubernetes have some hundred MB
 
 # .SYNOPSIS
 # Request the file of a download, or its missing part.
@@ -59,6 +60,7 @@ function Start-Copy {
     $Download.Length = if ($null -ne $answer.Content.Headers.ContentLength) {
         $Download.File.Position + $answer.Content.Headers.ContentLength
     }
+    if ($Download.Length -gt $Download.Most) { throw (Get-OversizedFailure $Download) }
     $body = $answer.Content.ReadAsStreamAsync().GetAwaiter().GetResult()
     $Download.Task = $body.CopyToAsync($Download.File, $Chunk, $Download.Cancel.Token)
     $Download.Stage = 'copying'
@@ -79,6 +81,15 @@ function Complete-Copy {
 }
 
 # .SYNOPSIS
+# Return the failure of a download that is too large; its part is deleted later, so that no attempt resumes it.
+function Get-OversizedFailure {
+    [CmdletBinding()]
+    param([hashtable] $Download)
+    $Download.Oversized = $true
+    New-Failure 'download-failed' "$($Download.Url): it is larger than $($Download.Most) bytes"
+}
+
+# .SYNOPSIS
 # Throw download-failed if the download stalls, exceeds its timeout or its size.
 function Assert-Progress {
     [CmdletBinding()]
@@ -87,7 +98,7 @@ function Assert-Progress {
     if ($place -ne $Download.Place) { $Download.Place = $place; $Download.Still.Restart() }
     $why = if ($Download.Still.Elapsed.TotalSeconds -gt $StallSeconds) { "nothing came for $StallSeconds s" }
     elseif ($Download.Watch.Elapsed.TotalSeconds -gt $Download.Seconds) { "it took longer than $($Download.Seconds) s" }
-    elseif ($Download.Size -and $place -gt $Download.Size) { "it is larger than its $($Download.Size) bytes" }
+    elseif ($place -gt $Download.Most) { throw (Get-OversizedFailure $Download) }
     if ($why) { throw (New-Failure 'download-failed' "$($Download.Url): $why") }
 }
 
@@ -128,6 +139,7 @@ function Step-Download {
         foreach ($open in $Download.File, $Download.Answer) {
             if ($open) { try { $open.Dispose() } catch { [void] 'gone' } }
         }
+        if ($Download.Oversized) { try { [IO.File]::Delete($Download.Part) } catch { [void] 'still open' } }
     }
 }
 
@@ -138,7 +150,7 @@ function New-Download {
     param([string] $Url, [string] $Part, [int] $Seconds)
     @{
         Url = [Uri] $Url; Part = $Part; Seconds = $Seconds; Failure = $null; Stage = 'new'; Task = $null; Hops = 0
-        Have = 0; Place = -2; Length = $null; File = $null; Answer = $null; Size = 0
+        Have = 0; Place = -2; Length = $null; File = $null; Answer = $null; Most = $LargestDownload; Oversized = $false
         Cancel = [Threading.CancellationTokenSource]::new()
         Watch = [Diagnostics.Stopwatch]::new(); Still = [Diagnostics.Stopwatch]::StartNew()
     }

@@ -32,7 +32,8 @@ ARTIFACTS: dict[str, Kind] = {
         " if its size or time of change is not that of the last run; a check (-Check) reads every file.",
         sets="Downloads to a file beside the target (up to 4 artifacts of a phase at the same time), resumes an earlier"
         " attempt if the server supports it, checks the digest, renames the file. Redirects are followed, but not from"
-        " https to http. If an address fails or gives other bytes, the same attempt asks the next of fallbacks.",
+        " https to http. If an address fails or gives other bytes, the same attempt asks the next of fallbacks."
+        " A download with more bytes than size, or than 2 GiB without it, is stopped and its part removed.",
         cuts=(Cut.BEFORE_SET, Cut.DURING_DOWNLOAD, Cut.BEFORE_RENAME, Cut.AFTER_SET),
         seconds=900,
     ),
