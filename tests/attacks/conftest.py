@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.attacks.stack_files import REPORTED
-from tests.cloud_init.conftest import execute, programs
+from tests.cloud_init.conftest import execute, machine, programs, pytest_configure, winhns, winpwsh
 from tests.lab.agent.conftest import api, cloud, loader, module, node, root, run, served, sign_in
 from tests.lab.conftest import program, pytest_generate_tests
 
@@ -15,15 +15,19 @@ __all__ = [
     "cloud",
     "execute",
     "loader",
+    "machine",
     "module",
     "node",
     "program",
     "programs",
+    "pytest_configure",
     "pytest_generate_tests",
     "root",
     "run",
     "served",
     "sign_in",
+    "winhns",
+    "winpwsh",
 ]
 
 NAMED = re.compile(r"Refused by: checks? (.+?)(?:[,;.]\s|\.?$)", re.DOTALL)

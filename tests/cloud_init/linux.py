@@ -11,11 +11,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from components.machine.user_data import document, user_data
 from tests.cloud_init.cloud import FakeCloud
 from tests.conformance import linux_programs
 
@@ -68,6 +70,18 @@ def put(root: Path, path: str, text: str) -> None:
     place = root / path.lstrip("/")
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(text)
+
+
+def loader_of_user_data(folder: Path, cloud: FakeCloud, url: str, digest: str) -> Path:
+    """Write the loader and machine.json of a machine's user-data to the folder; return the loader's path.
+
+    url, digest: of the bundle. Only the metadata service's address and the folder are replaced.
+    """
+    told = user_data("linux", document(url, digest, {"name": "linux-0"}, cloud.facts), "aws")
+    text = told.replace("/opt/mullion", str(folder)).replace("http://169.254.169.254", cloud.url)
+    for file in yaml.safe_load(text)["write_files"][:2]:
+        Path(file["path"]).write_text(file["content"])
+    return folder / "loader.py"
 
 
 def permissions(path: Path) -> int:

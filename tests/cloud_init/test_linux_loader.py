@@ -17,6 +17,7 @@ from components.machine.bundle import CLOUD_INIT, bundle, scripts
 from components.machine.user_data import document, user_data
 from components.node.plan import NodePlan
 from tests.cloud_init.cloud import EACH_CLOUD, FakeCloud
+from tests.cloud_init.linux import loader_of_user_data
 
 FIRST = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), {"node.py": b"print('first')\n", "kinds/a.py": b""})
 SECOND = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), {"node.py": b"print('second')\n"})
@@ -204,13 +205,8 @@ def test_the_loader_in_user_data_installs_the_executor(cloud: FakeCloud, tmp_pat
     """Runs the loader as a program from the user-data; only the metadata address is replaced."""
     made = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), scripts("linux"))
     cloud.objects[f"/{made.key}"] = made.content
-    told = user_data("linux", document(f"{cloud.url}/{made.key}", made.sha256, {"name": "linux-0"}, cloud.facts), "aws")
-    text = told.replace("/opt/mullion", str(tmp_path)).replace("http://169.254.169.254", cloud.url)
-    for file in yaml.safe_load(text)["write_files"][:2]:
-        Path(file["path"]).write_text(file["content"])
-    ran = subprocess.run(
-        [sys.executable, "-B", tmp_path / "loader.py"], capture_output=True, text=True, timeout=30, check=False
-    )
+    loader = loader_of_user_data(tmp_path, cloud, f"{cloud.url}/{made.key}", made.sha256)
+    ran = subprocess.run([sys.executable, "-B", loader], capture_output=True, text=True, timeout=30, check=False)
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
     assert ran.stdout == f"mullion: bundle {made.sha256} is current\n"
     assert (tmp_path / "current" / "node.py").read_bytes() == scripts("linux")["node.py"]

@@ -18,8 +18,10 @@ NAMES = ("localhost", "downloads.example", "shop.azurecr.io")
 Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
 
 
-def _certificate(name: str, issuer: Pair | None, days: int = 30) -> Pair:
-    """Return a certificate for 127.0.0.1, valid for this many days: signed by the issuer, or a CA if issuer is None."""
+def _certificate(
+    name: str, issuer: Pair | None, days: int = 30, hosts: tuple[str, ...] = ("127.0.0.1", *NAMES)
+) -> Pair:
+    """Return a certificate for these hosts, valid for this many days, signed by the issuer; without one a CA."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(timezone.utc)
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     build = (
@@ -33,8 +35,8 @@ def _certificate(name: str, issuer: Pair | None, days: int = 30) -> Pair:
         .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
     )
     if issuer:
-        names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1")), *map(x509.DNSName, NAMES)])
-        build = build.add_extension(names, critical=False)
+        names = [x509.IPAddress(ip_address(each)) if each[0].isdigit() else x509.DNSName(each) for each in hosts]
+        build = build.add_extension(x509.SubjectAlternativeName(names), critical=False)
     return signed(build, issuer[1] if issuer else key), key
 
 
@@ -65,9 +67,14 @@ def other_pem() -> str:
     return pem(_certificate("another authority", None))
 
 
-def server_context() -> ssl.SSLContext:
-    """Return the TLS context of an https server on 127.0.0.1."""
-    certificate, key = _certificate("127.0.0.1", authority())
+def server_context(what: str = "good") -> ssl.SSLContext:
+    """Return the TLS context of an https server on 127.0.0.1 with a certificate of the CA of the test server.
+
+    what: good; over (expired), other (for another host), or foreign (of a CA with the same name and another key).
+    """
+    issuer = _certificate("mullion test authority", None) if what == "foreign" else authority()
+    hosts = ("store.example",) if what == "other" else ("127.0.0.1", *NAMES)
+    certificate, key = _certificate("127.0.0.1", issuer, -1 if what == "over" else 30, hosts)
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
