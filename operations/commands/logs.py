@@ -10,6 +10,7 @@ import io
 import json
 import os
 import secrets
+import stat
 import sys
 import time
 import zipfile
@@ -115,10 +116,11 @@ def fetch_all(name: str, folder: Path) -> list[str]:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write an archive with mode 0600."""
+    """Write an archive; a file gets mode 0600, also if it existed, and a pipe or device keeps its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "wb", opener=partial(os.open, mode=0o600)) as file:
-        os.fchmod(file.fileno(), 0o600)  # also if the file existed
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            os.fchmod(file.fileno(), 0o600)
         file.write(content)
 
 

@@ -18,7 +18,7 @@ from typer.testing import Result
 
 from components.machine import pki
 from components.rollout.authority_gate import fingerprint
-from operations.commands import kubeconfig
+from operations.commands import kubeconfig, report
 from operations.console.exits import Exit, Stop
 
 Mullion = Callable[..., Result]
@@ -101,6 +101,16 @@ def test_kubeconfig_replaces_a_file_with_mode_0600_and_keeps_a_link_to_it(built:
     assert link.is_symlink()
     assert path.read_text() == built
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("write", [report.kubeconfig, report.sign_in_kubeconfig])
+def test_only_its_owner_may_read_a_kubeconfig(clone: Path, write: Callable[[str, str], Path]) -> None:
+    mask = os.umask(0)
+    try:
+        path = write("small", "text")
+    finally:
+        os.umask(mask)
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
 def test_kubeconfig_writes_to_a_pipe_and_keeps_it(

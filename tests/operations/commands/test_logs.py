@@ -2,6 +2,9 @@
 
 import base64
 import io
+import os
+import stat
+import threading
 import zipfile
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -89,12 +92,45 @@ def test_the_archive_is_written_unchanged_and_never_unpacked(
     assert not list(clone.rglob("evil.txt"))
 
 
-def run(mullion: Mullion, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any]) -> Result:
+def test_only_its_owner_may_read_an_archive(clone: Path, mullion: Mullion, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redaction cannot know every secret that a program logs."""
+    answer = {"id": "a", "archive": base64.b64encode(zipped()).decode()}
+    before = clone / "before.zip"
+    before.write_bytes(b"old")
+    before.chmod(0o644)
+    mask = os.umask(0)
+    try:
+        for more in ((), ("-o", str(before)), ("-o", str(clone / "folder" / "new.zip"))):
+            ran = run(mullion, monkeypatch, answer, *more)
+            assert ran.exit_code == Exit.OK, ran.output
+        monkeypatch.setattr(logs, "_answers", lambda name, asked, **_: dict.fromkeys(asked, answer))
+        assert logs.fetch_all("small", clone / "every") == []
+    finally:
+        os.umask(mask)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in clone.rglob("*.zip")}
+    assert len(modes) == 5 and set(modes.values()) == {0o600}, modes
+
+
+def test_the_mode_of_a_pipe_stays(clone: Path, mullion: Mullion, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So does that of a device: as root `-o /dev/null` closed it for everybody else."""
+    pipe, heard = clone / "pipe", list[bytes]()
+    os.mkfifo(pipe)
+    pipe.chmod(0o644)
+    reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    ran = run(mullion, monkeypatch, {"id": "a", "archive": base64.b64encode(zipped()).decode()}, "-o", str(pipe))
+    reader.join(10)
+    assert ran.exit_code == Exit.OK, ran.output
+    assert heard == [zipped()]
+    assert stat.S_IMODE(pipe.stat().st_mode) == 0o644
+
+
+def run(mullion: Mullion, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any], *more: str) -> Result:
     """`mullion logs small web-0` of a machine that answers so."""
     monkeypatch.setattr(logs, "built", nullcontext)
     monkeypatch.setattr(state, "resources", lambda stack: RESOURCES)
     monkeypatch.setattr(logs, "_answer", lambda *_, **__: answer)
-    return mullion("logs", "small", "web-0")
+    return mullion("logs", "small", "web-0", *more)
 
 
 def test_ops_02_an_issue_calls_sig_windows_and_says_what_the_machines_are(clone: Path) -> None:
