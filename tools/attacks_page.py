@@ -28,6 +28,8 @@ PLACES = {
     "([errors](errors.md))",
     "the audit log": "the API server's: `/var/log/kubernetes/audit` of control planes, with copies in the snapshot "
     "store ([control plane](control-plane.md#the-audit-log))",
+    "the API server's log": "`crictl logs` of the container kube-apiserver, on the control plane",
+    "etcd's log": "`crictl logs` of the container etcd, on the control plane",
     "the cloud's audit log": "CloudTrail with data events, Azure Monitor's resource logs, Google's Data Access logs: "
     "your account's, which you have to switch on",
     "the machine": "the command in the row, on the machine",
