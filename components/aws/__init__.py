@@ -41,13 +41,14 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     if isinstance(network, Network) and plan.private_endpoints:
         endpoints = Endpoints(context, network, firewall, opts=child).ways
     storage = Storage(context, network.zone_names, opts=child)
-    identity = Identity(context, storage, opts=child)
+    reached = [*network.routes, *endpoints]
+    identity = Identity(context, network, reached, storage, opts=child)
     services = _services(context.target, InvokeOptions(parent=parent))
     storage.publish_members(context, Members(identity.role_ids, services["region"], network.zone_names))
     api = Api(context, network, firewall, opts=child)
     access = ServiceAccess(identity.role_ids, storage.secret_names, services)
     launch = launch_data(context, storage, api.public_host, access)
-    ways = [*network.routes, *endpoints, *firewall.egress]
+    ways = [*reached, *firewall.egress]
     inputs = MachineInputs(context, network.machine_subnets, firewall.group_ids, identity.profiles, images.ids)
     registered = machines(
         context,

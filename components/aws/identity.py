@@ -1,6 +1,7 @@
 """IAM roles and instance profiles of the machines, each with the least rights that its group needs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pulumi
@@ -8,8 +9,10 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.aws import cloud_controller
+from components.aws.network import UsableNetwork
 from components.aws.policy import document
 from components.aws.storage import Storage
+from components.plan import ClusterPlan
 from components.spec.choices import MachineAccess
 from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.access_rights import CONTROL_PLANE, EVERY, Rights
@@ -42,12 +45,15 @@ def statements(
     sessions: bool = False,
     controller_of: str = "",
     key: str | None = None,
+    vpcs: Mapping[str, str] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
     """Return the policy statements of a group's machines.
 
     registries: also to pull from ECR. sessions: also to offer sessions of Session Manager. controller_of: name of the
     cluster, if it has a cloud controller. key: ARN of the key that encrypts stores and secrets, if it is the user's.
-    arns: of the stores (bundles, snapshots) and the secrets (join, pki, desired-state).
+    arns: of the stores (bundles, snapshots) and the secrets (join, pki, desired-state). vpcs: id of the VPC through
+    whose endpoint machines reach a service (source_services), by the prefix of its actions; such actions are allowed
+    from that VPC only.
     """
     rows = _rows(EVERY, arns)
     if group is SecurityGroup.CONTROL_PLANE:
@@ -67,11 +73,32 @@ def statements(
         rows += [(["ecr:GetAuthorizationToken"], ["*"]), (_PULL, [f"arn:{partition}:ecr:*:*:repository/*"])]
     if sessions:
         rows += [(SESSIONS, ["*"])]  # the actions support no resource-level permissions
-    found = [{"Effect": "Allow", "Action": actions, "Resource": resources} for actions, resources in rows]
+    found = [
+        {"Effect": "Allow", "Action": actions, "Resource": resources, **_from(vpcs.get(actions[0].partition(":")[0]))}
+        for actions, resources in rows
+    ]
     if key:
         found.append(_uses(key))
     controls = controller_of and group is SecurityGroup.CONTROL_PLANE
     return [*found, *(cloud_controller.statements(controller_of, partition) if controls else [])]
+
+
+def source_services(plan: ClusterPlan) -> tuple[str, ...]:
+    """Return the services that machines reach by an endpoint of the cluster's own VPC alone, by their actions' prefix.
+
+    The endpoint of S3 is in all route tables of machines, and private DNS leads to the others from the whole VPC, so a
+    request without it comes from elsewhere (IAM user guide, "AWS global condition context keys", aws:SourceVpc). The
+    endpoints of an existing VPC are its owner's, who may change them. ECR is left out: a registry's token is asked
+    through one endpoint and used at another without a signature.
+    """
+    if plan.network.existing:
+        return ()
+    return ("s3", *(each.service for each in plan.private_endpoints if each.service in ("ec2", "secretsmanager")))
+
+
+def _from(vpc: str | None) -> dict[str, Any]:
+    """Return the condition that a request comes from the VPC; nothing without one."""
+    return {"Condition": {"StringEquals": {"aws:SourceVpc": vpc}}} if vpc else {}
 
 
 def _uses(key: str) -> dict[str, Any]:
@@ -114,19 +141,28 @@ class Identity(pulumi.ComponentResource):
     role_ids: Mapping[str, Output[str]]
     """The unique ids of the roles, AROA..., by name of the identity (components/wiring/access_rights.py)."""
 
-    def __init__(self, context: ClusterContext, storage: Storage, opts: ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        context: ClusterContext,
+        network: UsableNetwork,
+        ways: Sequence[pulumi.Resource],
+        storage: Storage,
+        opts: ResourceOptions | None = None,
+    ) -> None:
+        """ways: routes and endpoints by which machines reach AWS's services."""
         name = context.plan.name
         super().__init__("mullion:aws:Identity", name, {"groups": [group.value for group in NODES]}, opts)
         self._registries = "ecr" in context.plan.spec.registry_credentials
         self._controller_of = name if cloud_controller.is_used(context.plan) else ""
         self._sessions = context.plan.spec.access is MachineAccess.SESSION
         self._storage, self._tags, self._key = storage, context.tags, context.plan.spec.encryption_key
+        self._network, self._ways, self._from = network, ways, source_services(context.plan)
         profiles = {group: self._profile(f"{name}-{group.value}", group) for group in NODES}
         self.profiles = {group: profile for group, (profile, _) in profiles.items()}
         self.role_ids = {group.value: role for group, (_, role) in profiles.items()}
         self.register_outputs({"profiles": {group.value: profile for group, profile in self.profiles.items()}})
 
-    def _policy(self, group: SecurityGroup, arns: Mapping[str, str]) -> str:
+    def _policy(self, group: SecurityGroup, arns: Mapping[str, str], vpc: str) -> str:
         rights = statements(
             group,
             arns,
@@ -134,6 +170,7 @@ class Identity(pulumi.ComponentResource):
             sessions=self._sessions,
             controller_of=self._controller_of,
             key=self._key,
+            vpcs=dict.fromkeys(self._from, vpc),
         )
         return document(rights)
 
@@ -148,8 +185,9 @@ class Identity(pulumi.ComponentResource):
         policy = aws.iam.RolePolicy(
             name,
             role=role.name,
-            policy=self._storage.arns.apply(lambda arns: self._policy(group, arns)),
-            opts=ResourceOptions(parent=self),
+            policy=Output.all(self._storage.arns, self._network.vpc_id).apply(lambda all_: self._policy(group, *all_)),
+            # machines that run must be able to meet its condition
+            opts=ResourceOptions(parent=self, depends_on=[*self._ways]),
         )
         profile = aws.iam.InstanceProfile(
             name,

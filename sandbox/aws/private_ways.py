@@ -53,6 +53,14 @@ def missing(cloud_state: CloudState, machine: Record, service: str) -> str:
     return f"no security group of {', '.join(closed)} ({service}) lets it in" if len(closed) == len(named) else ""
 
 
+def source(cloud_state: CloudState, machine: Record, action: str) -> dict[str, str]:
+    """Return the keys of conditions that an endpoint adds to a machine's request for an action; empty if it goes by the
+    internet (IAM user guide, "AWS global condition context keys", aws:SourceVpc).
+    """
+    found = _endpoints(cloud_state, machine, action.partition(":")[0])[1]
+    return {"aws:SourceVpc": found[0].inputs["vpcId"]} if found else {}
+
+
 def refused(
     cloud_state: CloudState, machine: Record, action: str, resource: str, principal: str, context: Mapping[str, str]
 ) -> str:

@@ -41,6 +41,8 @@ class Caller:
 
     instance: Record
     role: Record
+    place: Record | None = None
+    """Machine from which the call comes; None: from somewhere else, with credentials that left their machine."""
 
     @property
     def user_id(self) -> str:

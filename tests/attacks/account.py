@@ -1,6 +1,7 @@
 """An AWS account with the machines of a cluster, whose rights are those that the program gives them.
 
-Each machine talks to the services from an address of its own, so its requests carry its own identity.
+Each machine talks to the services from an address of its own, so its requests carry its own identity and come from the
+cluster's network, with the endpoint of S3 that every cluster with a network of its own has.
 """
 
 import json
@@ -12,7 +13,7 @@ from typing import Any
 
 from components.aws import identity
 from components.topology.firewall import SecurityGroup
-from sandbox.aws import network
+from sandbox.aws import gateways, network
 from sandbox.aws.iam import PROFILE, ROLE, ROLE_POLICY
 from sandbox.aws.regions import ACCOUNT
 from sandbox.aws.s3 import BUCKET
@@ -22,6 +23,7 @@ from sandbox.services.server import Services
 from tests.cloud_init.accounts import AWS_REGION, TRUST, put
 
 ROLE_IDS = {SecurityGroup.CONTROL_PLANE: "AROACONTROLPLANE", SecurityGroup.WORKERS: "AROAWORKERS"}
+VPC = "vpc-0"
 SECRET_NAMES = ("join", "pki", "desired-state")
 JOIN = "joined.0123456789abcdef"
 """Text of the secret `join`."""
@@ -46,8 +48,9 @@ class Account:
         self._made += 1
         instance, group = f"i-{self._made:017x}", group_of(name)
         given: dict[str, Any] = {"iamInstanceProfile": group.value, "ami": "ami-0", "instanceType": "m6i.large"}
+        given["subnetId"] = "subnet-0"
         given["metadataOptions"] = {"httpTokens": "required", "httpPutResponseHopLimit": 1}
-        computed = {"privateIp": address, "privateDns": f"ip-{address.replace('.', '-')}", "subnetId": "subnet-0"}
+        computed = {"privateIp": address, "privateDns": f"ip-{address.replace('.', '-')}"}
         computed |= {"primaryNetworkInterfaceId": f"eni-{self._made}", "availabilityZone": f"{AWS_REGION}a"}
         with self.cloud_state.transaction():
             put(self.cloud_state, network.INSTANCE, instance, given, **computed, tenancy="default")
@@ -107,14 +110,19 @@ def opened(folder: Path, loader: ModuleType) -> Iterator[Account]:
     with ExitStack() as stack:
         with cloud_state.transaction():
             cloud_state.set_setting(SERVICES, "http")
-            put(cloud_state, network.SUBNET, "subnet-0", {"vpcId": "vpc-0", "cidrBlock": "10.20.0.0/16"})
+            put(cloud_state, network.SUBNET, "subnet-0", {"vpcId": VPC, "cidrBlock": "10.20.0.0/16"})
+            table = {"subnetId": "subnet-0", "routeTableId": "rtb-0"}
+            put(cloud_state, network.ASSOCIATION, "rtbassoc-0", table)
+            way = {"vpcId": VPC, "serviceName": f"com.amazonaws.{AWS_REGION}.s3", "routeTableIds": ["rtb-0"]}
+            put(cloud_state, gateways.ENDPOINT, "vpce-0", way | {"vpcEndpointType": "Gateway"})
             for name in ("bundles", "snapshots"):
                 put(cloud_state, BUCKET, name, {"bucket": name})
             for group, unique in ROLE_IDS.items():
                 trust = json.dumps({"Version": "2012-10-17", "Statement": [TRUST]})
                 role = f"arn:aws:iam::{ACCOUNT}:role/{group.value}"
                 put(cloud_state, ROLE, group.value, {"assumeRolePolicy": trust}, arn=role, uniqueId=unique)
-                policy = {"Version": "2012-10-17", "Statement": identity.statements(group, arns)}
+                rows = identity.statements(group, arns, vpcs={"s3": VPC})
+                policy = {"Version": "2012-10-17", "Statement": rows}
                 put(cloud_state, ROLE_POLICY, group.value, {"role": group.value, "policy": json.dumps(policy)})
                 profile = role.replace("role/", "instance-profile/")
                 put(cloud_state, PROFILE, group.value, {"role": group.value}, arn=profile, uniqueId=f"AIPA{unique}")

@@ -56,6 +56,7 @@ def put(cloud_state: CloudState, type: str, id: str, inputs: dict[str, Any], /, 
     sequence = cloud_state.next_sequence()
     cloud_state.put(Record(sequence, type, id, id, urn, AWS_REGION, inputs, inputs | computed, "2026-01-01T00:00:00Z"))
     links = {ROLE_POLICY: ("role", ROLE), BUCKET_POLICY: ("bucket", BUCKET)}
+    links[network.ASSOCIATION] = ("subnetId", network.SUBNET)
     if type in links:
         path, target = links[type]
         cloud_state.link(sequence, [(path, target, inputs[path], "vanish")])

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from operations.engine.locate import Engine
-from sandbox.aws import policies
+from sandbox.aws import policies, private_ways
 from sandbox.aws.iam import PROFILE, ROLE
 from sandbox.aws.machine import policy_documents
 from sandbox.azure import rights as azure
@@ -61,8 +61,9 @@ def on_aws(cloud_state: CloudState, machine: Record, action: str, secret: str) -
     role = cloud_state.find(ROLE, profile.inputs["role"] if profile else "")
     assert role is not None
     wanted = {"read": "secretsmanager:GetSecretValue", "write": "secretsmanager:PutSecretValue"}
-    context = {**policies.MACHINE, "aws:userid": f"{role.outputs['uniqueId']}:{machine.id}"}
     asked = wanted.get(action, "ec2:DescribeInstances")
+    context = {**policies.MACHINE, "aws:userid": f"{role.outputs['uniqueId']}:{machine.id}"}
+    context |= private_ways.source(cloud_state, machine, asked)
     thing = named(cloud_state, "aws:secretsmanager/secret:Secret", secret) if secret else "*"
     return policies.refused(policy_documents(cloud_state, role, ""), asked, thing, role.outputs["arn"], context)
 
@@ -120,6 +121,19 @@ def test_machines_have_the_rights_on_stores_that_their_role_needs_and_no_others(
             assert may(cloud_state, there, known.write, url) == writers, f"write {key}"
         for action in (known.read, known.write):
             assert may(cloud_state, there, action, f"{snapshots}/founding/0") == {CONTROL_PLANE}
+
+
+def test_rights_on_stores_end_at_the_clusters_network(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    if clone.cloud.name != "aws":
+        pytest.skip("only AWS tells from which network a request comes")
+    with clone.cloud_state() as cloud_state:
+        known, there = services_of(cloud_state).machines, machines(clone, cloud_state)
+        urls = {name: (known.document(each.inputs) or {})["bundle"]["url"] for name, each in there.items()}
+        for inside in (True, False):
+            if not inside:  # from elsewhere, with copied credentials
+                monkeypatch.setattr(private_ways, "source", lambda *_: {})
+            for name in BOTH:
+                assert may(cloud_state, there, known.read, urls[name]) == (BOTH if inside else NOBODY)
 
 
 def may(cloud_state: CloudState, there: dict[str, Record], action: str, url: str) -> set[str]:

@@ -22,11 +22,13 @@ def require(cloud_state: CloudState, caller: Caller | None, action: str, resourc
     context = {"aws:SecureTransport": str(cloud_state.setting(SERVICES) == "http").lower()}
     if caller:
         context["aws:userid"] = caller.user_id
+    if caller and caller.place:
+        context |= private_ways.source(cloud_state, caller.place, action)
     documents = policy_documents(cloud_state, caller.role if caller else None, bucket)
     principal = caller.role.outputs["arn"] if caller else NOBODY
     reason = policies.refused(documents, action, resource, principal, context)
-    if caller and not reason:
-        reason = private_ways.refused(cloud_state, caller.instance, action, resource, principal, context)
+    if caller and caller.place and not reason:
+        reason = private_ways.refused(cloud_state, caller.place, action, resource, principal, context)
     if not reason and (key := keys.of_bucket(cloud_state, bucket) or keys.of_secret(cloud_state, resource)):
         reason = key_refused(cloud_state, documents, principal, action, key)
     if reason:

@@ -1,10 +1,13 @@
 """The AWS wiring on a recording monitor: secrets, stores, roles, hooks and protection of every stack."""
 
 import json
+from typing import Any
 
 import pytest
 
-from components.aws.identity import statements
+from components.aws.identity import source_services, statements
+from components.plan import plan_cluster
+from components.spec.models import ClusterSpec
 from components.topology.firewall import NODES, SecurityGroup
 from sandbox.boot.session import AGENT
 from sandbox.values import Secret
@@ -165,3 +168,57 @@ def test_a_session_needs_the_rights_of_ssm_agent_and_no_others(group: SecurityGr
     actions = {action for row in more for action in row["Action"]}
     assert {row["Resource"][0] for row in more} == {"*"}
     assert actions == set(AGENT), "the sandbox's list, from AWS's user guide"
+
+
+EXISTING = {
+    "network": "vpc-0a1b2c3d4e5f60718",
+    "subnets": [{"id": "subnet-0a1b2c3d4e5f60718", "range": "10.20.0.0/24"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("network", "services"),
+    [
+        ({}, {"s3"}),
+        ({"egress": "public"}, {"s3"}),
+        ({"egress": "none"}, {"s3", "secretsmanager", "ec2"}),
+        ({"existing": EXISTING}, set()),
+    ],
+    ids=["nat", "public", "none", "existing"],
+)
+def test_rights_name_the_vpc_where_every_request_passes_an_endpoint_of_the_cluster(
+    network: dict[str, Any], services: set[str]
+) -> None:
+    cluster = {"cloud": "aws", "kubernetes": "1.37.1", "pools": {"web": {"os": "windows-2022"}}, "network": network}
+    planned = plan_cluster("dev", ClusterSpec.model_validate({**cluster, "registry_credentials": ["ecr"]}))
+    assert {*source_services(planned)} == services
+    arns = {name: f"arn:aws:x:::{name}" for name in ("bundles", "snapshots", "join", "pki", "desired-state")}
+    for group in NODES:
+        vpcs = dict.fromkeys(source_services(planned), "vpc-1")
+        rows = statements(group, arns, registries=True, sessions=True, vpcs=vpcs)
+        named = {"StringEquals": {"aws:SourceVpc": "vpc-1"}}
+        limited = {
+            action.partition(":")[0] for row in rows if row.get("Condition") == named for action in row["Action"]
+        }
+        free = {action.partition(":")[0] for row in rows if "Condition" not in row for action in row["Action"]}
+        known = {"s3", "secretsmanager"} | ({"ec2"} if group is SecurityGroup.CONTROL_PLANE else set())
+        assert limited == services & known
+        assert free == (known - services) | {"ecr", "ssm", "ssmmessages"}
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_roles_get_their_rights_once_machines_can_meet_the_condition(stack: str) -> None:
+    found = recording(stack).resources.values()
+    [endpoint] = [
+        each for each in found if each.type == "aws:ec2/vpcEndpoint:VpcEndpoint" and each.name.endswith("-s3")
+    ]
+    policies = [each for each in found if each.type == "aws:iam/rolePolicy:RolePolicy"]
+    assert len(policies) == 2
+    for policy in policies:
+        assert endpoint.urn in policy.request.dependencies
+        [condition] = {
+            json.dumps(each.get("Condition"))
+            for each in json.loads(policy.inputs["policy"])["Statement"]
+            if each["Action"][0].startswith("s3:")
+        }
+        assert json.loads(condition) == {"StringEquals": {"aws:SourceVpc": endpoint.inputs["vpcId"]}}

@@ -54,6 +54,19 @@ def test_a_machine_with_all_endpoints_has_a_way_to_each_service(account: Account
     assert all(private_ways.is_reached(account.cloud_state, host(each)) for each in ("s3", "secretsmanager", "ec2"))
 
 
+def test_requests_by_an_endpoint_carry_its_vpc_and_others_none(account: Account, resources: Resources) -> None:
+    def keys(action: str) -> dict[str, str]:
+        machine = account.cloud_state.find(boot_obstacles.INSTANCE, resources["machine"].id)
+        assert machine
+        return private_ways.source(account.cloud_state, machine, action)
+
+    inside = {"aws:SourceVpc": resources["vpc"].id}
+    assert keys("s3:GetObject") == keys("secretsmanager:GetSecretValue") == inside
+    assert keys("ecr:GetAuthorizationToken") == {}
+    account.delete(resources["association"])
+    assert keys("s3:GetObject") == {}, "another route table leads past the gateway endpoint"
+
+
 def _without(name: str) -> Callable[[Account, Resources], None]:
     return lambda account, resources: account.delete(resources[name])
 
