@@ -74,8 +74,14 @@ def instance(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -
     if found is None:
         raise Refusal("notFound", f"googleapi: Error 404: The resource '{id}' was not found")
     known = ("creationTimestamp", "currentStatus", "instanceId", "labels", "machineType", "name", "networkInterfaces")
+    account = found.outputs.get("serviceAccount")
+    accounts = [{"email": account.get("email"), "scopes": account.get("scopes")}] if account else []
     known += ("project", "selfLink", "zone", "metadata", "canIpForward", "cpuPlatform")
-    return {name: found.outputs.get(name) for name in known} | {"id": id, "creationTimestamp": found.created}
+    return {name: found.outputs.get(name) for name in known} | {
+        "id": id,
+        "creationTimestamp": found.created,
+        "serviceAccounts": accounts,
+    }
 
 
 def text(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 import base64
 import binascii
 import hashlib
+import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
@@ -18,6 +20,8 @@ BUCKET, OBJECT = "gcp:storage/bucket:Bucket", "gcp:storage/bucketObject:BucketOb
 BUCKET_MEMBER = "gcp:storage/bucketIAMMember:BucketIAMMember"
 NAME_LIMIT = 1024
 """Longest object name in bytes (Cloud Storage, "About Cloud Storage objects")."""
+CONDITIONAL_LIMIT = 100
+"""Conditional role bindings of a policy."""
 CONTINENTS = ("US", "EU", "ASIA")
 KEPT_DAYS = (7, 90)
 """Least and most days of soft deletion, if enabled (Cloud Storage, "Soft delete")."""
@@ -61,6 +65,25 @@ def _emptied(request: Request) -> None:
         request.cloud_state.empty_bucket(request.id)
     elif not request.cloud_state.is_empty(request.id):
         raise Refusal("conflict", "googleapi: Error 409: The bucket you tried to delete is not empty.")
+
+
+def _conditional(request: Request) -> None:
+    """Refuse a conditional role binding more than a policy may have. Grants of a role under a condition are one.
+
+    Source of the limit: IAM, "Overview of IAM Conditions". The words are ours.
+    """
+    if not request.inputs.get("condition") or request.old is not None:
+        return
+    bucket = request.inputs["bucket"]
+    there = [one.inputs for one in request.cloud_state.resources(BUCKET_MEMBER) if one.inputs["bucket"] == bucket]
+    bindings = {_binding(each) for each in (*there, request.inputs) if each.get("condition")}
+    if len(bindings) > CONDITIONAL_LIMIT:
+        message = f"The policy of bucket {bucket} cannot have more than {CONDITIONAL_LIMIT} conditional role bindings."
+        raise Refusal("badRequest", f"googleapi: Error 400: {message}")
+
+
+def _binding(inputs: Mapping[str, Any]) -> tuple[str, str]:
+    return str(inputs["role"]), json.dumps(inputs["condition"], sort_keys=True)
 
 
 def is_versioned(cloud_state: CloudState, bucket: str) -> bool:
@@ -218,6 +241,6 @@ TYPES: dict[str, ResourceType] = {
         apart=_apart,
     ),
     BUCKET_MEMBER: member_type(
-        "buckets", "bucket", "b/{in_.bucket}/{in_.role}/{in_.member}", _in_bucket(), rules=(_public,)
+        "buckets", "bucket", "b/{in_.bucket}/{in_.role}/{in_.member}", _in_bucket(), rules=(_public, _conditional)
     ),
 }

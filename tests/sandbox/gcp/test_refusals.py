@@ -156,6 +156,27 @@ def test_one_more_than_the_quota_is_refused(account: Account, scene: Scene, name
     account.create(short, "more", **given)
 
 
+def test_a_bucket_has_at_most_100_conditional_bindings_and_grants_of_one_condition_are_one(
+    account: Account, scene: Scene
+) -> None:
+    """IAM, "Overview of IAM Conditions"."""
+    given: dict[str, Any] = {"bucket": scene("bucket").id, "role": "roles/storage.objectViewer"}
+
+    def grant(name: str, prefix: str) -> None:
+        expression = f'resource.name.startsWith("projects/_/buckets/b/objects/{prefix}")'
+        condition = {"title": "read", "expression": expression}
+        account.create(
+            "BucketIAMMember", name, **given | {"member": f"user:{name}@example.com", "condition": condition}
+        )
+
+    for number in range(100):
+        grant(f"u{number}", f"{number}/")
+    grant("another", "0/")
+    account.create("BucketIAMMember", "all", **given, member="user:all@example.com")
+    refusal = account.refused(lambda: grant("more", "100/"))
+    assert refusal.code == "badRequest" and "more than 100 conditional role bindings" in refusal.message
+
+
 VALUES: dict[str, tuple[str, dict[str, Any], str]] = {
     "upper case": ("net", {"name": "Net"}, "name"),
     "long name": ("net", {"name": "x" * 64}, "name"),
