@@ -2,11 +2,10 @@
 
 import re
 from dataclasses import dataclass
-from enum import Enum
 from ipaddress import IPv4Network
 from typing import Any
 
-from components.naming import CONTROL_PLANE, WORKERS
+from components.naming import Share
 
 METADATA_ADDRESS = "169.254.169.254"
 """Address of every cloud's metadata service."""
@@ -33,14 +32,6 @@ class ClosedAddress:
 
     address: str
     tcp_ports: tuple[int, ...] = ()
-
-
-class Share(Enum):
-    """Which workers share an identity of the cloud, and so the rights on status records, logs and requests."""
-
-    NONE = "none"
-    POOL = "pool"
-    ALL = "all"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +80,11 @@ class CloudFacts:
     names_identity: bool = False
     """Whether a machine must name its identity when it requests a token: the fact `identity`."""
     workers_share: Share
-    """Which workers share an identity."""
+    """Which workers share an identity, unless `worker_identity` says otherwise."""
+    identity_of_pool: bool = False
+    """Whether `worker_identity` may be `pool`; else rights are limited to the machine in any case."""
+    bindings_limit: int | None = None
+    """Maximum conditional role bindings in the policy of a store; None: conditions are not counted by store."""
     creates_administrator: bool = False
     """Whether the cloud creates an administrator account on every machine."""
     temporary_disk: bool = False
@@ -145,15 +140,6 @@ class CloudFacts:
     """Credential providers that registry_credentials may name."""
     tags_are_labels: bool = False
     """Whether tags become labels, which allow fewer characters."""
-
-    def identity_of(self, pool: str, machine: str) -> str:
-        """Return the name of a machine's identity. pool: name of its machine group.
-
-        The machines of the control plane share one: each of them has the keys of the whole cluster.
-        """
-        if pool == CONTROL_PLANE:
-            return CONTROL_PLANE
-        return {Share.NONE: machine, Share.POOL: pool, Share.ALL: WORKERS}[self.workers_share]
 
 
 _AZURE_GROUP = r"/subscriptions/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/resourceGroups/[\w.()-]{1,90}/providers"
@@ -265,9 +251,10 @@ CLOUDS: dict[str, CloudFacts] = {
         # Compute Engine, "About VM metadata": 256 KB for one value
         spot_notice_seconds=30,
         user_data_limit=262144,
-        # a project has 100 service accounts (IAM, "Quotas and limits"), a bucket's policy 100 conditional role bindings
-        # ("Overview of IAM Conditions"), of which each identity takes two
-        workers_share=Share.POOL,
+        workers_share=Share.NONE,
+        # a project has 100 service accounts unless Google raises the quota (IAM, "Quotas and limits")
+        identity_of_pool=True,
+        bindings_limit=100,  # IAM, "Overview of IAM Conditions": fixed
         regional_nat=True,
         # APIs (VPC, "Configure Private Google Access"), and kms.windows.googlecloud.com, which activates Windows
         # (Compute Engine, "Create a route to Windows activation host")

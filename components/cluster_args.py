@@ -30,6 +30,7 @@ from components.spec.models import (
     NetworkMode,
     OperatingSystem,
     Runtime,
+    WorkerIdentity,
 )
 
 
@@ -195,6 +196,8 @@ class ClusterArgs(TypedDict):
     """Cloud controller manager, which makes load balancers of Services: none, or external (AWS only)."""
     registry_credentials: NotRequired[list[str]]
     """Cloud registries that nodes pull from with their own identity: ecr (AWS), acr (Azure), gar (Google Cloud)."""
+    worker_identity: NotRequired[WorkerIdentity]
+    """Service accounts of workers: one for each machine, or (GCP only) one for each pool, which its workers share."""
     access: NotRequired[MachineAccess]
     """Access from outside to a private API, and to shells: none, or session (Session Manager, Bastion, IAP)."""
     proxy: NotRequired[ProxyArgs]

@@ -1,6 +1,7 @@
-"""Names of machines and zones. No other module builds them."""
+"""Names of machines, their identities in the cloud, and zones. No other module builds them."""
 
 import hashlib
+from enum import Enum
 
 CONTROL_PLANE = "control-plane"
 """Name of the control plane's machine group; no pool can have it."""
@@ -13,6 +14,23 @@ MAX_NODE_NAME = 15
 
 ZONE_SUFFIX = "mullion.internal"
 """Suffix of private DNS zones; `.internal` is reserved for private use (ICANN resolution 2024.07.29.06)."""
+
+
+class Share(Enum):
+    """Which workers share an identity of the cloud, and so the rights on status records, logs and requests."""
+
+    NONE = "none"
+    POOL = "pool"
+    ALL = "all"
+
+    def identity_of(self, pool: str, machine: str) -> str:
+        """Return the name of a machine's identity. pool: name of its machine group.
+
+        The machines of the control plane share one: each of them has the keys of the whole cluster.
+        """
+        if pool == CONTROL_PLANE:
+            return CONTROL_PLANE
+        return {Share.NONE: machine, Share.POOL: pool, Share.ALL: WORKERS}[self]
 
 
 def machine_name(group: str, index: int) -> str:

@@ -10,7 +10,7 @@ from pulumi_azure_native import authorization, managedidentity
 from components.azure.place import Place
 from components.azure.storage import Storage, Vault
 from components.naming import CONTROL_PLANE
-from components.topology.firewall import SecurityGroup
+from components.plan import MachineGroup
 from components.wiring.access_rights import Grant, grants, identities
 from components.wiring.context import ClusterContext
 
@@ -129,9 +129,9 @@ class Identity(pulumi.ComponentResource):
             opts=ResourceOptions(parent=self),
         )
 
-    def _assign(self, group: SecurityGroup, own: str, principal: Output[str]) -> Iterator[pulumi.Resource]:
+    def _assign(self, group: MachineGroup, own: str, principal: Output[str]) -> Iterator[pulumi.Resource]:
         """Assign the rights of an identity; those on objects by prefix in one assignment with a condition."""
-        granted = list(grants(group, own))
+        granted = list(grants(own, control_plane=group.is_control_plane))
         for grant in granted:
             if not grant.prefixes:
                 yield self._assignment(f"{own}-{grant.name}", grant.target, grant.role, principal)

@@ -121,7 +121,7 @@ def _machine(
     """Register a virtual machine; on Windows add the extension that starts the loader to `loaders`."""
     group, machine, name = request.group, request.machine, request.name
     hooks = request.options.hooks
-    own = group.cloud.facts.identity_of(group.name, machine.name)
+    own = group.identity_of(machine)
     more = ResourceOptions(replace_on_changes=FIXED, depends_on=inputs.identity.granted[own])
     options = ResourceOptions.merge(request.options, more)
     if group.os.is_windows and hooks:  # on Windows the extension has the after-create hook: it starts the loader

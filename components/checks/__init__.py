@@ -37,6 +37,7 @@ from components.checks import (
     taints,
     user_config,
     versions,
+    worker_identity,
 )
 from components.checks.acknowledged import acknowledged_checks
 from components.checks.check import Check, Path, Subject
@@ -53,7 +54,7 @@ TABLES: dict[str, tuple[Check, ...]] = {
     "Without a way to the internet": no_egress.CHECKS,
     "Control plane": control_plane.CHECKS,
     "Names": names.CHECKS,
-    "Machines": machines.CHECKS + capacity.CHECKS,
+    "Machines": machines.CHECKS + capacity.CHECKS + worker_identity.CHECKS,
     "Reserves and eviction": reserves.CHECKS + eviction.CHECKS,
     "Scheduling": labels.CHECKS + taints.CHECKS,
     "Versions and runtimes": versions.CHECKS + runtimes.CHECKS,

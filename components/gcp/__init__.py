@@ -45,8 +45,8 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     storage.publish_members(context, Members(roles, here.region, network.zone_names))
     access = ServiceAccess(roles, storage.secret_names, services)
     launch = launch_data(context, storage, public_host, access)
-    inputs = MachineInputs(context, network, identity.accounts, images.ids)
-    first = [*network.routes, *firewall.rules, *identity.granted, storage.members, api_name]
+    inputs = MachineInputs(context, network, identity, images.ids)
+    first = [*network.routes, *firewall.rules, storage.members, api_name]
     registered = machines(
         context,
         cloud_machines(inputs, launch, first),

@@ -1,6 +1,6 @@
 """Service accounts of the machines, each with the least rights that its machines need."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pulumi
@@ -10,11 +10,14 @@ from pulumi import Input, Output, ResourceOptions
 from components.gcp.place import Place
 from components.gcp.storage import Storage
 from components.naming import within
+from components.plan import MachineGroup
 from components.wiring.access_rights import Grant, grants, identities
 from components.wiring.context import ClusterContext
 
 LONGEST_ACCOUNT = 30
 """Maximum characters of a service account's id."""
+_ENDING = len("-") + 6
+"""Characters of an id's end: the cluster's random letters."""
 
 BUILT_IN = {
     "read": "roles/storage.legacyObjectReader",  # storage.objects.get alone
@@ -44,13 +47,35 @@ def condition(bucket: str, title: str, prefixes: Iterable[str]) -> dict[str, Any
     }
 
 
+def account_stem(cluster: str, own: str) -> str:
+    """Return the id of an identity's service account without its end: a hyphen and the cluster's letters."""
+    return within(LONGEST_ACCOUNT - _ENDING, f"{cluster}-{own}")
+
+
+def rights(group: MachineGroup, own: str) -> Iterator[Grant]:
+    """Yield the rights of an identity of a group.
+
+    Workers with accounts of their own read the requests for logs to their whole pool: grants of the same role under the
+    same condition are one binding with several members, so the reading of a pool takes one of the conditional bindings
+    that a policy may have, and the writing of each worker another one. A request has only a random number. Reading and
+    writing cannot be one role with one condition: a machine may not read announcements, its own included, because a
+    token of its predecessor would read the number from which its bootstrap token is derived.
+    """
+    requests = f"{group.name}-" if group.chose_own_identity else None
+    return grants(own, control_plane=group.is_control_plane, requests=requests)
+
+
 class Identity(pulumi.ComponentResource):
-    """A service account for the control plane, and one for each pool (Share.POOL of components/clouds.py has why)."""
+    """A service account for the control plane, and one for each worker or each pool (`worker_identity`).
+
+    Each right is an IAMMember, not an IAMBinding with all members: it depends on its own account only, so a worker that
+    is removed keeps its rights until its machine is gone, and no run removes members that it does not know.
+    """
 
     accounts: Mapping[str, Output[str]]
     """E-mail addresses of the service accounts by name of the identity (components/wiring/access_rights.py)."""
-    granted: list[pulumi.Resource]
-    """IAM bindings; machines lack rights before these exist."""
+    granted: Mapping[str, list[pulumi.Resource]]
+    """IAM bindings by name of the identity; machines lack rights before these exist."""
 
     def __init__(
         self, context: ClusterContext, place: Place, storage: Storage, opts: ResourceOptions | None = None
@@ -64,20 +89,21 @@ class Identity(pulumi.ComponentResource):
         self._roles: Mapping[str, Input[str]] = {**BUILT_IN, **custom}
         accounts = {own: self._account(own, suffix) for own in named}
         self.accounts = {own: account.email for own, account in accounts.items()}
-        self.granted = [
-            self._bind(own, grant, accounts[own].member) for own, group in named.items() for grant in grants(group, own)
-        ]
+        self.granted = {
+            own: [self._bind(own, grant, accounts[own].member) for grant in rights(group, own)]
+            for own, group in named.items()
+        }
         if "gar" in context.plan.spec.registry_credentials:
-            self.granted += [self._bind_project(f"{own}-pull", PULL, accounts[own].member) for own in named]
+            for own, resources in self.granted.items():
+                resources.append(self._bind_project(f"{own}-pull", PULL, accounts[own].member))
         self.register_outputs({"accounts": self.accounts})
 
     def _account(self, own: str, suffix: Output[str]) -> gcp.serviceaccount.Account:
         """Return an identity's service account. Its id ends in the cluster's letters, which `reap` reads."""
-        name = f"{self._cluster}-{own}"
-        room = LONGEST_ACCOUNT - len("-") - 6
+        name, stem = f"{self._cluster}-{own}", account_stem(self._cluster, own)
         return gcp.serviceaccount.Account(
             name,
-            account_id=suffix.apply(lambda letters: f"{within(room, name)}-{letters}"),
+            account_id=suffix.apply(lambda letters: f"{stem}-{letters}"),
             display_name=f"Kubernetes machines: {name}",
             opts=self._child,
         )

@@ -6,10 +6,11 @@ from functools import partial
 
 import pulumi
 import pulumi_gcp as gcp
-from pulumi import Output
+from pulumi import Output, ResourceOptions
 
 from components.catalogue import instance_sizes
 from components.gcp.firewall import network_tag
+from components.gcp.identity import Identity
 from components.gcp.network import UsableNetwork
 from components.plan import MachineGroup
 from components.spec.models import OperatingSystem
@@ -51,8 +52,7 @@ class MachineInputs:
 
     context: ClusterContext
     network: UsableNetwork
-    accounts: Mapping[str, Output[str]]
-    """E-mail addresses of service accounts by name of the identity."""
+    identity: Identity
     images: Mapping[OperatingSystem, Output[str]]
 
 
@@ -73,7 +73,7 @@ def cloud_machines(
 
 def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Instance:
     group, machine, name = request.group, request.machine, request.name
-    own = group.cloud.facts.identity_of(group.name, machine.name)
+    own = group.identity_of(machine)
     own_key = inputs.context.plan.spec.encryption_key
     key: gcp.compute.InstanceBootDiskArgsDict = {"kms_key_self_link": own_key} if own_key else {}
     return gcp.compute.Instance(
@@ -99,7 +99,7 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Inst
             }
         ],
         # the scope allows all APIs; the account's roles limit the rights
-        service_account={"email": inputs.accounts[own], "scopes": ["cloud-platform"]},
+        service_account={"email": inputs.identity.accounts[own], "scopes": ["cloud-platform"]},
         scheduling=_scheduling(group),
         tags=[network_tag(inputs.context.plan.name, group.group)],
         metadata={**METADATA[group.family], USER_DATA[group.family]: request.user_data},
@@ -110,7 +110,7 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Inst
         },
         allow_stopping_for_update=True,  # after a manual change of the machine type; Mullion replaces machines
         labels=inputs.context.tags.labels(request.parent, gcp.compute.Instance, name, request.tags),
-        opts=request.options,
+        opts=ResourceOptions.merge(request.options, ResourceOptions(depends_on=inputs.identity.granted[own])),
     )
 
 

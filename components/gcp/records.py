@@ -6,6 +6,8 @@ from typing import Any
 from pulumi import Output, ResourceHookArgs
 from pulumi_gcp import _utilities
 
+from components.gcp.identity import account_stem
+from components.naming import pool_of
 from components.plan import ClusterPlan, Machine
 from components.rollout.provider_calls import MachineState, ProviderCalls, RecordsByMachine
 from components.rollout.session_commands import MachinePlace
@@ -38,9 +40,18 @@ class Records(RecordsByMachine):
         instance = await self._instance(machine)
         if not instance:
             return None
-        return MachineState(
-            str(instance["instanceId"]), instance["creationTimestamp"], instance["currentStatus"] not in STOPPED
-        )
+        running = instance["currentStatus"] not in STOPPED
+        created, own = instance["creationTimestamp"], self._identity(machine, instance)
+        return MachineState(str(instance["instanceId"]), created, running, own)
+
+    def _identity(self, machine: Machine, instance: dict[str, Any]) -> str:
+        """Return the name of the identity that a worker's instance has, which after a change of `worker_identity` is
+        not the planned one until the worker is replaced; empty if its account is neither the machine's nor the pool's.
+        """
+        accounts: list[dict[str, Any]] = instance.get("serviceAccounts") or [{}]
+        stem = str(accounts[0].get("email") or "").partition("@")[0].rpartition("-")[0]
+        both = (machine.name, pool_of(machine.name))
+        return next((own for own in both if account_stem(self.cluster, own) == stem), "")
 
     async def place(self, plan: ClusterPlan, machine: Machine) -> MachinePlace | None:
         """Return where `gcloud` finds a planned machine; None if it does not run."""

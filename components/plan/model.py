@@ -10,6 +10,7 @@ from typing import Any
 from components.machine import facts
 from components.machine import user_data as userdata
 from components.machine.bundle import Bundle, OsFamily
+from components.naming import Share
 from components.node.plan import NodePlan, canonical
 from components.spec.models import Cloud, ClusterSpec, Egress, MachineAccess, OperatingSystem
 from components.topology.addressing import POD_START, NetworkPlan
@@ -82,6 +83,8 @@ class MachineGroup:
     node_plan: NodePlan
     bundle: Bundle
     machines: tuple[Machine, ...]
+    share: Share
+    """Which workers share an identity of the cloud."""
     own_licence: bool = False
     """Whether the licence of Windows is the user's, so that the cloud does not bill one."""
     spot: bool = False
@@ -97,6 +100,16 @@ class MachineGroup:
         """Return linux or windows."""
         return "windows" if self.os.is_windows else "linux"
 
+    @property
+    def chose_own_identity(self) -> bool:
+        """Whether each worker has an identity of its own by `worker_identity`, in a cloud that has the choice."""
+        chosen = self.cloud.facts.identity_of_pool and self.share is Share.NONE
+        return chosen and not self.is_control_plane
+
+    def identity_of(self, machine: Machine) -> str:
+        """Return the name of the identity of one of its machines."""
+        return self.share.identity_of(self.name, machine.name)
+
     @cached_property
     def replace_digest(self) -> str:
         """sha256 of everything whose change replaces workers.
@@ -105,6 +118,7 @@ class MachineGroup:
         """
         parts = [self.node_plan.replace_digest, self.image, self.size, self.disk_gb]
         parts += [*(["own licence"] if self.own_licence else []), *(["spot"] if self.spot else [])]
+        parts += ["own identity"] if self.chose_own_identity else []
         return hashlib.sha256(canonical(parts)).hexdigest()
 
     def machine_document(self, machine: Machine) -> dict[str, str]:

@@ -101,6 +101,7 @@ def _group(
         node_plan=node_plan,
         bundle=bundle(node_plan, files),
         machines=machines,
+        share=spec.worker_identity.share(spec.cloud),
         own_licence=isinstance(options, Pool) and options.licence is Licence.OWN,
         spot=isinstance(options, Pool) and options.spot,
     )

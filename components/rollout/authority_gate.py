@@ -183,9 +183,8 @@ class AuthorityGate:
 
 def followers(plan: ClusterPlan) -> list[Follower]:
     """Return the machines of a plan."""
-    identity = plan.spec.cloud.facts.identity_of
     return [
-        Follower(machine.name, str(machine.address), identity(group.name, machine.name), group.is_control_plane)
+        Follower(machine.name, str(machine.address), group.identity_of(machine), group.is_control_plane)
         for group in plan.machine_groups
         for machine in group.machines
     ]

@@ -215,7 +215,7 @@ class Rollout:
         fault = node_fault(nodes, machine.name, ready=gate is Gate.READY)
         if not fault and time.monotonic() - self._ready.get(instance, -READY_VALID_SECONDS) < READY_VALID_SECONDS:
             return None
-        record = await self._machines.record(self._facts.identity_of(pool.name, machine.name), instance)
+        record = await self._machines.record(pool.identity_of(machine), instance)
         if not fault and record["state"] in PASSING_STATES[gate]:
             self._ready[instance] = time.monotonic()
             self._failed.forget(instance)

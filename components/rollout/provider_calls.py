@@ -137,6 +137,8 @@ class MachineState:
     created: str
     """Creation time, RFC 3339."""
     running: bool
+    identity: str = ""
+    """Name of its identity, with which its records' names begin; empty: the planned one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +180,8 @@ class RecordsByMachine(ABC):
 
     async def record(self, identity: str, instance: str) -> dict[str, Any]:
         """Return a machine's status record; `state: absent`, with the reason, if none can be read."""
-        return await status_record(self.record_text(f"status/{identity}:{instance}.json"), instance)
+        own = (self.seen[instance].identity if instance in self.seen else "") or identity
+        return await status_record(self.record_text(f"status/{own}:{instance}.json"), instance)
 
     async def record_text(self, key: str) -> str:
         """Return the text of a status record; of a larger object, at least LARGEST_RECORD and a byte."""
@@ -206,7 +209,7 @@ class Store(Protocol):
     """Objects of a cloud's bundle store."""
 
     async def record(self, identity: str, instance: str) -> dict[str, Any]:
-        """Return an instance's status record; identity: name of its identity (CloudFacts.identity_of)."""
+        """Return an instance's status record; identity: name of its identity (MachineGroup.identity_of)."""
         ...
 
     async def text(self, key: str) -> str:

@@ -26,7 +26,7 @@ class Machines(Protocol):
     async def record(self, identity: str, instance: str) -> dict[str, Any]:
         """Return an instance's status record; `state: absent`, with a message, if there is none.
 
-        identity: name of its identity (CloudFacts.identity_of).
+        identity: name of its identity (MachineGroup.identity_of).
         """
         ...
 

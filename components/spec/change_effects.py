@@ -93,6 +93,7 @@ EFFECTS: dict[str, Effect] = {
     "rotation.images": Effect.REPLACED,
     "cloud_controller": Effect.REPLACED,
     "registry_credentials": Effect.REPLACED,
+    "worker_identity": Effect.REPLACED,
     "access": Effect.IN_PLACE,
     "proxy": Effect.REPLACED,
     "trusted_cas": Effect.REPLACED,

@@ -3,6 +3,7 @@
 from enum import Enum
 
 from components.clouds import CLOUDS, CloudFacts
+from components.naming import Share
 
 
 class Cloud(str, Enum):
@@ -110,6 +111,17 @@ class Gate(str, Enum):
 
     REGISTERED = "registered"
     READY = "ready"
+
+
+class WorkerIdentity(str, Enum):
+    """Which workers share an identity in the cloud, where that is a choice."""
+
+    MACHINE = "machine"
+    POOL = "pool"
+
+    def share(self, cloud: Cloud) -> Share:
+        """Return which workers share an identity in a cloud."""
+        return Share.POOL if self is WorkerIdentity.POOL else cloud.facts.workers_share
 
 
 class Licence(str, Enum):

@@ -41,6 +41,7 @@ EXAMPLES: dict[str, str] = {
     "ClusterSpec.protect": "true",
     "ClusterSpec.registry_credentials": "[ecr]",
     "ClusterSpec.tags": "{environment: production}",
+    "ClusterSpec.worker_identity": "machine",
     "ClusterSpec.trusted_cas": '["-----BEGIN CERTIFICATE-----..."]',
     "Containerd.config": "{debug: {level: debug}}",
     "Containerd.mirrors": "{docker.io: [https://mirror.example.com]}",

@@ -29,6 +29,7 @@ from components.spec.choices import (
     Runtime,
     StorageDriver,
     System,
+    WorkerIdentity,
     WorkloadRules,
 )
 from components.spec.existing import ExistingNetwork, ExistingSubnet
@@ -71,7 +72,6 @@ __all__ = [
     "Licence",
     "MachineAccess",
     "MachineOptions",
-    "Model",
     "NatGateways",
     "Network",
     "NetworkMode",
@@ -82,12 +82,10 @@ __all__ = [
     "Pool",
     "PriorityClass",
     "Proxy",
-    "Registry",
     "Reserve",
     "Rollout",
     "Rotation",
     "Runtime",
-    "StorageDriver",
     "System",
     "WorkloadRules",
 ]
@@ -270,6 +268,8 @@ class ClusterSpec(Model):
     """Cloud controller manager, which makes load balancers of Services: none, or external (AWS only)."""
     registry_credentials: list[Registry] = []
     """Cloud registries that nodes pull from with their own identity: ecr (AWS), acr (Azure), gar (Google Cloud)."""
+    worker_identity: WorkerIdentity = WorkerIdentity.MACHINE
+    """Service accounts of workers: one for each machine, or (GCP only) one for each pool, which its workers share."""
     access: MachineAccess = MachineAccess.NONE
     """Access from outside to a private API, and to shells: none, or session (Session Manager, Bastion, IAP)."""
     proxy: Proxy | None = None

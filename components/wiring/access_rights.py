@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from components.plan import ClusterPlan
+from components.plan import ClusterPlan, MachineGroup
 from components.rollout.signed_documents import EPOCH, FOUNDED, MEMBERS, POINTER
-from components.topology.firewall import SecurityGroup
 
 
 @dataclass(frozen=True)
@@ -54,31 +53,27 @@ class Grant:
     """Names of objects that the right is limited to; empty: all."""
 
 
-def identities(plan: ClusterPlan) -> dict[str, SecurityGroup]:
-    """Return the names of the identities of all planned machines (CloudFacts.identity_of), with their group."""
-    facts = plan.spec.cloud.facts
-    return {
-        facts.identity_of(group.name, machine.name): group.group
-        for group in plan.machine_groups
-        for machine in group.machines
-    }
+def identities(plan: ClusterPlan) -> dict[str, MachineGroup]:
+    """Return the names of the identities of all planned machines (MachineGroup.identity_of), with their group."""
+    return {group.identity_of(machine): group for group in plan.machine_groups for machine in group.machines}
 
 
-def grants(group: SecurityGroup, identity: str) -> Iterator[Grant]:
-    """Yield all rights of an identity of a group, for clouds whose permissions name an identity, not a machine.
+def grants(identity: str, *, control_plane: bool = False, requests: str | None = None) -> Iterator[Grant]:
+    """Yield all rights of an identity, for clouds whose permissions name an identity, not a machine.
 
     Names of its machines' records begin with its name and a colon. Where machines share an identity, each may write the
-    records of all of them.
+    records of all of them. requests: prefix, below `requests/`, of the requests for logs that it may read; default: its
+    own.
     """
-    more = CONTROL_PLANE if group is SecurityGroup.CONTROL_PLANE else Rights()
+    more = CONTROL_PLANE if control_plane else Rights()
     own = f"{identity}:"
-    for name, role, prefixes in (
-        ("read", "read", (*EVERY.read, *more.read)),
-        ("written", "records", (*EVERY.written, *more.written)),
+    for name, role, prefixes, mine in (
+        ("read", "read", (*EVERY.read, *more.read), requests or own),
+        ("written", "records", (*EVERY.written, *more.written), own),
     ):
-        yield Grant(name, role, "bundles", tuple(prefix.replace("{own}", own) for prefix in prefixes))
+        yield Grant(name, role, "bundles", tuple(prefix.replace("{own}", mine) for prefix in prefixes))
     yield from (Grant(f"{key}-read", "secret", key) for key in (*EVERY.read_secrets, *more.read_secrets))
     yield from (Grant(f"{key}-write", "join", key) for key in more.written_secrets)
-    if group is SecurityGroup.CONTROL_PLANE:
+    if control_plane:
         yield Grant("snapshots", "snapshots", "snapshots")
         yield Grant("machines", "machines", "")

@@ -43,7 +43,7 @@ class LaunchData:
 
         current: the group at its version in this run (components/rollout/upgrade.py).
         """
-        control_plane, cloud = group.is_control_plane, group.cloud.facts
+        control_plane = group.is_control_plane
         shared = Output.all(self.bundle_urls[group.name], self.facts, current).apply(lambda values: _Shared(*values))
 
         @cache
@@ -63,7 +63,7 @@ class LaunchData:
                 document = userdata.document(known.bundle_url, known.group.bundle.sha256, mine, known.facts)
                 return group.user_data(document)
 
-            return of_identity(cloud.identity_of(group.name, machine.name)).apply(text)
+            return of_identity(group.identity_of(machine)).apply(text)
 
         return of
 

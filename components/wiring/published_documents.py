@@ -43,12 +43,7 @@ class Members:
 
 def member_list(plan: ClusterPlan, generated: Generated, found: Members, parent: pulumi.Resource) -> Output[str]:
     """Return members.json. Its serial is the time of its last change, Unix seconds."""
-    facts = plan.spec.cloud.facts
-    owners = {
-        machine.name: facts.identity_of(group.name, machine.name)
-        for group in plan.machine_groups
-        for machine in group.machines
-    }
+    owners = {machine.name: group.identity_of(machine) for group in plan.machine_groups for machine in group.machines}
     listed = Output.all(Output.all(**found.roles), found.region, found.zones).apply(
         lambda known: members(plan, {name: f"{known[0][own]}:" for name, own in owners.items()}, *known[1:])
     )

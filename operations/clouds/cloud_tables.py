@@ -62,6 +62,9 @@ class Cloud:
     """Prefix of the keys of Mullion's tags, by type, where it is not `mark`."""
     versions: str = ""
     """Command that lists an image's versions, for clouds whose provider does not; {0} and on are the image's parts."""
+    identity: tuple[str, str, str] | None = None
+    """Type of identities, output of machines that contains theirs, and the output of both by which they are compared;
+    None where no option decides which machines share an identity."""
     in_ids: re.Pattern[str] | None = None
     """Matches the account in the ids of a state's resources; None where a deletion finds its account in the state."""
 
@@ -165,6 +168,7 @@ GCP = Cloud(
     account=(("gcloud", "config", "list", "--format", "json"), ("core", "project")),
     chosen_by=("CLOUDSDK_ACTIVE_CONFIG_NAME", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_PROJECT"),
     unknown="unknown (install the gcloud command line, or see: gcloud config list)",
+    identity=("gcp:serviceaccount/account:Account", "serviceAccount", "email"),
 )
 
 PRIVATE_DNS = ("azure-native:privatedns:PrivateZone", "azure-native:privatedns:VirtualNetworkLink")
@@ -224,6 +228,27 @@ def roles(cloud: Cloud, outputs: Mapping[tuple[str, str], Mapping[str, Any]], st
         return {}
     type_, output = cloud.role
     return {name: str(outputs[type_, f"{stack}-{name}"][output]) for name in (CONTROL_PLANE, WORKERS)}
+
+
+def identities(cloud: Cloud, outputs: Mapping[tuple[str, str], Mapping[str, Any]], stack: str) -> dict[str, str]:
+    """Return the name of each machine's identity, where an option decides which machines share one; else nothing.
+
+    A machine has the identity of its creation: after a change of the option until it is replaced.
+    """
+    if cloud.identity is None:
+        return {}
+    type_, contains, compared = cloud.identity
+    made = {
+        str(each.get(compared)): name.removeprefix(f"{stack}-")
+        for (kind, name), each in outputs.items()
+        if kind == type_
+    }
+    machines = {name: each.get(contains) or {} for (kind, name), each in outputs.items() if kind == cloud.machine}
+    return {
+        name.removeprefix(f"{stack}-"): made[str(own[compared])]
+        for name, own in machines.items()
+        if str(own.get(compared)) in made
+    }
 
 
 GONE, STOPPED = "gone", "stopped"

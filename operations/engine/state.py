@@ -90,10 +90,13 @@ class Stores:
     cloud: str
     roles: Mapping[str, str]
     """Role ids by name of the identity; empty where records' names begin with the identity's name."""
+    identities: Mapping[str, str]
+    """Names of the machines' identities by machine, where an option decides which machines share one; else empty."""
 
     def prefix(self, pool: str, machine: str) -> str:
         """Return the prefix of a machine's records; a colon and the instance id follow."""
-        identity = clouds.CLOUDS[self.cloud].identity_of(pool, machine)
+        share = clouds.CLOUDS[self.cloud].workers_share
+        identity = self.identities.get(machine) or share.identity_of(pool, machine)
         return self.roles.get(identity, identity)
 
 
@@ -105,13 +108,15 @@ def stores(stack: str, state: State) -> Stores:
             **(resource.get("outputs") or {}),
         }
         for resource in state
+        if not resource.get("delete")
     }
     cloud = cloud_tables.of(state)
     try:
         bundles, snapshots = (
             outputs[cloud.bucket, f"{stack}-{each}"][cloud.named] for each in ("bundles", "snapshots")
         )
-        return Stores(bundles, snapshots, cloud.name, cloud_tables.roles(cloud, outputs, stack))
+        own = cloud_tables.identities(cloud, outputs, stack)
+        return Stores(bundles, snapshots, cloud.name, cloud_tables.roles(cloud, outputs, stack), own)
     except KeyError as error:
         said = f"the state of {stack} has no store of bundles or snapshots, because its first run did not finish"
         raise Stop(Exit.FAILED, f"{said}; run: {target.command('up', stack)}") from error

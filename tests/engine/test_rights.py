@@ -24,22 +24,26 @@ from .clone import Clone
 
 pytestmark = pytest.mark.engine
 
-CONTROL_PLANE, WORKER = "control-plane-0", "windows-0"
-BOTH, NOBODY = {CONTROL_PLANE, WORKER}, set[str]()
+CONTROL_PLANE, POOL = "control-plane-0", "windows"
+WORKER, OTHER = f"{POOL}-0", f"{POOL}-1"
+ALL, NOBODY = {CONTROL_PLANE, WORKER, OTHER}, set[str]()
 
 OBJECTS = {
-    "bundles/any.zip": (BOTH, NOBODY),
-    "ca.crt": (BOTH, NOBODY),
-    "epoch.json": (BOTH, {CONTROL_PLANE}),
+    "bundles/any.zip": (ALL, NOBODY),
+    "ca.crt": (ALL, NOBODY),
+    "epoch.json": (ALL, {CONTROL_PLANE}),
     "founded.json": ({CONTROL_PLANE}, {CONTROL_PLANE}),
     "desired-state.json": ({CONTROL_PLANE}, NOBODY),
     "members.json": ({CONTROL_PLANE}, NOBODY),
     f"status/{CONTROL_PLANE}": ({CONTROL_PLANE}, {CONTROL_PLANE}),
     f"status/{WORKER}": ({CONTROL_PLANE}, {WORKER}),
+    f"status/{OTHER}": ({CONTROL_PLANE}, {OTHER}),
     f"logs/{CONTROL_PLANE}": (NOBODY, {CONTROL_PLANE}),
     f"logs/{WORKER}": (NOBODY, {WORKER}),
+    f"logs/{OTHER}": (NOBODY, {OTHER}),
     f"join/{CONTROL_PLANE}": ({CONTROL_PLANE}, {CONTROL_PLANE}),
     f"join/{WORKER}": ({CONTROL_PLANE}, {WORKER}),
+    f"join/{OTHER}": ({CONTROL_PLANE}, {OTHER}),
     f"requests/{CONTROL_PLANE}": ({CONTROL_PLANE}, NOBODY),
     f"requests/{WORKER}": ({WORKER}, NOBODY),
     "founding/0": (NOBODY, NOBODY),
@@ -47,8 +51,11 @@ OBJECTS = {
 }
 """Readers and writers of each path in the bundle store; the last part of a machine's own path is its instance id."""
 
+OF_POOLS = {"gcp": {f"requests/{WORKER}": ({WORKER, OTHER}, NOBODY)}}
+"""By cloud, rows that differ: on GCP the requests to a pool's workers are one right (components/gcp/identity.py)."""
+
 SECRETS = {
-    "join": (BOTH, {CONTROL_PLANE}),
+    "join": (ALL, {CONTROL_PLANE}),
     "pki": ({CONTROL_PLANE}, NOBODY),
     "desired-state": ({CONTROL_PLANE}, NOBODY),
 }
@@ -97,8 +104,12 @@ ASKED: dict[str, Callable[[CloudState, Record, str, str], str]] = {"aws": on_aws
 
 @pytest.fixture(scope="module", params=sampling.each("ci"))
 def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
-    """A built cluster."""
-    return Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "rights")).built()
+    """A built cluster with two workers in its pool."""
+    made = Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "rights"))
+    document = made.document()
+    document["pools"][POOL]["count"] = 2
+    made.write(document)
+    return made.built()
 
 
 def machines(clone: Clone, cloud_state: CloudState) -> dict[str, Record]:
@@ -109,12 +120,12 @@ def machines(clone: Clone, cloud_state: CloudState) -> dict[str, Record]:
 def test_machines_have_the_rights_on_stores_that_their_role_needs_and_no_others(clone: Clone) -> None:
     with clone.cloud_state() as cloud_state:
         known, there = services_of(cloud_state).machines, machines(clone, cloud_state)
-        assert there.keys() == BOTH
+        assert there.keys() == ALL
         told = {name: known.document(each.inputs) or {} for name, each in there.items()}
         status = {name: known.status_url(told[name], known.instance(each)) for name, each in there.items()}
         store, snapshots = (told[CONTROL_PLANE]["facts"][f"{each}_store"] for each in ("bundle", "snapshot"))
         assert "snapshot_store" not in told[WORKER]["facts"]
-        for key, (readers, writers) in OBJECTS.items():
+        for key, (readers, writers) in {**OBJECTS, **OF_POOLS.get(clone.cloud.name, {})}.items():
             folder, _, whose = key.partition("/")
             url = status[whose].replace("/status/", f"/{folder}/") if whose in status else f"{store}/{key}"
             assert may(cloud_state, there, known.read, url) == readers, f"read {key}"

@@ -36,7 +36,7 @@ def _condition(inputs: Mapping[str, Any], allowed: bool) -> dict[str, Any]:
 
 RIGHTS: dict[str, tuple[str, tuple[str, ...], Callable[[Mapping[str, Any], bool], dict[str, Any]]]] = {
     "aws": ("aws:iam/rolePolicy:RolePolicy", ("workers",), _policy),
-    "gcp": ("gcp:storage/bucketIAMMember:BucketIAMMember", ("web-written",), _condition),
+    "gcp": ("gcp:storage/bucketIAMMember:BucketIAMMember", tuple(f"{name}-written" for name in POOL), _condition),
     "azure": ("azure-native:authorization:RoleAssignment", tuple(f"{name}-objects" for name in POOL), _condition),
 }
 """By cloud, the resources that let the pool's workers write status records: type, names without the stack's, inputs

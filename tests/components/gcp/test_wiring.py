@@ -1,16 +1,21 @@
 """The GCP wiring: inputs and options of every registered resource, recorded without an engine."""
 
+import json
 import re
+from collections import Counter
+from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
+from components.checks import worker_identity
 from components.gcp.images import ordinary
 from components.plan import plan_cluster
 from components.spec.models import Cloud
 from components.stack_files.stack import CLUSTER, read_stack
 from components.wiring.tags import urn_digest
-from operations.recorder.recorder import record
+from operations.recorder.recorder import Recording, record
 from sandbox import clouds
 from sandbox.cloud import Place
 from sandbox.gcp.functions import FUNCTIONS
@@ -63,7 +68,7 @@ def test_secrets_are_only_in_the_secret_store_and_the_kubeconfig(stack: str) -> 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_machines_are_as_planned_and_hardened(stack: str) -> None:
-    """SRV-12, SEC-02, NET-05: names, addresses, disks, Shielded VM, one service account for each pool."""
+    """SRV-12, SEC-02, NET-05: names, addresses, disks, Shielded VM, one service account for each worker."""
     instances = of(recording(stack), INSTANCE)
     planned = {f"{stack}-{one.name}": (group, one) for group in plan(stack).machine_groups for one in group.machines}
     assert set(instances) == set(planned)
@@ -76,7 +81,8 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
         assert inputs["canIpForward"] is (machine.pods is not None)
         assert set(inputs["shieldedInstanceConfig"].values()) == {True}
         account = inputs["serviceAccount"]["email"]
-        assert re.fullmatch(rf"{stack}-{group.name}-[a-z]{{6}}", account.partition("@")[0])
+        own = group.name if group.is_control_plane else machine.name
+        assert re.fullmatch(rf"{stack}-{own}-[a-z]{{6}}", account.partition("@")[0])
         assert inputs["tags"] == [f"{stack}-{group.group.value}"]
         key = "windows-startup-script-ps1" if group.os.is_windows else "user-data"
         assert group.bundle.sha256 in inputs["metadata"][key]
@@ -136,28 +142,111 @@ def test_firewall_rules_admit_people_and_probes_to_the_control_plane() -> None:
     assert not any(each.group.value.startswith("api") for each in rules)
 
 
+@lru_cache
+def shared(stack: str, **pools: int) -> Recording:
+    """Return the recording of a stack whose workers share their pool's service account. pools: numbers of machines."""
+    return _recorded(stack, "pool", pools)
+
+
+def _recorded(stack: str, worker_identity: str, counts: dict[str, int]) -> Recording:
+    cluster = config(stack)[CLUSTER]
+    pools = {
+        name: {**pool, **({"count": counts[name]} if name in counts else {})} for name, pool in cluster["pools"].items()
+    }
+    changed = {**cluster, "worker_identity": worker_identity, "pools": pools}
+    found = record(stack, {**config(stack), CLUSTER: changed})
+    assert found.errors == []
+    return found
+
+
 @pytest.mark.parametrize("stack", STACKS)
-def test_service_accounts_have_the_least_rights(stack: str) -> None:
-    rights = [each.inputs for each in of(recording(stack), BUCKET_RIGHT).values()]
-    pools = {pool.name for pool in plan(stack).pools}
+@pytest.mark.parametrize("shares", [False, True])
+def test_service_accounts_have_the_least_rights(stack: str, shares: bool) -> None:
+    recorded = shared(stack) if shares else recording(stack)
+    rights = [each.inputs for each in of(recorded, BUCKET_RIGHT).values()]
+    workers_of = {pool.name: [machine.name for machine in pool.machines] for pool in plan(stack).pools}
+    # the requests for logs that an account may read
+    requests = {pool: f"{pool}:" for pool in workers_of}
+    if not shares:
+        requests = {worker: f"{pool}-" for pool, workers in workers_of.items() for worker in workers}
     workers = [each for each in rights if "-control-plane-" not in each["member"]]
-    roles = {each.inputs["roleId"]: each.inputs["permissions"] for each in of(recording(stack), ROLE).values()}
+    assert len(workers) == 2 * len(requests), "one for what it reads, one for what it writes"
+    roles = {each.inputs["roleId"]: each.inputs["permissions"] for each in of(recorded, ROLE).values()}
     named = {each.rpartition("_")[0].removeprefix(f"{stack.replace('-', '_')}_"): each for each in roles}
     records = f"projects/example-project/roles/{named['records']}"
     assert {each["role"] for each in workers} == {"roles/storage.legacyObjectReader", records}
     for binding in workers:
         paths = re.findall(r'objects/([^"]*)"', binding["condition"]["expression"])
         written = binding["role"] == records
-        [own] = [pool for pool in pools if binding["member"].startswith(f"serviceAccount:{stack}-{pool}-")]
-        read = {"bundles/", "ca.crt", "epoch.json", f"requests/{own}:"}
+        [own] = [
+            each for each in requests if re.match(rf"serviceAccount:{stack}-{each}-[a-z]{{6}}@", binding["member"])
+        ]
+        read = {"bundles/", "ca.crt", "epoch.json", f"requests/{requests[own]}"}
         assert set(paths) == ({f"status/{own}:", f"logs/{own}:", f"join/{own}:"} if written else read)
-    secrets = {name: each.inputs for name, each in of(recording(stack), SECRET_RIGHT).items()}
+    secrets = {name: each.inputs for name, each in of(recorded, SECRET_RIGHT).items()}
     of_workers = {name.removeprefix(f"{stack}-") for name in secrets if "-control-plane-" not in name}
-    assert of_workers == {f"{pool}-join-read" for pool in pools}
+    assert of_workers == {f"{own}-join-read" for own in requests}
     assert {each: set(roles[named[each]]) for each in named} == {
         "machines": {"compute.instances.get", "compute.instances.list"},
         "records": {"storage.objects.create", "storage.objects.delete"},
     }
+
+
+def conditional(recorded: Recording) -> dict[str, int]:
+    """Return the number of conditional role bindings by bucket: grants with the same role and condition are one."""
+    rights = [each.inputs for each in of(recorded, BUCKET_RIGHT).values() if each.inputs.get("condition")]
+    found = {(each["bucket"], each["role"], json.dumps(each["condition"], sort_keys=True)) for each in rights}
+    return dict(Counter(bucket for bucket, _, _ in found))
+
+
+def test_as_many_conditional_bindings_are_registered_as_the_check_counts() -> None:
+    counts = {"linux": 3, "web": 5}
+    limit = Cloud.GCP.facts.bindings_limit
+    assert limit == 100
+    [(bucket, needed)] = conditional(_recorded("gcp-dev", "machine", counts)).items()
+    assert "bundles" in bucket and needed == worker_identity.OF_CONTROL_PLANE + worker_identity.READING * len(
+        counts
+    ) + sum(counts.values())
+    [needed] = conditional(shared("gcp-dev", **counts)).values()
+    assert needed == worker_identity.OF_CONTROL_PLANE + worker_identity.OF_POOL * len(counts)
+
+
+def without_letters(inputs: Any) -> str:
+    """Return inputs as text without the random letters of the cluster, which differ between recordings."""
+    return re.sub(r"[-_][a-z]{6}(?=[@\"])", "", json.dumps(inputs, sort_keys=True))
+
+
+def test_a_worker_more_adds_its_own_resources_and_changes_no_other_worker() -> None:
+    before, after = (_recorded("gcp-dev", "machine", {"web": count}).resources for count in (2, 3))
+    added = {key.name.removeprefix("gcp-dev-") for key in after.keys() - before.keys()}
+    assert added == {"web-2", "web-2-read", "web-2-written", "web-2-join-read"} and before.keys() <= after.keys()
+    for key, each in before.items():
+        assert key.type != INSTANCE or after[key].replacement_trigger == each.replacement_trigger
+        if key.type in (BUCKET_RIGHT, SECRET_RIGHT, "gcp:serviceaccount/account:Account"):
+            assert without_letters(after[key].inputs) == without_letters(each.inputs)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_machine_depends_on_its_own_rights_and_on_no_other_machines(stack: str) -> None:
+    """So a removed machine goes before its rights, and the number of dependencies does not grow with the workers."""
+    recorded = recording(stack)
+    rights = {
+        each.urn: each.inputs["member"]
+        for type_ in (BUCKET_RIGHT, SECRET_RIGHT)
+        for each in of(recorded, type_).values()
+    }
+    for each in of(recorded, INSTANCE).values():
+        member = f"serviceAccount:{each.inputs['serviceAccount']['email']}"
+        assert each.dependencies & rights.keys() == {urn for urn, other in rights.items() if other == member}
+
+
+def test_a_change_of_worker_identity_replaces_every_worker() -> None:
+    own, together = (of(each, INSTANCE) for each in (recording("gcp-dev"), shared("gcp-dev")))
+    for name, each in own.items():
+        is_worker, other = "-control-plane-" not in name, together[name]
+        assert (each.replacement_trigger != other.replacement_trigger) is is_worker
+        accounts = {without_letters(one.inputs["serviceAccount"]) for one in (each, other)}
+        assert len(accounts) == 1 + is_worker
 
 
 @pytest.mark.parametrize("stack", STACKS)

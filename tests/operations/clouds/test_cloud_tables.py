@@ -114,15 +114,22 @@ def test_the_version_of_a_cluster_without_pools_is_read_from_the_pointer_of_its_
     assert (earlier.kubernetes, earlier.bundle) == ("1.35.8", digest)
 
 
-def test_stores_of_gcp_are_buckets_by_name_and_records_begin_with_the_pool() -> None:
-    urn = "urn:pulumi:small::mullion::gcp:storage/bucket:Bucket::small-"
-    buckets = [
-        {"type": "gcp:storage/bucket:Bucket", "urn": f"{urn}{store}", "outputs": {"name": f"small-{store}-1"}}
-        for store in ("bundles", "snapshots")
-    ]
-    found = state.stores("small", [*STATES["gcp"], *buckets])
-    assert found == state.Stores("small-bundles-1", "small-snapshots-1", "gcp", {})
-    assert [found.prefix(pool, f"{pool}-0") for pool in ("control-plane", "web")] == ["control-plane", "web"]
+def _gcp(type_: str, logical: str, **outputs: Any) -> dict[str, Any]:
+    return {"type": type_, "urn": f"urn:pulumi:small::mullion::{type_}::small-{logical}", "outputs": outputs}
+
+
+def test_stores_of_gcp_are_buckets_by_name_and_records_begin_with_the_account_that_a_machine_has() -> None:
+    """After a change of `worker_identity` workers keep the pool's account until they are replaced."""
+    rows = [_gcp("gcp:storage/bucket:Bucket", store, name=f"small-{store}-1") for store in ("bundles", "snapshots")]
+    machines = {"control-plane-0": "control-plane", "web-0": "web-0", "web-1": "web"}
+    for own in {*machines.values(), "web-1"}:
+        rows.append(_gcp("gcp:serviceaccount/account:Account", own, email=f"{own}@example.com"))
+    for name, own in machines.items():
+        rows.append(_gcp(cloud_tables.GCP.machine, name, serviceAccount={"email": f"{own}@example.com"}))
+    leaving = {**_gcp(cloud_tables.GCP.machine, "web-0", serviceAccount={"email": "web@example.com"}), "delete": True}
+    found = state.stores("small", [*rows, leaving])
+    assert found == state.Stores("small-bundles-1", "small-snapshots-1", "gcp", {}, machines)
+    assert {name: found.prefix(name.rpartition("-")[0], name) for name in machines} == machines
 
 
 def test_every_cloud_of_the_table_has_a_module_that_asks_its_provider() -> None:

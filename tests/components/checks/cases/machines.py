@@ -1,6 +1,8 @@
 """Sizes, disks, images, rollout, reserves."""
 
-from tests.components.spec.documents import REMOVED, Case, azure, gcp, kubelet, linux, plane, web
+from typing import Any
+
+from tests.components.spec.documents import REMOVED, Case, Only, azure, gcp, kubelet, linux, plane, web
 
 _AMI, _OTHER = "ami-0123456789abcdef0", "ami-01234567"
 _LOW = {"system_reserved": {"memory": "1Gi"}, "accept_low_reserve": True}
@@ -8,6 +10,14 @@ _LOW = {"system_reserved": {"memory": "1Gi"}, "accept_low_reserve": True}
 
 def _eviction(**signals: str) -> dict[str, dict[str, str]]:
     return {"eviction_hard": {name.replace("_", "."): text for name, text in signals.items()}}
+
+
+def _pools(count: int) -> dict[str, Any]:
+    """Return so many pools with a machine, and one without, whose workers share accounts."""
+    more = {
+        f"p{index}": {"os": "ubuntu-24.04", "count": int(index < count), "slot": index} for index in range(count + 1)
+    }
+    return {"pools": Only(more), "worker_identity": "pool", "cloud": "gcp", "control_plane": {"size": "n2-standard-2"}}
 
 
 _GROUP = "/subscriptions/12345678-1234-1234-1234-123456789012/resourceGroups/images/providers/Microsoft.Compute"
@@ -35,6 +45,16 @@ CASES = (
         "pools.linux.spot",
         azure(linux(spot=True, size="Standard_D2s_v5")),
     ),
+    Case("worker-identity-elsewhere", azure({"worker_identity": "pool"}), "worker_identity", azure()),
+    Case("worker-identity-elsewhere", {"worker_identity": "pool"}, "worker_identity", gcp({"worker_identity": "pool"})),
+    Case("worker-identity-limit", gcp(web(count=91)), "worker_identity", gcp(web(count=90))),
+    Case(
+        "worker-identity-limit",
+        gcp(web(count=91)),
+        "worker_identity",
+        gcp({**web(count=91), "worker_identity": "pool"}),
+    ),
+    Case("pool-identity-limit", _pools(50), "pools", _pools(49)),
     Case("windows-all-spot", web(spot=True), "pools.web.spot", web(spot=True, count=0)),
     Case("tag-no-label", gcp({"tags": {"Team": "web"}}), "tags.Team", gcp({"tags": {"team": "web"}})),
     Case("os-without-cloud-init", gcp(linux(os="debian-12")), "pools.linux.os", linux(os="debian-12")),
