@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from components.catalogue.account_limits import ADDRESSES, ENDPOINTS, SSD, VCPUS
+from components.catalogue.account_limits import ACCOUNTS, ADDRESSES, ENDPOINTS, SSD, VCPUS
 from components.catalogue.instance_sizes import size
 from sandbox.cloud_state import CloudState
 
@@ -34,8 +34,9 @@ def _azure(cloud_state: CloudState, region: str) -> dict[str, tuple[int, int]]:
 
 
 def _gcp(cloud_state: CloudState, region: str) -> dict[str, tuple[int, int]]:
+    from sandbox.gcp.firewalls import ACCOUNT
     from sandbox.gcp.names import INSTANCE
-    from sandbox.gcp.quotas import CPUS, DISKS, QUOTAS
+    from sandbox.gcp.quotas import CPUS, DISKS, QUOTAS, SERVICE_ACCOUNTS
 
     machines = [one.inputs for one in cloud_state.resources(INSTANCE) if one.region == region]
     faces = [face for machine in machines for face in machine["networkInterfaces"]]
@@ -50,6 +51,7 @@ def _gcp(cloud_state: CloudState, region: str) -> dict[str, tuple[int, int]]:
             sum(bool(face.get("accessConfigs")) for face in faces),
         ),
         SSD: (QUOTAS.limit(cloud_state, DISKS), sum(int(disk.get("size") or 0) for disk in disks)),
+        ACCOUNTS: (QUOTAS.limit(cloud_state, SERVICE_ACCOUNTS), len(list(cloud_state.resources(ACCOUNT)))),
     }
 
 

@@ -7,6 +7,8 @@ VCPUS, ADDRESSES, SSD = "vCPU", "public addresses", "SSD GiB"
 """What is limited: vCPU of running machines, public addresses, GiB of SSD disks, each in one region."""
 NETWORKS, FIREWALLS = "networks", "firewall rules"
 """Networks in a region of AWS, or in a project of GCP; firewall rules in a project of GCP."""
+ACCOUNTS = "service accounts"
+"""Service accounts of a project of GCP."""
 ENDPOINTS = "private endpoints"
 """Interface endpoints in a VPC of AWS."""
 
@@ -43,6 +45,8 @@ NEW_ACCOUNT: Mapping[str, Mapping[str, Limit]] = {
         # VPC, "Quotas and limits", "Per project": defaults differ by project; these are those of new ones
         NETWORKS: Limit(5, "Networks"),
         FIREWALLS: Limit(100, "Firewall rules"),
+        # IAM, "Quotas and limits"; the project's default accounts count too
+        ACCOUNTS: Limit(100, "Service Account Count"),
     },
 }
 """Limits by cloud. Sources: the cloud's page of quotas, read 2026-11."""

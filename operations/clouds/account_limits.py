@@ -4,7 +4,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from components.catalogue import instance_sizes
-from components.catalogue.account_limits import ADDRESSES, ENDPOINTS, FIREWALLS, NETWORKS, NEW_ACCOUNT, SSD, VCPUS
+from components.catalogue.account_limits import (
+    ACCOUNTS,
+    ADDRESSES,
+    ENDPOINTS,
+    FIREWALLS,
+    NETWORKS,
+    NEW_ACCOUNT,
+    SSD,
+    VCPUS,
+)
 from components.plan import ClusterPlan
 
 
@@ -45,12 +54,18 @@ def _firewalls(plan: ClusterPlan) -> int:
     return len(plan.rules)
 
 
+def _accounts(plan: ClusterPlan) -> int:
+    """Return the service accounts of GCP: a machine has the account of its identity."""
+    return len({group.identity_of(machine) for group in plan.machine_groups for machine in group.machines})
+
+
 NEEDED: Mapping[str, Callable[[ClusterPlan], int]] = {
     VCPUS: _vcpus,
     ADDRESSES: _addresses,
     SSD: _ssd,
     NETWORKS: _networks,
     FIREWALLS: _firewalls,
+    ACCOUNTS: _accounts,
     ENDPOINTS: lambda plan: len(plan.private_endpoints),
 }
 """By limit, a function that returns how much of it a cluster needs."""

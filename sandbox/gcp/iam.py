@@ -5,7 +5,7 @@ import re
 from sandbox.cloud import Reference, Refusal, Request, ResourceType, Rule, Unique
 from sandbox.gcp import rights
 from sandbox.gcp.firewalls import ACCOUNT
-from sandbox.gcp.quotas import QUOTAS
+from sandbox.gcp.quotas import QUOTAS, SERVICE_ACCOUNTS
 
 ROLE, PROJECT_MEMBER = rights.CUSTOM_ROLE, rights.PROJECT_MEMBER
 _MEMBER = re.compile(r"(serviceAccount|user|group|domain|principal|principalSet):\S+|allUsers|allAuthenticatedUsers")
@@ -104,7 +104,7 @@ TYPES: dict[str, ResourceType] = {
                 " projects/{account}.",
             ),
         ),
-        rules=(QUOTAS.at_most("service accounts per project"),),
+        rules=(QUOTAS.at_most(SERVICE_ACCOUNTS),),
     ),
     ROLE: ResourceType(
         id="projects/{account}/roles/{in_.roleId}",

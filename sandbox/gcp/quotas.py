@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from components.catalogue.account_limits import ADDRESSES, FIREWALLS, NETWORKS, NEW_ACCOUNT, SSD, VCPUS
+from components.catalogue.account_limits import ACCOUNTS, ADDRESSES, FIREWALLS, NETWORKS, NEW_ACCOUNT, SSD, VCPUS
 from sandbox.cloud import Request
 from sandbox.gcp.names import ADDRESS, INSTANCE
 from sandbox.gcp.regions import vcpus
@@ -18,6 +18,7 @@ def _quota(default: int, name: str, *, granted: int | None = None, regional: boo
 
 
 CPUS, DISKS = "CPUs per region", "SSD GB per region"
+SERVICE_ACCOUNTS = "service accounts per project"
 _NEW = NEW_ACCOUNT["gcp"]
 _ROWS: Mapping[str, Quota] = {
     CPUS: _quota(_NEW[VCPUS].new, "CPUS", granted=2400),
@@ -30,8 +31,8 @@ _ROWS: Mapping[str, Quota] = {
     "routes per project": _quota(200, "ROUTES", granted=500, regional=False),
     "routers per project": _quota(10, "ROUTERS", regional=False),
     "forwarding rules per region": _quota(15, "FORWARDING_RULES", granted=150),
-    "service accounts per project": Quota(
-        100,
+    SERVICE_ACCOUNTS: Quota(
+        _NEW[ACCOUNTS].new,
         "rateLimitExceeded",
         "googleapi: Error 429: Maximum number of service accounts on project reached.",
     ),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.catalogue.account_limits import ADDRESSES, ENDPOINTS, FIREWALLS, NETWORKS, SSD, VCPUS
+from components.catalogue.account_limits import ACCOUNTS, ADDRESSES, ENDPOINTS, FIREWALLS, NETWORKS, SSD, VCPUS
 from components.plan import plan_cluster
 from components.stack_files.stack import CLUSTER, read_stack
 from operations.clouds.account_limits import account_limits
@@ -69,6 +69,7 @@ def test_a_plan_counts_what_the_resources_take(stack: str) -> None:
     counted[NETWORKS] = sum(len(of(found, type_)) for type_ in ("aws:ec2/vpc:Vpc", "gcp:compute/network:Network"))
     counted[FIREWALLS] = len(of(found, "gcp:compute/firewall:Firewall"))
     counted[ENDPOINTS] = _endpoints(found)
+    counted[ACCOUNTS] = len(of(found, "gcp:serviceaccount/account:Account"))
     rows = account_limits(plan(stack))
     assert {row["what"]: row["needed"] for row in rows} == {row["what"]: counted[row["what"]] for row in rows}
     assert counted[VCPUS] > 0
