@@ -18,7 +18,6 @@ from urllib.request import Request, urlopen
 import pytest
 
 from components.azure.identity import BUILT_IN, ROLES, condition
-from components.topology.firewall import SecurityGroup
 from components.wiring.access_rights import grants
 from sandbox.azure.rights import ASSIGNMENT, DEFINITION
 from sandbox.services.azure.machine import IDENTITY, MACHINE
@@ -59,7 +58,7 @@ class Name:
         self.log = ""
         """What the agent said in its last round."""
         self.state = cloud.services.cloud_state
-        limited = condition(each for each in grants(SecurityGroup.WORKERS, NAME) if each.prefixes)
+        limited = condition(each for each in grants(NAME) if each.prefixes)
         role = f"{AZURE_GROUP}/providers/Microsoft.Authorization/roleDefinitions/objects"
         given = {"principalId": "principal-of-web-1", "roleDefinitionId": role, "scope": BUNDLES, "condition": limited}
         join = {"roleDefinitionId": f"/{BUILT_IN['secret']}", "scope": f"{VAULT}/secrets/join"}

@@ -1,4 +1,8 @@
-"""From another worker of the same pool on GCP, where both have one service account and so the same rights."""
+"""From another worker of the same pool on GCP.
+
+With `worker_identity: machine` each has a service account of its own; with `pool` both have the same one, and so the
+same rights.
+"""
 
 import base64
 import importlib
@@ -16,6 +20,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from sandbox.services.gcp import identity, machine
 from tests.agent.cluster import Cluster
 from tests.agent.test_signing import GIVEN
+from tests.attacks.worker_accounts import Accounts
 from tests.cloud_init.accounts import GCP_EMAIL, GCP_INSTANCE, GCP_PROJECT, GCP_ZONE, put
 from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.linux import NUMBER, OWN_TOKEN, TOKEN
@@ -25,8 +30,13 @@ pytestmark = pytest.mark.parametrize("cloud", ["gcp"], indirect=True)
 SECRET = f"/api/v1/namespaces/kube-system/secrets/bootstrap-token-{OWN_TOKEN[:6]}"
 MEMBER = {"name": "web-0", "pool": "web", "address": "10.20.1.4", "pods": None, "labels": {}, "taints": []}
 RECORDS = "web:"
+"""Prefix of the pool's records, whose workers share an account."""
+OWN = "web-0:"
+"""Prefix of the records of web-0, if each worker has an account of its own."""
 THIEF = "5000000000000000005"
 """Instance id of the other worker of the pool."""
+WORKER = "6000000000000000006"
+"""Instance id of web-0, if each worker has an account of its own; GCP_INSTANCE then runs the agent."""
 STALE = "0" * 32
 """A number that web-0 did not announce."""
 
@@ -62,13 +72,13 @@ class Pool:
         return identity.token(state, found, GCP_EMAIL, f"urn:mullion:join:{number}", full, 1.8e9)
 
     def announce(self, number: str = NUMBER, **fields: Any) -> None:
-        """Write web-0's announcement, as any worker of the pool may."""
+        """Write web-0's announcement, as any worker of the pool may with `worker_identity: pool`."""
         body = json.dumps({"number": number, "instance": GCP_INSTANCE, **fields})
         self.cloud.objects[f"/bundles/join/{RECORDS}{GCP_INSTANCE}.json"] = body.encode()
 
-    def admitted(self) -> bool:
-        """Run the agent; return whether web-0 got a token for NUMBER."""
-        members = {"web-0": MEMBER | {"records": RECORDS}}
+    def admitted(self, records: str = RECORDS) -> bool:
+        """Run the agent; return whether web-0 got a token for NUMBER. records: prefix of its records."""
+        members = {"web-0": MEMBER | {"records": records}}
         seen = self.module("seen").Seen(self.run, self.api, **GIVEN | {"members": members})
         log = io.StringIO()
         with redirect_stdout(log):
@@ -132,9 +142,9 @@ def test_a_token_for_another_number_admits_nobody(pool: Pool) -> None:
     assert pool.log == refusal("its claim aud has another value")
 
 
-def refusal(why: str) -> str:
-    """Return the agent's line about an announcement that it refuses."""
-    return f"mullion: the announcement of machine {GCP_INSTANCE} for web-0 is refused: {why}\n"
+def refusal(why: str, instance: str = GCP_INSTANCE) -> str:
+    """Return the agent's line about an announcement of web-0 that it refuses."""
+    return f"mullion: the announcement of machine {instance} for web-0 is refused: {why}\n"
 
 
 def _forged(pool: Pool, header: dict[str, str], signature: Callable[[bytes], bytes]) -> str:
@@ -193,3 +203,65 @@ def test_keys_that_cannot_be_read_admit_nobody(pool: Pool, cloud: FakeCloud) -> 
         pool.admitted()
     assert not pool.api.asked
     cloud.release()
+
+
+@pytest.fixture
+def accounts(pool: Pool) -> Accounts:
+    """Return the workers with accounts of their own, both running."""
+    made = Accounts(pool.cloud)
+    made.launch("web-0", WORKER)
+    made.launch("web-1", THIEF)
+    return made
+
+
+@pytest.mark.parametrize("folder", ["status", "logs", "join"])
+def test_objects_of_another_worker_of_the_pool_cannot_be_written(accounts: Accounts, folder: str) -> None:
+    """Overwrite, create or delete the status record, the logs or the announcement of another worker of your pool, with
+    `worker_identity: machine`.
+
+    Refused by: Cloud Storage, by the condition of the account's right: names that begin with the worker's own.
+    Seen in: the cloud's audit log (Data Access, if switched on), as a refused request of the worker's account.
+    """
+    key = f"{folder}/{OWN}{WORKER}.json"
+    assert accounts.ask("PUT", key, WORKER, b"true") == 200
+    assert accounts.ask("PUT", key, THIEF, b"false") == 403
+    assert accounts.ask("DELETE", key, THIEF) == 403
+    assert accounts.ask("PUT", f"{folder}/{OWN}1.json", THIEF, b"false") == 403
+    assert accounts.ask("PUT", f"{folder}/{RECORDS}{WORKER}.json", THIEF, b"false") == 403, "the pool's prefix"
+    assert accounts.cloud.objects[f"/bundles/{key}"] == b"true"
+
+
+def test_objects_of_another_worker_of_the_pool_cannot_be_read(accounts: Accounts) -> None:
+    """Read the announcement of another worker of your pool, for the number from which its bootstrap token is derived,
+    its status record or its logs.
+
+    Refused by: Cloud Storage, by the condition of the account's right, which allows reading no such object at all.
+    Seen in: the cloud's audit log (Data Access, if switched on), as a refused request of the worker's account.
+    """
+    for folder in ("status", "logs", "join"):
+        key = f"{folder}/{OWN}{WORKER}.json"
+        accounts.cloud.objects[f"/bundles/{key}"] = b"{}"
+        assert [accounts.ask("GET", key, each) for each in (THIEF, WORKER)] == [403, 403], key
+
+
+def test_tokens_of_a_replaced_machine_admit_nobody(
+    accounts: Accounts, pool: Pool, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Announce the successor of your machine with your machine's tokens, which outlive it by up to an hour, also with
+    `worker_identity: machine`: the access token may write what the successor may.
+
+    Refused by: the agent, by the instance id that Google signed.
+    Seen in: the agent's log: `the announcement of machine ID for NAME is refused`, because `its claim instance_id has
+    another value`.
+    """
+    monkeypatch.setattr(module("machines").compute, "machines", lambda run, addresses: {"web-0": WORKER})
+    before = "4000000000000000001"
+    accounts.launch("web-0", before)
+    stolen = pool.token(NUMBER, before)
+    accounts.launch("web-0", WORKER)
+    body = json.dumps({"number": NUMBER, "instance": WORKER, "identity": stolen}).encode()
+    key = f"join/{OWN}{WORKER}.json"
+    assert accounts.ask("PUT", key, before, body) == 200, "it has the successor's account"
+    assert accounts.ask("GET", key, before) == 403
+    assert not pool.admitted(OWN)
+    assert pool.log == refusal("its claim instance_id has another value", WORKER)
