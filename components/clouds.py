@@ -254,7 +254,7 @@ CLOUDS: dict[str, CloudFacts] = {
         workers_share=Share.NONE,
         # a project has 100 service accounts unless Google raises the quota (IAM, "Quotas and limits")
         identity_of_pool=True,
-        bindings_limit=100,  # IAM, "Overview of IAM Conditions": fixed
+        bindings_limit=100,  # IAM, "Overview of IAM Conditions": no more, because of the size of a policy
         regional_nat=True,
         # APIs (VPC, "Configure Private Google Access"), and kms.windows.googlecloud.com, which activates Windows
         # (Compute Engine, "Create a route to Windows activation host")

@@ -70,7 +70,7 @@ def _emptied(request: Request) -> None:
 def _conditional(request: Request) -> None:
     """Refuse a conditional role binding more than a policy may have. Grants of a role under a condition are one.
 
-    Source of the limit: IAM, "Overview of IAM Conditions". The words are ours.
+    Source of the limit: IAM, "Overview of IAM Conditions", which says not to add more. The words are ours.
     """
     if not request.inputs.get("condition") or request.old is not None:
         return
