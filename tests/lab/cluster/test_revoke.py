@@ -145,7 +145,7 @@ def test_the_successor_of_a_revoked_worker_joins_and_the_stolen_key_does_not_rea
     booted: BootedCluster, heads: list[Machine]
 ) -> None:
     (head, *_), (node,) = heads, booted.machine_names("linux")
-    (new,) = renewed(booted, "roll", STACK, "linux", "--machine", node, "--sandbox", "--yes")
+    (new,) = renewed(booted, "roll", STACK, "linux", "--machine", node, "--sandbox", "--yes", gated=True)
     new.until("ready", READY_SECONDS)
     until(lambda: ready(head, booted), "the successor's Node is Ready", 600)
     path, own = use(head, node), steal(head, current(new), "successor")
