@@ -16,6 +16,7 @@ from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files, target
 
 RECORD = "/api/v1/namespaces/kube-system/configmaps/mullion-machines"
+KUBEADM = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
 NODES = "/api/v1/nodes"
 GONE_SECONDS, PAUSE = 60, 2.0
 """Longest wait for the agent, which looks every 10 seconds; seconds between two looks."""
@@ -25,18 +26,16 @@ ATTEMPTS = 5
 
 def revoke(name: str, node: str, kubeconfig: Path | None) -> None:
     """Mark a worker's machine as revoked, wait for the agent, and print what the machine can still do. Raises Stop."""
-    spec = stack_files.load(name).spec
-    pool = _pool(plan_cluster(name, spec), node)
+    pool = _pool(plan_cluster(name, stack_files.load(name).spec), node)
     with reached_api.administrator(name, kubeconfig) as text:
-        _revoke(name, node, pool, text, refused=authorization.fields(spec) is not None)
+        _revoke(name, node, pool, text)
 
 
-def _revoke(name: str, node: str, pool: str, text: str, *, refused: bool) -> None:
-    """Revoke the machine; refused: the API servers of this cluster refuse every request of revoked machines."""
+def _revoke(name: str, node: str, pool: str, text: str) -> None:
     api = reached_api.client(text)
     try:
         entry = _mark(api, node)
-        gone = _gone(api, node)
+        gone, refuses = _gone(api, node), _refuses(api)
     except (Unreachable, Refused) as error:
         raise Stop(
             Exit.FAILED,
@@ -45,7 +44,7 @@ def _revoke(name: str, node: str, pool: str, text: str, *, refused: bool) -> Non
     ends = max((entry.get("certificates") or {}).values(), default=0.0)
     until = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(ends)) if ends else "its certificate ends"
     print(f"{node} (machine {entry['instance']}) is revoked: it gets no certificate, and its token is deleted")
-    if refused:
+    if refuses:
         print("Within half a minute the API servers refuse every request with its certificate. Then they restart, one")
         print("after the other, to end what it still watches; a single one does not answer for some seconds")
     else:
@@ -69,6 +68,11 @@ def _pool(plan: ClusterPlan, node: str) -> str:
             return group.name
     workers = ", ".join(machine.name for machine in plan.workers)
     raise Stop(Exit.USAGE, f"stack {plan.name} has no machine {node}; its workers: {workers}")
+
+
+def _refuses(api: KubernetesApi) -> bool:
+    """Return whether the API servers refuse every request of revoked machines: they have the flag for it."""
+    return f"name: {authorization.FLAG}\n" in api.ask("GET", KUBEADM)["data"]["ClusterConfiguration"]
 
 
 def _mark(api: KubernetesApi, node: str) -> dict[str, Any]:
