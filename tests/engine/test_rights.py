@@ -143,8 +143,8 @@ def test_rights_on_stores_end_at_the_clusters_network(clone: Clone, monkeypatch:
         for inside in (True, False):
             if not inside:  # from elsewhere, with copied credentials
                 monkeypatch.setattr(private_ways, "source", lambda *_: {})
-            for name in BOTH:
-                assert may(cloud_state, there, known.read, urls[name]) == (BOTH if inside else NOBODY)
+            for name in ALL:
+                assert may(cloud_state, there, known.read, urls[name]) == (ALL if inside else NOBODY)
 
 
 def may(cloud_state: CloudState, there: dict[str, Record], action: str, url: str) -> set[str]:
