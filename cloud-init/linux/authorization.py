@@ -27,7 +27,7 @@ _KNOWN = f"has(request.extra) && '{CREDENTIAL}' in request.extra"
 # searches in one text: CEL would build a list anew for each request
 LISTED = f"([request.user] + ({_KNOWN} ? {_OF} : [])).exists(each, '%s'.contains(' ' + each + ' '))"
 GUARDED = f"{_KNOWN} && '%s'.contains(' ' + request.user + ' ') && !{_OF}.exists(each, '%s'.contains(' ' + each + ' '))"
-_TEXT = re.compile(r"'( [^']* )'\.contains")
+_TEXT = re.compile(r"'( [^']*)'\.contains")
 
 
 class Refused(NamedTuple):

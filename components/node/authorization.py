@@ -5,7 +5,7 @@ credential (kubernetes, apiserver/pkg/apis/apiserver/v1 and cmd/kubeadm/app/phas
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from components import releases
 from components.node.kinds import Step, step
@@ -36,10 +36,17 @@ def fields(spec: ClusterSpec) -> dict[str, str] | None:
     """
     if not _known(spec):
         return None
-    theirs: Any = spec.kubeadm.config.get("ClusterConfiguration", {}).get("apiServer") or {}
-    given: Any = theirs.get("extraArgs") or {}
-    names = given if isinstance(given, Mapping) else [each["name"] for each in given]
-    return None if any(f"{name}".startswith("authorization-") for name in names) else _FIELDS
+    return None if any(name.startswith("authorization-") for name in _theirs(spec)) else _FIELDS
+
+
+def _theirs(spec: ClusterSpec) -> list[str]:
+    """Return the names of the API server's flags in the user's configuration; others than texts are left to checks."""
+    program: Any = spec.kubeadm.config.get("ClusterConfiguration", {}).get("apiServer")
+    given: Any = cast(Mapping[str, Any], program).get("extraArgs") if isinstance(program, Mapping) else None
+    if isinstance(given, Mapping):
+        return [f"{name}" for name in cast(Mapping[str, Any], given)]
+    items = cast(list[Any], given) if isinstance(given, list) else []
+    return [f"{cast(Mapping[str, Any], each).get('name')}" for each in items if isinstance(each, Mapping)]
 
 
 def _known(spec: ClusterSpec) -> bool:
@@ -69,5 +76,5 @@ def steps(role: Role) -> tuple[Step, ...]:
     return (
         step("directory", "authorization-folder", path=FOLDER, access="private"),
         step("file", "authorization-webhook", path=webhook, format="json", access="private", content=_NOBODY),
-        step("authorization-configuration", "authorization", **_FIELDS),
+        step("authorization-configuration", "authorization", path=_FIELDS["path"], webhook=webhook),
     )

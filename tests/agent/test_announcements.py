@@ -133,7 +133,7 @@ def test_a_machine_that_joins_by_its_token_is_known_by_this_certificate_alone(
     """Also before the certificate is issued; a successor does not take over the certificates of the machine before."""
     machines, issued = module("machines").Machines(run, cluster, MEMBERS), module("machines").Issued
     machines.approved("web-0", "csr-1", None)
-    assert machines.issued("web-0") == issued(INSTANCE, {}, ["csr-1"])
+    assert machines.issued("web-0") == issued(INSTANCE, {}, ["csr-1"], founding=0)
     machines.enter("web-0", issued("i-00000000000000001", {64 * "a": 2e9}))
     machines.approved("web-0", "csr-2", None)
     assert machines.issued("web-0") == issued(INSTANCE, {}, ["csr-2"], {64 * "a": 2e9}, founding=0)

@@ -132,7 +132,7 @@ def test_ended_certificates_are_forgotten_and_a_broken_entry_stops_no_other(
     module: Module, run: Any, cluster: Cluster
 ) -> None:
     held = {64 * "a": time.time() - 1, 64 * "b": time.time() + DAY}
-    enter(cluster, **{"web-0": {"unknown": 1}, "web-1": {"instance": OLD, "certificates": held, "before": held}})
+    enter(cluster, **{"web-0": {"asked": 1}, "web-1": {"instance": OLD, "certificates": held, "before": held}})
     ask(cluster, "other", spec(pem("system:node:web-1"), **bootstrapper("web-1", OLD)))
     with pytest.raises(RuntimeError, match="mullion-machines: web-0"):
         module("signing").reconcile(seen(module, run, cluster))

@@ -41,6 +41,10 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a newer key, in its turn": ({"holder": "a", "turn": NOTE | {"started": False}, "rekey": True}, "rekey"),
     "a watch that a revoked machine may have": ({"restart": True}, "take"),
+    "a watch, and another bundle that is refused": (
+        {"restart": True, "changed": True, "refused": "two minors"},
+        "take",
+    ),
     "such a watch, in its turn": ({"holder": "a", "turn": NOTE | {"started": False}, "restart": True}, "restart"),
     "such a watch, and the executor runs": ({"holder": "a", "turn": NOTE, "restart": True}, "watch"),
     "a restart that packages ask for": ({"reboot": True}, "take"),

@@ -104,12 +104,17 @@ ONLY = f"only.{USER}"
         ({"certificates": {}}, 0, ""),
         ({"certificates": None}, 0, None),
         ({"before": {FOREIGN: time.time() - 1}}, 0, None),
-        ({"instance": OLD}, 0, None),
+        ({"instance": OLD, "before": {}}, 0, ""),
+        ({"founding": -1}, 0, None),
         ({}, 1, None),
+        ({"instance": OLD}, 1, None),
+        ({}, -1, None),
+        ({"founding": -1}, -1, None),
     ],
     ids=[
         *("a successor", "one without a certificate yet", "one from before the record", "after the earlier ones ended"),
-        *("before the successor is admitted", "after a restore"),
+        *("a machine that is not entered yet", "an entry of an earlier version", "after a restore"),
+        *("after a restore, replaced since the snapshot", "no number of the founding", "neither number"),
     ],
 )
 def test_only_the_certificates_of_the_present_machine_are_accepted_for_a_replaced_workers_name(
@@ -121,13 +126,66 @@ def test_only_the_certificates_of_the_present_machine_are_accepted_for_a_replace
     founding: int,
     accepted: str | None,
 ) -> None:
-    """Another form of a listed certificate has another sha256."""
+    """Another form of a listed certificate has another sha256. No machine may be refused whose certificate the record
+    may lack."""
     machines.present = {"web-0": NEW}
     enter(cluster, **{"web-0": HELD | {"instance": NEW, "founding": 0} | entry})
+    guard(module, run, cluster, founding)
+    assert cluster.objects[REFUSED]["data"].get(ONLY) == accepted
+
+
+def guard(module: Module, run: Any, cluster: Cluster, founding: int) -> None:
+    """Run a round of an agent that knows this number of the founding."""
     seen = module("seen").Seen(run, cluster, **GIVEN | {"members": MEMBERS})
     seen.machines.founding = founding
     module("revocations").reconcile(seen)
-    assert cluster.objects[REFUSED]["data"].get(ONLY) == accepted
+
+
+def test_a_worker_rolled_between_snapshot_and_restore_is_accepted_after_the_restore(
+    module: Module, run: Any, cluster: Cluster, machines: Machines
+) -> None:
+    """The restored record has the machine before it, and lacks its certificate, which is valid for up to a day."""
+    enter(cluster, **{"web-0": HELD | {"founding": 0}})
+    cluster.node("web-0")
+    machines.present = {"web-0": NEW}
+    seen = module("seen").Seen(run, cluster, **GIVEN | {"members": MEMBERS})
+    seen.machines.founding = 1
+    module("announcements").needs_token(seen, "web-0")
+    assert seen.machines.issued("web-0").instance == NEW
+    guard(module, run, cluster, 1)
+    assert ONLY not in cluster.objects[REFUSED]["data"]
+    seen.machines.approved("web-0", "csr-1", None)  # once its certificate has ended it joins again by its token
+    guard(module, run, cluster, 1)
+    assert cluster.objects[REFUSED]["data"][ONLY] == ""
+
+
+def test_accepted_certificates_follow_the_record_while_the_cloud_does_not_answer(
+    module: Module, run: Any, cluster: Cluster, machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machines.present = {"web-0": NEW}
+    held = HELD | {"instance": NEW, "founding": 0}
+    enter(cluster, **{"web-0": held})
+    guard(module, run, cluster, 0)
+    cluster.objects.pop(f"{CONFIG_MAPS}/mullion-machines")
+    enter(cluster, **{"web-0": held | {"certificates": {MARK: ENDS, "c" * 64: ENDS}}})
+
+    def fails(*_: Any) -> dict[str, str]:
+        raise module("seen").compute.Failure("store-failed", "no answer")
+
+    monkeypatch.setattr(module("machines").compute, "machines", fails)
+    with pytest.raises(RuntimeError, match="no answer"):
+        guard(module, run, cluster, 0)
+    assert cluster.objects[REFUSED]["data"][ONLY] == f"X509SHA256={MARK} X509SHA256={'c' * 64}"
+
+
+def test_a_query_about_one_deleted_machine_that_fails_stops_no_other_entry(
+    module: Module, run: Any, cluster: Cluster, machines: Machines
+) -> None:
+    enter(cluster, **{"web-0": HELD | {"instance": NEW, "founding": 0}, "web-9": HELD})
+    machines.present, machines.fails = {"web-0": NEW}, True
+    with pytest.raises(RuntimeError, match=r"web-9: .*no answer"):
+        guard(module, run, cluster, 0)
+    assert cluster.objects[REFUSED]["data"][ONLY] == f"X509SHA256={MARK}"
 
 
 def test_certificates_of_control_planes_are_not_the_only_ones(
@@ -159,8 +217,8 @@ def test_hundreds_of_machines_that_leave_at_once_do_not_flood_the_cloud(
 ) -> None:
     enter(cluster, **{f"web-{n}": {"instance": f"i-{n}", "certificates": {f"{n}": ENDS}} for n in range(100)})
     machines.present, machines.deleted = {}, {f"i-{n}" for n in range(100)}
-    marks = [len(listed(module, run, cluster)) / 2 for _ in range(6)]
-    assert marks == [20, 40, 60, 80, 100, 100], "of each the certificate and the user"
+    marks = [len(listed(module, run, cluster)) / 2 for _ in range(11)]
+    assert marks == [*range(10, 101, 10), 100], "of each the certificate and the user"
     assert len(machines.asked) == 100
 
 

@@ -52,6 +52,8 @@ PAUSE = 5.0
 """Seconds between rounds, which is the longest wait of a kubelet for its certificate."""
 SECONDS = 300
 """Timeout of one concern in one round; a snapshot of a large etcd takes minutes."""
+LONG = ("snapshot-request", "audit-pieces", "secrets", "snapshots")
+"""Concerns of the active agent that may take minutes."""
 RETRY = 30.0
 """Maximum seconds until a failed concern is tried again."""
 
@@ -86,6 +88,7 @@ class Agent:
         held = self.tried("lease", lambda: self.hold(api)) if api else None
         answers = api if held is not None else None
         if answers:
+            self.paced("refusals", 0, lambda: self.following.refusals.reconcile(self.config, answers))
             self.tried("founding", lambda: settle(self.run, self.config, answers))
         self.paced("key", 900, lambda: self.run.stored.pop(self.run.value("facts.desired_state_secret"), None))
         for name in DOCUMENTS:
@@ -96,8 +99,6 @@ class Agent:
         if held and answers:
             current = "members" not in self.said["errors"]
             self.look_after(Seen(self.run, answers, listed or None, current, self.silent, self.leave))
-        if answers:
-            self.paced("refusals", 0, lambda: self.following.refusals.reconcile(self.config, answers))
         self.paced("space", 60, lambda: self.said.update(etcd=self.space.reconcile(self.run, self.config)))
         self.paced("keys", 300, self.following.look_at_keys)
         self.paced(
@@ -129,6 +130,7 @@ class Agent:
             ("requests", 0, lambda: signing.reconcile(seen)),
             ("joins", 10, lambda: announcements.reconcile(seen)),
             ("revocations", 0, lambda: revocations.reconcile(seen)),
+            ("refusals", 0, lambda: self.following.refusals.reconcile(self.config, seen.api)),
             ("nodes", 15, lambda: members.reconcile(seen)),
             ("dns", 60, lambda: dns.reconcile(seen)),
             ("authorities", 30, lambda: self.follows() and trust.reconcile(self.run, seen.api)),
@@ -146,12 +148,13 @@ class Agent:
         self.paced("revoked", 10, lambda: self.revoked.reconcile(seen))
         if self.founding is None:
             self.paced("founding-number", 60, self.find_founding)
-        # while it is not known, successors' certificates are not the only ones: a writer of the log could stop all else
         seen.machines.founding = -1 if self.founding is None else self.founding
         if not self.revoked.entered:
             seen.members = None  # then no concern admits a machine, judges a request or deletes a Node
         for name, every, function in rows:
-            self.paced(name, every, function)
+            # a new certificate is accepted once the next round has listed it, so a long concern waits for that round
+            if not (seen.machines.has_approved and name in LONG):
+                self.paced(name, every, function)
 
     def find_founding(self) -> None:
         """Read the number of the last founding record. Raise Failure if the store does not answer, or it is forged."""

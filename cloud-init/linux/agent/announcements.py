@@ -96,7 +96,7 @@ def needs_token(seen: Seen, name: str) -> bool:
         # the Node of this agent's own machine is new: step restored-node has replaced and marked it
         if node and seen.run.told["machine"]["name"] != name:
             seen.remove(node)
-        heir = successor(issued, instance, seen.machines.founding)
+        heir = successor(issued, instance)
         # the machine of this agent, which founded the restored cluster: kubeadm signed its first certificate
         own = {**(heir.certificates or {}), **seen.machines.own(name)}
         seen.machines.enter(name, dataclasses.replace(heir, certificates=own))

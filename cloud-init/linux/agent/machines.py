@@ -55,13 +55,21 @@ class Issued:
     revoked: bool = False
     """Whether `mullion revoke` ended the machine's rights."""
     founding: int = -1
-    """Number of the founding record when the agent admitted the machine as the successor of another; -1: it never did.
-    After a restore, which has a later number, the record may lack certificates of the machine."""
+    """Number of the founding record when a machine of this name last joined by its token; -1 if none did since Mullion
+    records it. While it is the present number, every valid certificate of the name is on record: a restore, which has a
+    later one, may bring back a record from before some."""
 
 
-def successor(before: Issued, instance: str, founding: int = -1) -> Issued:
+def successor(before: Issued, instance: str) -> Issued:
     """Return the entry of a machine that takes over a name; the certificates of the one before stay on record."""
-    return Issued(instance, {}, [], valid({**before.before, **(before.certificates or {})}), founding=founding)
+    ends = valid({**before.before, **(before.certificates or {})})
+    return Issued(instance, {}, [], ends, founding=before.founding)
+
+
+def entry(text: str) -> Issued:
+    """Return an entry of the record; fields of later versions are left out."""
+    known = {each.name for each in dataclasses.fields(Issued)}
+    return Issued(**{name: value for name, value in json.loads(text).items() if name in known})
 
 
 def valid(ends: dict[str, float]) -> dict[str, float]:
@@ -94,7 +102,9 @@ class Machines:
     def __init__(self, run: Run, api: Api, members: dict[str, Any]) -> None:
         self.run, self.api, self.members = run, api, members
         self.founding = 0
-        """Number of the founding record."""
+        """Number of the founding record; -1 if it is not known."""
+        self.has_approved = False
+        """Whether a request was approved in this round, so that a certificate is about to be used."""
         self._present: dict[str, str] | None = None
         self._names = dict[str, frozenset[str]]()
         self._memory: Memory | None = None
@@ -122,7 +132,7 @@ class Machines:
     def issued(self, name: str) -> Issued:
         """Return what the member's machine was issued."""
         text = self.memory.values.get(name)
-        return Issued(**json.loads(text)) if text else Issued()
+        return entry(text) if text else Issued()
 
     def own(self, name: str) -> dict[str, float]:
         """Return sha256 (hex) and end of the kubelet's certificate of this machine; empty for another machine's name.
@@ -136,7 +146,10 @@ class Machines:
 
     def enter(self, name: str, issued: Issued) -> None:
         """Record what the member's machine was issued. Raise RuntimeError if another client wrote meanwhile."""
-        if not self.memory.write(**{name: json.dumps(dataclasses.asdict(issued), sort_keys=True)}):
+        document = dataclasses.asdict(issued)
+        if issued.founding < 0:
+            del document["founding"]  # agents of earlier versions do not know it
+        if not self.memory.write(**{name: json.dumps(document, sort_keys=True)}):
             self._memory = None
             raise RuntimeError(f"{MACHINES} was changed by another client: the next round tries again")
 
@@ -148,13 +161,16 @@ class Machines:
         """
         issued, present = self.issued(name), self.present(name)
         if issued.instance not in ("", present):
-            issued = successor(issued, present, self.founding)
+            issued = successor(issued, present)
         certificates = issued.certificates
         if certificates is None and renewed is None:
             certificates = {}
         elif certificates is None and renewed:
             certificates = dict.fromkeys(renewed, time.time() + YEAR)
         issued = dataclasses.replace(issued, instance=present, certificates=certificates)
+        if renewed is None:
+            issued = dataclasses.replace(issued, founding=self.founding)
+        self.has_approved = True
         self.enter(name, dataclasses.replace(issued, asked=sorted({*issued.asked, request})))
 
     def collect(self, requests: list[dict[str, Any]]) -> list[str]:
@@ -181,7 +197,9 @@ def collected(issued: Issued, status: dict[str, dict[str, Any]]) -> Issued:
     if given or held is not None:
         held = valid({**(held or {}), **dict(map(certificate, given))})
     pending = [each for each in issued.asked if each in status and not ended(status[each])]
-    return dataclasses.replace(issued, certificates=held, asked=pending, before=valid(issued.before))
+    # a request that was deleted before the agent saw its certificate
+    founding = -1 if any(each not in status for each in issued.asked) else issued.founding
+    return dataclasses.replace(issued, certificates=held, asked=pending, before=valid(issued.before), founding=founding)
 
 
 def ended(status: dict[str, Any]) -> bool:

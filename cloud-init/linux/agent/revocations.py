@@ -40,9 +40,11 @@ MARKS = 5000
 """Certificates of replaced machines on the list; a line has at most about 130 bytes, and a ConfigMap 1 MiB."""
 REVOKED = "the machine is revoked"
 """Why a user is on the list after `mullion revoke`."""
+ONLY_NODE = f"{ONLY}system.node."
+"""Begin of the keys whose value has the only certificates of a node."""
 MARK = f"{FINGERPRINT[:-1]}."
 """Begin of a certificate's key on the list."""
-ASKED = 20
+ASKED = 10
 """Machines about which one round asks the cloud: hundreds may leave at once, and accounts limit requests."""
 MESSAGE = "the machine of this certificate is replaced or revoked"
 POLICY: dict[str, Any] = {
@@ -116,26 +118,33 @@ def list_refused(seen: Seen, issued: dict[str, Issued]) -> list[str]:
     memory, wrong = Memory(seen.api, NAME), list[str]()
     before = {key: text for key, text in memory.values.items() if key.startswith(MARK)}
     try:
-        found, gone = refused(seen, issued, before)
+        found, gone = refused(seen, issued, before, wrong)
         listed = marks(found) | {f"system.node.{name}": "the machine is deleted" for name in gone}
-        listed |= {f"{ONLY}system.node.{name}": own for name, own in guarded(seen, issued).items()}
+        only = {f"{ONLY_NODE}{name}": accepted(each) for name, each in guarded(seen, issued, memory.values).items()}
     except Failure as error:
-        listed, wrong = {key: text for key, text in memory.values.items() if text != REVOKED}, [f"{error}"]
-    try:
-        memory.become(listed | users)
-    except Refused as error:
-        Memory(seen.api, NAME).become(users)
+        listed, only = {key: text for key, text in memory.values.items() if text != REVOKED}, {}
+        # certificates of machines on the list are renewed meanwhile
+        for key in (each for each in listed if each.startswith(ONLY_NODE)):
+            only[key] = accepted(issued.get(key.removeprefix(ONLY_NODE), Issued()))
         wrong.append(f"{error}")
+    try:
+        memory.become(listed | only | users)
+    except Refused as error:
+        if error.status not in (413, 422):  # too large
+            raise
+        wrong.append(f"{error}")
+        Memory(seen.api, NAME).become(users)
     return wrong
 
 
 def refused(
-    seen: Seen, issued: dict[str, Issued], listed: dict[str, str]
+    seen: Seen, issued: dict[str, Issued], listed: dict[str, str], wrong: list[str]
 ) -> tuple[dict[str, dict[str, float]], set[str]]:
     """Return the end of certificates of machines that no longer have their name, by sha256, by name; and the names of
     those that are deleted and have no successor.
 
-    listed: the certificates on the list, whose machines were found deleted in an earlier round.
+    listed: the certificates on the list, whose machines were found deleted in an earlier round. wrong: gets the errors
+    of single machines.
     """
     found, gone = {name: dict(each.before) for name, each in issued.items()}, set[str]()
     asked = 0
@@ -148,29 +157,38 @@ def refused(
         known = bool(present) or any(f"{MARK}{mark}" in listed for mark in ends)
         if not known and asked < ASKED:
             asked += 1
-            known = seen.deleted(instance)
+            try:
+                known = seen.deleted(instance)
+            except Failure as error:
+                wrong.append(f"{name}: {error}")
         if known:
             found[name] |= ends
             gone |= set() if present else {name}
     return found, gone
 
 
-def guarded(seen: Seen, issued: dict[str, Issued]) -> dict[str, str]:
-    """Return the certificates of workers whose predecessors' are still valid, as texts by name.
+def guarded(seen: Seen, issued: dict[str, Issued], listed: dict[str, str]) -> dict[str, Issued]:
+    """Return the workers of whose names only certificates on record are accepted: earlier machines' are still valid. A
+    machine that the cloud has and that is not entered yet has none.
 
-    Not of control planes: whoever had root on one has the cluster's authorities, and kubeadm signs certificates there
-    that the record may lack. Nor after a restore, which may have brought back a record from before a certificate.
+    Not control planes: whoever had root on one has the cluster's authorities, and kubeadm signs certificates there that
+    the record may lack. Nor workers that have not joined by a token since the last restore (Issued.founding).
+    listed: the present list; it stays while the founding's number is not known.
     """
-    workers = {name for name, each in (seen.members or {}).items() if each["pool"] != CONTROL_PLANE}
+    now, present = seen.machines.founding, seen.machines.present
     return {
-        name: " ".join(f"{FINGERPRINT}{mark}" for mark in sorted(valid(each.certificates)))
+        name: each if present(name) in ("", each.instance) else Issued()
         for name, each in issued.items()
-        if name in workers
-        and valid(each.before)
+        if (seen.members or {}).get(name, {}).get("pool", CONTROL_PLANE) != CONTROL_PLANE
         and each.certificates is not None
-        and each.founding == seen.machines.founding
-        and each.instance == seen.machines.present(name)
+        and (valid(each.before) or present(name) not in ("", each.instance))
+        and (each.founding == now if now >= 0 else f"{ONLY_NODE}{name}" in listed)
     }
+
+
+def accepted(issued: Issued) -> str:
+    """Return the certificates of the present machine of a name, with a space between them."""
+    return " ".join(f"{FINGERPRINT}{mark}" for mark in sorted(valid(issued.certificates or {})))
 
 
 def marks(ends: dict[str, dict[str, float]]) -> dict[str, str]:

@@ -53,7 +53,7 @@ def decide(sight: Sight) -> tuple[Action, str]:
     if sight.holder == sight.me:
         return in_turn(sight)
     wanted = sight.changed or not sight.applied or sight.renewal or sight.rekey or sight.restart or sight.reboot
-    if sight.refused or not wanted:
+    if (sight.refused and not sight.restart) or not wanted:
         return "rest", sight.refused
     if sight.holder:
         return "wait", f"{sight.holder} has its turn"
