@@ -155,7 +155,12 @@ def objects(api: Asks, path: str) -> list[dict[str, Any]]:
 
 
 def _is_of_the_api(document: Any, path: str) -> bool:
-    """Return whether a document is an object, a list of objects, or the API's version."""
+    """Return whether a document is an object, a list of objects, or the API's version.
+
+    What a kubelet, pod or Service answers through the API's proxy has a form of its own.
+    """
+    if "/proxy/" in path:
+        return document is not None
     if not isinstance(document, dict):
         return False
     fields = cast(dict[str, Any], document)

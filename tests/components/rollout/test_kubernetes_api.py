@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,27 @@ def test_an_error_of_the_api_has_its_status_and_message(tmp_path: Path) -> None:
     with serve(Cluster(), NAME, OURS, tmp_path) as port, pytest.raises(Refused, match="500: not known here") as caught:
         asked(port, "/apis/x")
     assert caught.value.status == 500
+
+
+SUMMARY = "/api/v1/nodes/web-0/proxy/stats/summary"
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "taken"),
+    [
+        ("/api/v1/nodes", b'{"items": []}', True),
+        ("/api/v1/nodes", b'{"node": {}, "pods": []}', False),
+        (SUMMARY, b'{"node": {}, "pods": []}', True),
+        (SUMMARY, b"<html>", False),
+        ("/version", b'{"gitVersion": "v1.37.1"}', True),
+    ],
+)
+def test_an_answer_is_an_object_of_kubernetes_unless_a_kubelet_or_pod_gives_it(
+    monkeypatch: pytest.MonkeyPatch, path: str, answer: bytes, taken: bool
+) -> None:
+    monkeypatch.setattr(KubernetesApi, "_exchange", lambda *_: answer)
+    with nullcontext() if taken else pytest.raises(Unreachable, match="is no object of Kubernetes"):
+        assert asked(1, path)
 
 
 def test_the_error_names_an_address_without_an_api() -> None:
