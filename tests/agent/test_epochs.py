@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -81,3 +81,28 @@ def test_the_agent_reports_a_log_that_lost_its_last_records(
     del cloud.objects["/snapshots/founding/1"]
     with pytest.raises(Exception, match="the log ends before record 1, with which the cluster was founded"):
         module("epochs").reconcile(run, config)
+
+
+@pytest.mark.parametrize(
+    ("states", "key", "number"),
+    [
+        (("claimed", "founded"), KEY, 1),
+        (("claimed", "founded", "restore"), KEY, None),
+        (("claimed", "founded"), "b3RoZXI=", None),
+        ((), KEY, None),
+    ],
+    ids=["a founding", "a restore that has not begun", "a founding that nobody here has signed", "nothing"],
+)
+def test_only_a_signed_founding_tells_from_when_certificates_are_on_record(
+    module: Callable[[str], ModuleType],
+    run: Any,
+    cloud: FakeCloud,
+    states: tuple[str, ...],
+    key: str,
+    number: int | None,
+) -> None:
+    cloud.secrets["desired-state"] = key
+    records(cloud, *states)
+    agent = SimpleNamespace(run=run, config={"founding": {"store": f"{cloud.url}/snapshots", **STEP}}, founding=None)
+    module("__main__").Agent.find_founding(agent)
+    assert agent.founding == number

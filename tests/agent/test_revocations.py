@@ -188,6 +188,19 @@ def test_a_query_about_one_deleted_machine_that_fails_stops_no_other_entry(
     assert cluster.objects[REFUSED]["data"][ONLY] == f"X509SHA256={MARK}"
 
 
+def test_a_replaced_workers_name_that_is_no_longer_planned_stays_guarded_while_its_machine_drains(
+    module: Module, run: Any, cluster: Cluster, machines: Machines
+) -> None:
+    machines.present = {"web-0": NEW}
+    enter(cluster, **{"web-0": HELD | {"instance": NEW, "founding": 0, "certificates": {}}})
+    assert ONLY in listed(module, run, cluster)
+    machines.present = {}
+    assert ONLY in listed(module, run, cluster, UNPLANNED)
+    machines.deleted = {NEW}
+    for _ in range(2):
+        assert USER in listed(module, run, cluster, UNPLANNED), "its successor never got a certificate"
+
+
 def test_certificates_of_control_planes_are_not_the_only_ones(
     module: Module, run: Any, cluster: Cluster, machines: Machines
 ) -> None:

@@ -157,9 +157,13 @@ class Agent:
                 self.paced(name, every, function)
 
     def find_founding(self) -> None:
-        """Read the number of the last founding record. Raise Failure if the store does not answer, or it is forged."""
+        """Read the number of the last founding record, if it is a founding that a control plane has signed.
+
+        Raise Failure if the store does not answer, or the record is forged.
+        """
         record = founding.last(self.run, self.config["founding"])
-        self.founding = record["epoch"] if record else -1
+        if record and record["state"] == "founded" and founding.is_signed(self.run, record):
+            self.founding = record["epoch"]
 
     def follows(self) -> bool:
         """Return whether this machine has the pointer's bundle: one before its turn has the authorities before."""

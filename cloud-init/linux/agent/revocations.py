@@ -116,7 +116,7 @@ def list_refused(seen: Seen, issued: dict[str, Issued]) -> list[str]:
     """
     users = {f"system.node.{name}": REVOKED for name, each in issued.items() if each.revoked}
     memory, wrong = Memory(seen.api, NAME), list[str]()
-    before = {key: text for key, text in memory.values.items() if key.startswith(MARK)}
+    before = {key: text for key, text in memory.values.items() if text != REVOKED}
     try:
         found, gone = refused(seen, issued, before, wrong)
         listed = marks(found) | {f"system.node.{name}": "the machine is deleted" for name in gone}
@@ -143,18 +143,20 @@ def refused(
     """Return the end of certificates of machines that no longer have their name, by sha256, by name; and the names of
     those that are deleted and have no successor.
 
-    listed: the certificates on the list, whose machines were found deleted in an earlier round. wrong: gets the errors
-    of single machines.
+    listed: certificates and users on the list whose machines were found deleted in an earlier round. wrong: gets the
+    errors of single machines.
     """
     found, gone = {name: dict(each.before) for name, each in issued.items()}, set[str]()
     asked = 0
     # in random order, so that ASKED keeps no name off the list for ever
     for name in random.sample(sorted(issued), len(issued)):
         ends, instance, present = valid(issued[name].certificates or {}), issued[name].instance, ""
-        if not ends or (present := seen.machines.present(name)) == instance:
+        # the user of a name that is not planned is refused, if only for certificates of machines before its last one
+        matters = ends or (name not in (seen.members or {}) and valid(issued[name].before))
+        if not matters or (present := seen.machines.present(name)) == instance:
             continue
         # a machine that is not planned, or shuts down, still drains: its kubelet must be able to write
-        known = bool(present) or any(f"{MARK}{mark}" in listed for mark in ends)
+        known = bool(present) or any(f"{MARK}{mark}" in listed for mark in ends) or f"system.node.{name}" in listed
         if not known and asked < ASKED:
             asked += 1
             try:
@@ -176,10 +178,17 @@ def guarded(seen: Seen, issued: dict[str, Issued], listed: dict[str, str]) -> di
     listed: the present list; it stays while the founding's number is not known.
     """
     now, present = seen.machines.founding, seen.machines.present
+    pools = {name: each["pool"] for name, each in (seen.members or {}).items()}
+    # a name that is no longer planned stays: its machine drains
+    workers = {
+        name
+        for name in issued
+        if pools.get(name, "" if f"{ONLY_NODE}{name}" in listed else CONTROL_PLANE) != CONTROL_PLANE
+    }
     return {
         name: each if present(name) in ("", each.instance) else Issued()
         for name, each in issued.items()
-        if (seen.members or {}).get(name, {}).get("pool", CONTROL_PLANE) != CONTROL_PLANE
+        if name in workers
         and each.certificates is not None
         and (valid(each.before) or present(name) not in ("", each.instance))
         and (each.founding == now if now >= 0 else f"{ONLY_NODE}{name}" in listed)
