@@ -3,11 +3,15 @@
 They record each request that reached them, with its headers: what a thief would have.
 """
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import Any
 
 from tests.conformance import authority
@@ -100,3 +104,17 @@ def _running(server: Server) -> Iterator[Server]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def first_line(loader: Path, folder: Path) -> str:
+    """Run the loader as a program on a system that trusts the test's authority; return the first line of its log."""
+    trusted = folder / "authorities.pem"
+    trusted.write_text(authority.pem(authority.authority()))
+    words = [sys.executable, "-uB", str(loader)]
+    given: dict[str, Any] = {"env": {**os.environ, "SSL_CERT_FILE": str(trusted)}, "text": True}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **given) as run:
+        try:
+            assert run.stdout
+            return run.stdout.readline()
+        finally:
+            run.kill()

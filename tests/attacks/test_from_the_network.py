@@ -7,9 +7,6 @@ import base64
 import hashlib
 import importlib
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,7 +17,7 @@ from components.machine.bundle import Bundle, bundle
 from components.machine.user_data import document
 from components.node.plan import NodePlan
 from sandbox.boot.windows.winpwsh import FOLDER, Machine
-from tests.attacks.foreign_servers import Asking, answering, intercepting
+from tests.attacks.foreign_servers import Asking, answering, first_line, intercepting
 from tests.cloud_init.cloud import EACH_CLOUD, FakeCloud
 from tests.cloud_init.linux import Execute, loader_of_user_data
 from tests.cloud_init.test_windows_loader import LOG, made_of, store
@@ -39,20 +36,6 @@ def of(text: str) -> Bundle:
 
 
 OLDER, NEWER = of("print('older')\n"), of("print('newer')\n")
-
-
-def first_line(loader: Path, folder: Path) -> str:
-    """Run the loader as a program on a system that trusts the test's authority; return the first line of its log."""
-    trusted = folder / "authorities.pem"
-    trusted.write_text(authority.pem(authority.authority()))
-    words = [sys.executable, "-uB", str(loader)]
-    given: dict[str, Any] = {"env": {**os.environ, "SSL_CERT_FILE": str(trusted)}, "text": True}
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **given) as run:
-        try:
-            assert run.stdout
-            return run.stdout.readline()
-        finally:
-            run.kill()
 
 
 def artifact(url: str, **fields: Any) -> dict[str, Any]:
