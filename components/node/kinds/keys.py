@@ -1,4 +1,4 @@
-"""Kinds of the API server's private files on Linux control planes: keys, and what it authorizes."""
+"""Kinds of the API server's key files on Linux control planes."""
 
 from components.node.kinds.model import Cut, Field, Kind
 from components.node.kinds.values import NAME, PATH
@@ -20,21 +20,6 @@ KEYS: dict[str, Kind] = {
         },
         compares="The whole file with the current keys in the store, and the file's rights.",
         sets="Writes the file as kind `secret` does.",
-        cuts=_WRITTEN,
-        systems=_LINUX,
-        image=False,
-    ),
-    "authorization-configuration": Kind(
-        "The private file contains the API server's AuthorizationConfiguration: Node and RBAC, behind an authorizer "
-        "that refuses the users and certificates of revoked machines.",
-        {
-            "path": Field(PATH, "Path of the file."),
-            "webhook": Field(
-                PATH, "Path of a kubeconfig whose server does not exist, for the authorizer that refuses."
-            ),
-        },
-        compares="The file's form, with the identities that it refuses now, and the file's rights.",
-        sets="Writes the file as kind `secret` does; it refuses the same identities, and the agent changes them.",
         cuts=_WRITTEN,
         systems=_LINUX,
         image=False,

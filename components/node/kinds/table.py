@@ -3,6 +3,7 @@
 from components.node.kinds.addons import ADDONS
 from components.node.kinds.archives import ARCHIVES
 from components.node.kinds.artifacts import ARTIFACTS
+from components.node.kinds.authorizers import AUTHORIZERS
 from components.node.kinds.certificates import CERTIFICATES
 from components.node.kinds.cluster import CLUSTER
 from components.node.kinds.commands import COMMANDS
@@ -29,6 +30,7 @@ KINDS: dict[str, Kind] = {
     **ARTIFACTS,
     **ARCHIVES,
     **KEYS,
+    **AUTHORIZERS,
     **CLUSTER,
     **FOUNDING,
     **KUBEADM,
