@@ -7,6 +7,7 @@ from typing import Any, cast
 from components import releases
 from components.checks.check import Finding, Path, Subject, at, error, warning
 from components.checks.versions import supported
+from components.spec.kubeadm_flags import flags
 from components.spec.models import ApiAccess, Cloud
 from components.spec.wording import known_words, shown
 
@@ -105,19 +106,6 @@ def programs(subject: Subject) -> Iterator[tuple[str, Path, Any]]:
     etcd = cluster.get("etcd")
     if isinstance(etcd, Mapping):
         yield "etcd", (*top, "etcd", "local"), cast(Mapping[str, Any], etcd).get("local")
-
-
-def flags(component: Any, path: Path) -> Iterator[tuple[Path, str, Any]]:
-    """Yield path, name and value of every flag; values of another form are left to another check."""
-    written = cast(Mapping[str, Any], component).get("extraArgs") if isinstance(component, Mapping) else None
-    if isinstance(written, Mapping):
-        for name, value in cast(Mapping[str, Any], written).items():
-            yield (*path, "extraArgs", name), name, value
-    elif isinstance(written, list):
-        for index, argument in enumerate(cast(list[Any], written)):
-            flag = cast(Mapping[str, Any], argument if isinstance(argument, Mapping) else {})
-            if isinstance(flag.get("name"), str):
-                yield (*path, "extraArgs", str(index)), flag["name"], flag.get("value")
 
 
 def _fix(name: str, known: frozenset[str]) -> str:

@@ -6,8 +6,8 @@ from ipaddress import IPv4Network
 from itertools import combinations
 
 from components.checks.check import Finding, Rule, Subject, at, error, warning
-from components.checks.extra_arguments import flags
 from components.spec.ingress import LoadBalancer
+from components.spec.kubeadm_flags import flags
 from components.spec.models import Egress
 from components.topology.firewall import API_PORT, NODE_PORTS
 from components.topology.load_balancers import address_offset

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from components import releases
 from components.checks.check import Finding, Subject, at, error, warning
-from components.checks.extra_arguments import flags
 from components.checks.versions import supported
+from components.spec.kubeadm_flags import flags
 from components.spec.models import PodSecurity, WorkloadRules
 
 NODE_POLICIES = "node-policies-missing"

@@ -4,13 +4,11 @@ From Kubernetes 1.32 on: the version v1 of the document, which kubeadm knows the
 credential (kubernetes, apiserver/pkg/apis/apiserver/v1 and cmd/kubeadm/app/phases/controlplane/manifests.go of 1.32.0).
 """
 
-from collections.abc import Mapping
-from typing import Any, cast
-
 from components import releases
 from components.node.kinds import Step, step
 from components.node.layout import PKI
 from components.node.role import Role
+from components.spec.kubeadm_flags import flags
 from components.spec.models import ClusterSpec
 
 FOLDER = "/etc/kubernetes/authorization"
@@ -36,17 +34,8 @@ def fields(spec: ClusterSpec) -> dict[str, str] | None:
     """
     if not _known(spec):
         return None
-    return None if any(name.startswith("authorization-") for name in _theirs(spec)) else _FIELDS
-
-
-def _theirs(spec: ClusterSpec) -> list[str]:
-    """Return the names of the API server's flags in the user's configuration; others than texts are left to checks."""
-    program: Any = spec.kubeadm.config.get("ClusterConfiguration", {}).get("apiServer")
-    given: Any = cast(Mapping[str, Any], program).get("extraArgs") if isinstance(program, Mapping) else None
-    if isinstance(given, Mapping):
-        return [f"{name}" for name in cast(Mapping[str, Any], given)]
-    items = cast(list[Any], given) if isinstance(given, list) else []
-    return [f"{cast(Mapping[str, Any], each).get('name')}" for each in items if isinstance(each, Mapping)]
+    theirs = flags(spec.kubeadm.config.get("ClusterConfiguration", {}).get("apiServer"), ())
+    return None if any(name.startswith("authorization-") for _, name, _ in theirs) else _FIELDS
 
 
 def _known(spec: ClusterSpec) -> bool:
