@@ -65,8 +65,8 @@ CHECKS = (
         "worker_identity pools.*.count cloud",
         _workers,
         "{count} workers cannot have a service account each: the policy of a bucket takes {limit} conditional role"
-        " bindings, of which the control plane needs two, each worker one and each pool three (two while a change of"
-        " worker_identity replaces its workers), so at most {most} workers fit",
+        " bindings, of which the control plane needs two, each worker one and each pool three (two of them only while a"
+        " change of worker_identity replaces its workers), so at most {most} workers fit",
         "write worker_identity: pool, with which root on a worker can overwrite the status records, logs and"
         " announcements of the other workers of its pool, or divide the workers among several clusters",
     ),
