@@ -17,8 +17,12 @@ from typing import Any, NamedTuple
 
 CREDENTIAL = "authentication.kubernetes.io/credential-id"
 """Key of a requester's `extra` with its certificate's sha256; the API server adds it from Kubernetes 1.32 on."""
+FINGERPRINT = "X509SHA256="
+"""Prefix of a client certificate's sha256 as a requester's credential (apiserver/pkg/authentication/request/x509)."""
+ONLY = "only."
+"""Begin of the keys of the ConfigMap whose value is the only certificates of a user."""
 USER = re.compile(r"system:node:[a-z0-9.-]{1,253}")
-CERTIFICATE = re.compile(r"X509SHA256=[0-9a-f]{64}")
+CERTIFICATE = re.compile(rf"{FINGERPRINT}[0-9a-f]{{64}}")
 SIZE = 80_000
 """Most characters of the lists in an expression; CEL's parser reads at most 100,000 (cel-go, parser/options.go)."""
 NODES = "request.user.startsWith('system:node:')"
@@ -52,11 +56,10 @@ def document(refused: Refused, webhook: str) -> bytes:
     for number, part in enumerate(_parts(groups, SIZE // 2)):
         if part.strip():
             conditions[f"replaced-{number}"] = GUARDED % (part, part)
-    authorizers = [*(_refusing(*each, webhook) for each in conditions.items()), {"type": "Node", "name": "node"}]
+    authorizers = [_refusing(*each, webhook) for each in conditions.items()]
+    authorizers += [{"type": "Node", "name": "node"}, {"type": "RBAC", "name": "rbac"}]
     found = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthorizationConfiguration"}
-    return (
-        json.dumps(found | {"authorizers": [*authorizers, {"type": "RBAC", "name": "rbac"}]}, indent=2).encode() + b"\n"
-    )
+    return json.dumps(found | {"authorizers": authorizers}, indent=2).encode() + b"\n"
 
 
 def parsed(text: str) -> Refused:
@@ -69,11 +72,12 @@ def parsed(text: str) -> Refused:
         return Refused([], {})
     listed = [each for name, text in texts if name.startswith("revoked") for each in text.split()]
     guarded: dict[str, list[str]] = {}
+    own: list[str] = []
     for word in (each for name, text in texts if name.startswith("replaced") for each in text.split()):
         if USER.fullmatch(word):
-            guarded[word] = []
-        elif guarded:
-            guarded[list(guarded)[-1]].append(word)
+            own = guarded[word] = []
+        else:
+            own.append(word)
     return Refused(listed, guarded)
 
 
@@ -82,10 +86,6 @@ def of_config_map(data: Mapping[str, str]) -> Refused:
     listed = [_identity(key) for key in data if not key.startswith(ONLY)]
     guarded = {_identity(key.removeprefix(ONLY)): text.split() for key, text in data.items() if key.startswith(ONLY)}
     return Refused(listed, guarded)
-
-
-ONLY = "only."
-"""Begin of the keys of the ConfigMap whose value is the only certificates of a user."""
 
 
 def _identity(key: str) -> str:

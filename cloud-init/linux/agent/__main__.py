@@ -87,8 +87,9 @@ class Agent:
         api = self.tried("api", lambda: from_kubeconfig(self.run.path(self.config["kubeconfig"])))
         held = self.tried("lease", lambda: self.hold(api)) if api else None
         answers = api if held is not None else None
-        if answers:
+        if answers and not held:  # the active agent first writes the list
             self.paced("refusals", 0, lambda: self.following.refusals.reconcile(self.config, answers))
+        if answers:
             self.tried("founding", lambda: settle(self.run, self.config, answers))
         self.paced("key", 900, lambda: self.run.stored.pop(self.run.value("facts.desired_state_secret"), None))
         for name in DOCUMENTS:

@@ -78,12 +78,10 @@ class Following:
         changed = self.pointer is not None and self.pointer["sha256"] != current
         applied = stamp(self.run) in ("", self.config["digest"])
         (renewal, urgent, over), rekey = self.expiring(), bool(self.keys_due())
-        restart, reboot = self.refusals.connected, reboots.due(self.run, self.config, time.time())
-        wanted = changed or not applied or renewal or rekey or restart or reboot
         ended = result.get("bundle") == current and (turn or {}).get("before") != result.get("started")
         failed = ended and result.get("state") == "failed"
         trouble = f"{result.get('step')}: {result.get('message')}" if failed else ""
-        return Sight(
+        sight = Sight(
             self.me,
             refused=self.refused(turn),
             changed=changed,
@@ -92,14 +90,14 @@ class Following:
             urgent=urgent,
             ended=over,
             rekey=rekey,
-            restart=restart,
-            reboot=reboot,
+            restart=self.refusals.connected,
+            reboot=reboots.due(self.run, self.config, time.time()),
             holder=holder,
             turn=turn,
             done=ended and result.get("state") == "done",
             trouble=trouble,
-            unhealthy=self.unhealthy(api) if turn or wanted else "",
         )
+        return sight._replace(unhealthy=self.unhealthy(api)) if turn or sight.wanted else sight
 
     def current(self) -> str:
         """Return the digest of the current bundle."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import compute
 import x509
-from authorization import CREDENTIAL
+from authorization import CREDENTIAL, FINGERPRINT
 from run import Run
 
 from agent.api import Api, Refused
@@ -75,10 +75,6 @@ def entry(text: str) -> Issued:
 def valid(ends: dict[str, float]) -> dict[str, float]:
     """Return the certificates that have not ended."""
     return {mark: end for mark, end in ends.items() if end > time.time()}
-
-
-FINGERPRINT = "X509SHA256="
-"""Prefix of a client certificate's sha256 as a requester's credential (apiserver/pkg/authentication/request/x509)."""
 
 
 def credentials(spec: dict[str, Any]) -> set[str]:
@@ -167,11 +163,12 @@ class Machines:
             certificates = {}
         elif certificates is None and renewed:
             certificates = dict.fromkeys(renewed, time.time() + YEAR)
-        issued = dataclasses.replace(issued, instance=present, certificates=certificates)
-        if renewed is None:
-            issued = dataclasses.replace(issued, founding=self.founding)
+        asked, founding = sorted({*issued.asked, request}), self.founding if renewed is None else issued.founding
         self.has_approved = True
-        self.enter(name, dataclasses.replace(issued, asked=sorted({*issued.asked, request})))
+        self.enter(
+            name,
+            dataclasses.replace(issued, instance=present, certificates=certificates, asked=asked, founding=founding),
+        )
 
     def collect(self, requests: list[dict[str, Any]]) -> list[str]:
         """Record the certificates that were issued for approved requests; forget those that have ended, and requests

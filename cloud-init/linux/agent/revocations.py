@@ -10,13 +10,13 @@ import itertools
 import random
 from typing import Any
 
-from authorization import CREDENTIAL, ONLY
+from authorization import CREDENTIAL, FINGERPRINT, ONLY
 from failure import Failure
 
 from agent.announcements import SECRETS, owner
 from agent.api import Api, Refused
 from agent.etcd import CONTROL_PLANE
-from agent.machines import FINGERPRINT, Issued, valid
+from agent.machines import Issued, valid
 from agent.memory import Memory
 from agent.seen import Seen
 
@@ -109,7 +109,7 @@ def reconcile(seen: Seen) -> None:
 
 
 def list_refused(seen: Seen, issued: dict[str, Issued]) -> list[str]:
-    """Write the list; if the API refuses it, the revoked machines alone. Return errors.
+    """Write the list; if it is too large, the revoked machines alone. Return errors.
 
     A user stays on the list until the agent has admitted a successor: the user is also the thief's, and the machine may
     be deleted or its name no longer planned. If the cloud does not answer, listed certificates stay on the list.
@@ -122,10 +122,9 @@ def list_refused(seen: Seen, issued: dict[str, Issued]) -> list[str]:
         listed = marks(found) | {f"system.node.{name}": "the machine is deleted" for name in gone}
         only = {f"{ONLY_NODE}{name}": accepted(each) for name, each in guarded(seen, issued, memory.values).items()}
     except Failure as error:
-        listed, only = {key: text for key, text in memory.values.items() if text != REVOKED}, {}
+        listed, names = before, (key.removeprefix(ONLY_NODE) for key in before if key.startswith(ONLY_NODE))
         # certificates of machines on the list are renewed meanwhile
-        for key in (each for each in listed if each.startswith(ONLY_NODE)):
-            only[key] = accepted(issued.get(key.removeprefix(ONLY_NODE), Issued()))
+        only = {f"{ONLY_NODE}{name}": accepted(issued.get(name, Issued())) for name in names}
         wrong.append(f"{error}")
     try:
         memory.become(listed | only | users)
@@ -178,20 +177,22 @@ def guarded(seen: Seen, issued: dict[str, Issued], listed: dict[str, str]) -> di
     listed: the present list; it stays while the founding's number is not known.
     """
     now, present = seen.machines.founding, seen.machines.present
-    pools = {name: each["pool"] for name, each in (seen.members or {}).items()}
-    # a name that is no longer planned stays: its machine drains
-    workers = {
-        name
-        for name in issued
-        if pools.get(name, "" if f"{ONLY_NODE}{name}" in listed else CONTROL_PLANE) != CONTROL_PLANE
-    }
+
+    def is_listed(name: str) -> bool:
+        return f"{ONLY_NODE}{name}" in listed
+
+    def is_worker(name: str) -> bool:
+        """A name that is no longer planned is one if it is listed: its machine drains."""
+        member = (seen.members or {}).get(name)
+        return member["pool"] != CONTROL_PLANE if member else is_listed(name)
+
     return {
         name: each if present(name) in ("", each.instance) else Issued()
         for name, each in issued.items()
-        if name in workers
+        if is_worker(name)
         and each.certificates is not None
         and (valid(each.before) or present(name) not in ("", each.instance))
-        and (each.founding == now if now >= 0 else f"{ONLY_NODE}{name}" in listed)
+        and (each.founding == now if now >= 0 else is_listed(name))
     }
 
 

@@ -40,6 +40,12 @@ class Sight(NamedTuple):
     unhealthy: str = ""
     """Why the control plane is not healthy; empty if it is."""
 
+    @property
+    def wanted(self) -> bool:
+        """Whether the machine has to change."""
+        due = self.renewal or self.rekey or self.restart or self.reboot
+        return self.changed or not self.applied or due
+
 
 def decide(sight: Sight) -> tuple[Action, str]:
     """Return the next action and the reason.
@@ -52,8 +58,7 @@ def decide(sight: Sight) -> tuple[Action, str]:
         return "renew", ""
     if sight.holder == sight.me:
         return in_turn(sight)
-    wanted = sight.changed or not sight.applied or sight.renewal or sight.rekey or sight.restart or sight.reboot
-    if (sight.refused and not sight.restart) or not wanted:
+    if (sight.refused and not sight.restart) or not sight.wanted:
         return "rest", sight.refused
     if sight.holder:
         return "wait", f"{sight.holder} has its turn"
