@@ -15,6 +15,7 @@ from components.catalogue.account_limits import (
     VCPUS,
 )
 from components.plan import ClusterPlan
+from components.wiring.access_rights import identities
 
 
 def _vcpus(plan: ClusterPlan) -> int:
@@ -56,7 +57,7 @@ def _firewalls(plan: ClusterPlan) -> int:
 
 def _accounts(plan: ClusterPlan) -> int:
     """Return the service accounts of GCP: a machine has the account of its identity."""
-    return len({group.identity_of(machine) for group in plan.machine_groups for machine in group.machines})
+    return len(identities(plan))
 
 
 NEEDED: Mapping[str, Callable[[ClusterPlan], int]] = {

@@ -10,7 +10,6 @@ from importlib import metadata
 from components.checks import TO_ACKNOWLEDGE
 from components.plan import ClusterPlan, plan_cluster
 from components.spec.report import SpecError
-from components.stack_files.stack import Stack
 from operations.clouds import cloud_tables, identity
 from operations.commands import account_check, pin_images, readiness
 from operations.console.exits import EngineError, Exit, Stop
@@ -139,16 +138,16 @@ def _stack(name: str) -> Iterator[Finding]:
     fault = f"`up` stops unless these are acknowledged: {', '.join(stopping)}" if stopping else ""
     what = f"spec of {name}: {len(planned.machines)} machines, {count}{text}"
     yield Finding(what, fault, note=bool(open_warnings))
-    yield _images(stack)
+    yield _images(planned)
     yield from _account(name, planned, stack.region)
 
 
-def _images(stack: Stack) -> Finding:
+def _images(planned: ClusterPlan) -> Finding:
     """Return how many of the images that machines start have a digest: a tag can be moved to another image."""
-    names, always = pin_images.images(stack)
-    free = [image for image in names if image not in stack.spec.artifacts.images]
+    names, always = pin_images.images(planned)
+    free = [image for image in names if image not in planned.spec.artifacts.images]
     counts = f"container images: {len(names) - len(free)} by digest, {len(free) + len(always)} by tag"
-    advice = f"; {target.command('pin images', stack.name)} pins {len(free)}" if free else ""
+    advice = f"; {target.command('pin images', planned.name)} pins {len(free)}" if free else ""
     return Finding(counts + advice, note=bool(free))
 
 

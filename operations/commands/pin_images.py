@@ -4,12 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from components.node.mirrors import EVERY
-from components.plan import plan_cluster
+from components.plan import ClusterPlan, plan_cluster
 from components.plan.images import started_images
 from components.spec.models import ClusterSpec
 from components.spec.report import SpecError
 from components.stack_files.artifact_file import DEFAULT, is_image
-from components.stack_files.stack import CLUSTER, Stack
+from components.stack_files.stack import CLUSTER
 from operations.console.exits import Exit, Stop
 from operations.downloads import entry_file, registry
 from operations.stacks import stack_files
@@ -23,7 +23,7 @@ _ANY = f"sha256:{'0' * 64}"
 def pin(name: str, file: str | None) -> None:
     """Write the digest of each image of a stack to the file of entries: all of them, or none."""
     stack = stack_files.load(name)
-    wanted, by_tag = images(stack)
+    wanted, by_tag = images(plan_cluster(stack.name, stack.spec))
     path = Path(file).absolute() if file else REPOSITORY / (stack.spec.artifacts.file or DEFAULT)
     there = entry_file.read(path)
     found = _resolved(stack.spec, wanted)
@@ -48,18 +48,17 @@ def pin(name: str, file: str | None) -> None:
     print(f"{len(added)} images in {path}")
 
 
-def images(stack: Stack) -> tuple[dict[str, set[str]], list[str]]:
+def images(planned: ClusterPlan) -> tuple[dict[str, set[str]], list[str]]:
     """Return the operating systems by image without digest, and the images that machines always start by tag."""
-    planned = plan_cluster(stack.name, stack.spec)
     groups = (planned.control_plane, *planned.pools)
     names: dict[str, set[str]] = {}
     for group in groups:
         for image in started_images(planned, group):
-            if "@" in image and image.partition("@")[0] not in stack.spec.artifacts.images:
+            if "@" in image and image.partition("@")[0] not in planned.spec.artifacts.images:
                 continue  # the user's own configuration already names its digest
             names.setdefault(image.partition("@")[0], set()).add("windows" if group.os.is_windows else "linux")
-    artifacts = stack.spec.artifacts.model_copy(update={"images": dict.fromkeys(names, _ANY)})
-    whole = plan_cluster(stack.name, stack.spec.model_copy(update={"artifacts": artifacts}))
+    artifacts = planned.spec.artifacts.model_copy(update={"images": dict.fromkeys(names, _ANY)})
+    whole = plan_cluster(planned.name, planned.spec.model_copy(update={"artifacts": artifacts}))
     held = {image for group in (whole.control_plane, *whole.pools) for image in started_images(whole, group)}
     by_tag = sorted(names.keys() & held)
     return {image: systems for image, systems in sorted(names.items()) if image not in by_tag}, by_tag

@@ -49,7 +49,7 @@ def _revoke(name: str, node: str, pool: str, text: str) -> None:
         print("after the other, to end what it still watches; a single one does not answer for some seconds")
     else:
         print(f"Until {until} its certificate can still read what a node without pods can; it can write nothing from")
-        print("Kubernetes 1.30 on, and from 1.32 on it can read nothing")
+        print("Kubernetes 1.30 on")
     print("Consider the secrets of its pods known to the attacker: change them")
     print(f"Replace the machine: {target.command('roll', name)} {pool} --machine {node}")
     if not gone:

@@ -8,6 +8,7 @@ import pytest
 import typer
 from typer.testing import Result
 
+from components.plan import plan_cluster
 from operations.__main__ import app
 from operations.commands import account_check, pin_images, readiness, up_and_down
 from operations.console.exits import MEANINGS, EngineError, Exit
@@ -213,13 +214,18 @@ def test_doctor_shows_the_errors_of_a_stack(clone: Path, mullion: Run, monkeypat
     assert "cubernetes" in result.stdout
 
 
+def signed_in(patch: pytest.MonkeyPatch, found: str) -> None:
+    """Let no engine be installed, no limit of the account be known, and the credentials be of this account."""
+    patch.setattr(locate, "installed", lambda announce: None)
+    patch.setattr(account_check, "findings", lambda *_, **__: ())
+    patch.setattr(account, "account", lambda cloud, identity: found)
+
+
 def test_doctor_does_not_call_missing_credentials_and_open_warnings_ok(
     clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locate, "installed", lambda announce: None)
-    monkeypatch.setattr(account_check, "findings", lambda *_, **__: ())
+    signed_in(monkeypatch, "")
     monkeypatch.setattr(readiness, "lacks", lambda cloud: iter(["no credentials for AWS on this machine"]))
-    monkeypatch.setattr(account, "account", lambda cloud, identity: "")
     stack = clone / "stacks" / "Pulumi.small.yaml"
     stack.write_text(STACK.replace("eu-west-1", "eu-west-9"))
     ended = mullion("doctor", "small")
@@ -234,11 +240,9 @@ def test_doctor_does_not_call_missing_credentials_and_open_warnings_ok(
 def test_doctor_counts_images_that_a_moved_tag_could_replace(
     clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locate, "installed", lambda announce: None)
-    monkeypatch.setattr(account_check, "findings", lambda *_, **__: ())
-    monkeypatch.setattr(account, "account", lambda cloud, identity: "")
+    signed_in(monkeypatch, "")
     stack = clone / "stacks" / "Pulumi.small.yaml"
-    names, always = pin_images.images(stack_files.load("small"))
+    names, always = pin_images.images(plan_cluster("small", stack_files.load("small").spec))
     assert (len(names) > 5, len(always)) == (True, 1), "kubeadm takes no digest of kube-proxy"
     before = f"0 by digest, {len(names) + 1} by tag; mullion pin images small pins {len(names)}"
     assert f"note   container images: {before}\n" in mullion("doctor", "small").stdout
@@ -250,9 +254,7 @@ def test_doctor_counts_images_that_a_moved_tag_could_replace(
 def test_doctor_fails_at_an_old_kubernetes_whose_missing_policies_are_not_acknowledged(
     clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locate, "installed", lambda announce: None)
-    monkeypatch.setattr(account_check, "findings", lambda *_, **__: ())
-    monkeypatch.setattr(account, "account", lambda cloud, identity: "111122223333")
+    signed_in(monkeypatch, "111122223333")
     stack, said = clone / "stacks" / "Pulumi.small.yaml", "`up` stops unless these are acknowledged"
     text = STACK.replace("1.36.4", "1.29.15")
     stack.write_text(text)
@@ -273,9 +275,7 @@ def test_doctor_fails_at_an_old_kubernetes_whose_missing_policies_are_not_acknow
 def test_doctor_shows_the_account_or_that_no_credentials_answer(
     found: str, said: str, clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locate, "installed", lambda announce: None)
-    monkeypatch.setattr(account_check, "findings", lambda *_, **__: ())
-    monkeypatch.setattr(account, "account", lambda cloud, identity: found)
+    signed_in(monkeypatch, found)
     (clone / "stacks" / "Pulumi.small.yaml").write_text(STACK)
     assert any(line.startswith(said) for line in mullion("doctor", "small").stdout.splitlines())
 
