@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
-from sandbox.aws.network import INSTANCE
 from sandbox.cloud_state import CloudState
-from sandbox.records import Record
 from sandbox.services.aws import ec2, metadata, s3, secretsmanager
 from sandbox.services.aws.signature import Claimed, claimed, verify
 from sandbox.services.calls import METADATA, Answer, Call, Refused, Target
@@ -75,14 +73,7 @@ class Aws:
         who, secret = caller(self.cloud_state, claim.key, call.headers.get("x-amz-security-token", ""), now)
         region = to.region or self._region(to.bucket) or claim.region
         verify(call, claim, secret, region=region, service=to.service, now=now)
-        return who.instance.id, (replace(who, place=self._place(call)), region)
-
-    def _place(self, call: Call) -> Record | None:
-        """Return the machine from which a call comes, by the listener or by the caller's address; None: no machine."""
-        if call.machine:
-            return self.cloud_state.find(INSTANCE, call.machine)
-        machines = self.cloud_state.resources(INSTANCE)
-        return next((one for one in machines if one.outputs.get("privateIp") == call.source), None)
+        return who.instance.id, (replace(who, place=metadata.find(self.cloud_state, call)), region)
 
     def _region(self, bucket: str) -> str:
         record = self.cloud_state.find(s3.BUCKET, bucket)

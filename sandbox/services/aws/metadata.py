@@ -30,6 +30,14 @@ LATER = 503
 """HTTP status that asks a machine to try again (EC2 user guide, "Use the Instance Metadata Service")."""
 
 
+def find(cloud_state: CloudState, call: Call) -> Record | None:
+    """Return the instance of the listener, or else the instance with the caller's address."""
+    if call.machine:
+        return cloud_state.find(INSTANCE, call.machine)
+    found = [one for one in cloud_state.resources(INSTANCE) if one.outputs.get("privateIp") == call.source]
+    return found[-1] if found else None
+
+
 @dataclass(frozen=True)
 class Metadata:
     """The service for the machines of one cloud state."""
@@ -47,10 +55,7 @@ class Metadata:
 
     def _machine(self, call: Call) -> Record:
         """Return the instance of the listener, or else the instance with the caller's address."""
-        found = self.cloud_state.find(INSTANCE, call.machine) if call.machine else None
-        for one in () if call.machine else self.cloud_state.resources(INSTANCE):
-            if one.outputs.get("privateIp") == call.source:
-                found = one
+        found = find(self.cloud_state, call)
         if found is None:
             raise Refused("", f"the sandbox has no instance {call.machine or call.source}\n", 404)
         return found
