@@ -6,6 +6,8 @@ import importlib
 import re
 from typing import Any
 
+KEY = "a2V5IG9mIHRoZSBwb2ludGVy"
+"""Secret desired-state, the key of signed documents."""
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 KINDS = {
     "/api/v1/nodes": ("v1", "Node"),

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.agent.cluster import Cluster
+from tests.agent.cluster import KEY, Cluster
+from tests.agent.machines import ControlPlanes
 from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.conftest import cloud, loader, node, programs, root
 
-__all__ = ["cloud", "loader", "node", "programs", "root"]
-
-KEY = "a2V5IG9mIHRoZSBwb2ludGVy"
+__all__ = ["KEY", "cloud", "loader", "node", "programs", "root"]
 
 
 @pytest.fixture
@@ -41,3 +40,16 @@ def run(loader: ModuleType, cloud: FakeCloud, root: Path) -> Any:
     made = importlib.import_module("run").Run(root, told, {})
     made.try_for(60)
     return made
+
+
+@pytest.fixture
+def control_planes(
+    module: Callable[[str], ModuleType],
+    run: Any,
+    cluster: Cluster,
+    cloud: FakeCloud,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> ControlPlanes:
+    """Return three control planes of one cluster; `module` made their agents' modules importable."""
+    return ControlPlanes(tmp_path, cluster, cloud, run, monkeypatch)

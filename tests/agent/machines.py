@@ -16,8 +16,7 @@ import pytest
 from components.node import agent, api_server, kubeadm
 from components.node.etcd import LEAST
 from components.rollout import signed_documents
-from tests.agent.cluster import Cluster
-from tests.agent.conftest import KEY
+from tests.agent.cluster import KEY, Cluster
 from tests.cloud_init.cloud import FakeCloud
 from tools.golden.samples import content, plan
 

@@ -2,15 +2,12 @@
 
 import importlib
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from tests.agent.cluster import Cluster
 from tests.agent.machines import ControlPlanes
-from tests.cloud_init.cloud import FakeCloud
 
 ALL = ("control-plane-0", "control-plane-1", "control-plane-2")
 NOTE = {"serial": 2, "snapshot": "etcd/x.db", "started": True, "before": 1}
@@ -93,19 +90,11 @@ def test_an_upgrade_is_one_minor_version_and_never_a_downgrade(
 
 
 @pytest.fixture
-def planes(
-    module: Callable[[str], ModuleType],
-    run: Any,
-    cluster: Cluster,
-    cloud: FakeCloud,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> ControlPlanes:
+def planes(control_planes: ControlPlanes) -> ControlPlanes:
     """Return three healthy control planes that match the pointer."""
-    made = ControlPlanes(tmp_path, cluster, cloud, run, monkeypatch)
-    made.rounds(3)
-    assert made.log == []
-    return made
+    control_planes.rounds(3)
+    assert control_planes.log == []
+    return control_planes
 
 
 def test_machines_change_one_after_the_other_each_after_a_snapshot(planes: ControlPlanes) -> None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -59,37 +58,33 @@ def serving(planes: ControlPlanes) -> list[Machine]:
 
 
 @pytest.fixture
-def planes(
-    module: Callable[[str], ModuleType],
-    run: Any,
-    cluster: Cluster,
-    cloud: FakeCloud,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> ControlPlanes:
+def planes(control_planes: ControlPlanes, monkeypatch: pytest.MonkeyPatch) -> ControlPlanes:
     """Return three control planes with one key; at every effect, each must be able to read what the others write."""
-    made = ControlPlanes(tmp_path, cluster, cloud, run, monkeypatch)
-    made.add_key(FIRST)
-    made.add_signer(1)
-    for machine in made.machines.values():
+    control_planes.add_key(FIRST)
+    control_planes.add_signer(1)
+    for machine in control_planes.machines.values():
         machine.file(api_server.ENCRYPTION).write_text(json.dumps({"name": "key1", "secret": FIRST}))
         for place, what in ((kubeadm.SIGNING_KEY, "private 1\n"), (kubeadm.VERIFYING_KEYS, "public 1\n")):
             machine.file(place).write_text(what)
         for component in PODS:
             machine.serve(component)
-    did = made.did
+    did = control_planes.did
 
     def watched(what: str) -> None:
-        for one in serving(made):
-            assert all(one.reads[0] in other.reads for other in serving(made)), "somebody cannot read what it writes"
+        for one in serving(control_planes):
+            assert all(one.reads[0] in other.reads for other in serving(control_planes)), (
+                "somebody cannot read what it writes"
+            )
             tokens = {each.replace("private", "public") for each in one.signs.values()}
-            assert all(each in other.takes for each in tokens for other in serving(made)), "a token of its is refused"
+            assert all(each in other.takes for each in tokens for other in serving(control_planes)), (
+                "a token of its is refused"
+            )
         did(what)
 
-    monkeypatch.setattr(made, "did", watched)
-    made.rounds(2)
-    assert made.log == []
-    return made
+    monkeypatch.setattr(control_planes, "did", watched)
+    control_planes.rounds(2)
+    assert control_planes.log == []
+    return control_planes
 
 
 def test_all_machines_read_a_new_key_before_any_encrypts_with_it(planes: ControlPlanes) -> None:

@@ -4,34 +4,22 @@ import importlib
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
-from tests.agent.cluster import Cluster
 from tests.agent.machines import ControlPlanes
-from tests.cloud_init.cloud import FakeCloud
 
 ALWAYS = {"begin": 0, "minutes": 1440}
 MEMORY = "/api/v1/namespaces/kube-system/configmaps/mullion-agent"
 
 
 @pytest.fixture
-def planes(
-    module: Callable[[str], ModuleType],
-    run: Any,
-    cluster: Cluster,
-    cloud: FakeCloud,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> ControlPlanes:
+def planes(control_planes: ControlPlanes) -> ControlPlanes:
     """Return three control planes that may restart at any time, and whose packages ask for it."""
-    made = ControlPlanes(tmp_path, cluster, cloud, run, monkeypatch)
-    windowed(made, ALWAYS)
-    ask(made)
-    return made
+    windowed(control_planes, ALWAYS)
+    ask(control_planes)
+    return control_planes
 
 
 def windowed(planes: ControlPlanes, window: dict[str, int]) -> None:

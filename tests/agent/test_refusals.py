@@ -3,7 +3,6 @@
 import importlib
 import json
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from tests.agent.cluster import Cluster
 from tests.agent.machines import CONFIG, ControlPlanes, Machine
-from tests.cloud_init.cloud import FakeCloud
 
 MAPS = "/api/v1/namespaces/kube-system/configmaps"
 MARK = "ab" * 32
@@ -20,21 +18,13 @@ NOTE = "/var/lib/mullion/revoked.json"
 
 
 @pytest.fixture
-def planes(
-    module: Callable[[str], ModuleType],
-    run: Any,
-    cluster: Cluster,
-    cloud: FakeCloud,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> ControlPlanes:
+def planes(control_planes: ControlPlanes) -> ControlPlanes:
     """Return three healthy control planes whose API servers have run for a while."""
-    made = ControlPlanes(tmp_path, cluster, cloud, run, monkeypatch)
-    for machine in made.machines.values():
+    for machine in control_planes.machines.values():
         machine.file("/etc/kubernetes/pki/sa.key").write_text("key")
         machine.file("/etc/kubernetes/pki/sa.pub").write_text("key")
         machine.serve()
-    return made
+    return control_planes
 
 
 def listed(planes: ControlPlanes, *keys: str, **more: str) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sandbox.boot.machine import KUBECTL, Machine
+from sandbox.boot.network import BootedCluster
 from tests.awaited import until
 
 IMAGE = "ghcr.io/flannel-io/flannel:v0.28.9"
@@ -65,6 +66,16 @@ def all_ready(head: Machine, count: int) -> dict[str, Any] | None:
     """Return Node objects by name if there are `count` and all are Ready, else None."""
     items = nodes(head)
     return items if len(items) == count and all(condition(each, "Ready") == "True" for each in items.values()) else None
+
+
+def ready(head: Machine, booted: BootedCluster) -> bool:
+    """Return whether exactly the Linux machines are Ready."""
+    found = nodes(head)
+    linux = {*booted.machine_names("linux"), *booted.machine_names("control-plane")}
+    conditions = {
+        name: {one["type"]: one["status"] for one in each["status"]["conditions"]} for name, each in found.items()
+    }
+    return {name for name, each in conditions.items() if each.get("Ready") == "True"} == linux
 
 
 def _pod(name: str, node: str, script: str) -> dict[str, Any]:

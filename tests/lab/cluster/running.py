@@ -7,9 +7,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -21,6 +22,7 @@ from sandbox.boot.host_lock import lock_host
 from sandbox.boot.machine import Machine
 from sandbox.boot.network import BootedCluster, booted_cluster
 from sandbox.boot.overlay import bootable
+from sandbox.boot.windows import hosts
 from tests import clones
 
 THREE: dict[str, Any] = {
@@ -56,6 +58,20 @@ def boot(machines: Sequence[Machine], seconds: float) -> None:
         each.boot()
     for each in machines:
         each.until("ready", seconds)
+
+
+def booted_mixed(booted: BootedCluster, missing: Callable[[str, str], NoReturn], seconds: float) -> BootedCluster:
+    """Boot all machines of the cluster `mixed` at once, and wait until each is ready, the Windows worker registered."""
+    (web,) = booted.machine_names("web")
+    if why := hosts.why_not(web):
+        missing("winpwsh", why)
+    pools = ("control-plane", "linux", "web")
+    machines = [booted.machine(name) for pool in pools for name in booted.machine_names(pool)]
+    with ThreadPoolExecutor(len(machines)) as at_once:
+        list(at_once.map(lambda each: each.boot(), machines))
+    for each in machines:
+        each.until("registered" if each.name == web else "ready", seconds)
+    return booted
 
 
 IN_CLONE = """

@@ -6,7 +6,6 @@ Afterwards workers join, a control plane is replaced, and a snapshot from before
 import json
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
 
 import pytest
@@ -16,14 +15,13 @@ from components.node.layout import LINUX, PKI
 from operations.console.exits import Exit
 from sandbox.boot.machine import Machine
 from sandbox.boot.network import BootedCluster
-from sandbox.boot.windows import hosts
 from sandbox.boot.windows.server import CURRENT
 from sandbox.boot.windows.server import PKI as WINDOWS_PKI
 from tests.awaited import until
-from tests.lab.cluster.asking import at_rest, nodes
+from tests.lab.cluster.asking import at_rest, nodes, ready
 from tests.lab.cluster.authorities import common, issuer, names, signed_by
 from tests.lab.cluster.clients import Client, permit
-from tests.lab.cluster.running import change, renewed
+from tests.lab.cluster.running import booted_mixed, change, renewed
 from tests.lab.cluster.test_restore import snapshot_now
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine, pytest.mark.soak]
@@ -44,16 +42,7 @@ Record = Callable[[str, object], None]
 
 @pytest.fixture(scope="module")
 def booted(cluster: Cluster, kubernetes: str, missing: Callable[[str, str], NoReturn]) -> BootedCluster:
-    found = cluster(STACK, kubernetes)
-    (web,) = found.machine_names("web")
-    if why := hosts.why_not(web):
-        missing("winpwsh", why)
-    machines = [found.machine(name) for pool in ("control-plane", "linux", "web") for name in found.machine_names(pool)]
-    with ThreadPoolExecutor(len(machines)) as at_once:
-        list(at_once.map(lambda each: each.boot(), machines))
-    for each in machines:
-        each.until("registered" if each.name == web else "ready", READY_SECONDS)
-    return found
+    return booted_mixed(cluster(STACK, kubernetes), missing, READY_SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -269,16 +258,6 @@ def beats(head: Machine, name: str) -> None:
     asked = ("get", "lease", name, "--namespace=kube-node-lease", "--output=jsonpath={.spec.renewTime}")
     before = until(lambda: head.kubectl(*asked), "there is a lease")
     until(lambda: head.kubectl(*asked) > before, f"{name} renews its lease")
-
-
-def ready(head: Machine, booted: BootedCluster) -> bool:
-    """Return whether exactly the Linux machines are Ready."""
-    found = nodes(head)
-    linux = {*booted.machine_names("linux"), *booted.machine_names("control-plane")}
-    conditions = {
-        name: {one["type"]: one["status"] for one in each["status"]["conditions"]} for name, each in found.items()
-    }
-    return {name for name, each in conditions.items() if each.get("Ready") == "True"} == linux
 
 
 def former(head: Machine) -> set[str]:

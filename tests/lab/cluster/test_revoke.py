@@ -3,7 +3,6 @@
 import json
 import subprocess
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NoReturn
 
 import pytest
@@ -12,13 +11,11 @@ from components.node.layout import LINUX
 from components.releases.order import older
 from sandbox.boot.machine import Machine
 from sandbox.boot.network import BootedCluster
-from sandbox.boot.windows import hosts
 from sandbox.boot.windows.server import CURRENT
 from sandbox.boot.windows.server import PKI as WINDOWS_PKI
 from tests.awaited import until
-from tests.lab.cluster.asking import at_rest, nodes
-from tests.lab.cluster.running import in_clone, renewed
-from tests.lab.cluster.test_authorities_three import ready
+from tests.lab.cluster.asking import at_rest, nodes, ready
+from tests.lab.cluster.running import booted_mixed, in_clone, renewed
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine, pytest.mark.soak]
 
@@ -40,16 +37,7 @@ def booted(cluster: Cluster, kubernetes: str, missing: Callable[[str, str], NoRe
     """Return three control planes, a Linux and a Windows worker."""
     if older(kubernetes, "1.32"):
         pytest.skip("before 1.32 the API server cannot refuse reads of a revoked machine")
-    found = cluster(STACK, kubernetes)
-    (web,) = found.machine_names("web")
-    if why := hosts.why_not(web):
-        missing("winpwsh", why)
-    machines = [found.machine(name) for pool in ("control-plane", "linux", "web") for name in found.machine_names(pool)]
-    with ThreadPoolExecutor(len(machines)) as at_once:
-        list(at_once.map(lambda each: each.boot(), machines))
-    for each in machines:
-        each.until("registered" if each.name == web else "ready", READY_SECONDS)
-    return found
+    return booted_mixed(cluster(STACK, kubernetes), missing, READY_SECONDS)
 
 
 @pytest.fixture(scope="module")
