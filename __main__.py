@@ -21,5 +21,9 @@ for output in (
     "snapshot_store",
     "machines",
     "load_balancers",
+    "issuer",
+    "pod_roles",
 ):
     pulumi.export(output, getattr(cluster, output))
+if cluster.gmsa_identity:
+    pulumi.export("gmsa_identity", cluster.gmsa_identity)

@@ -129,6 +129,8 @@ class CloudFacts:
     no_proxy: tuple[str, ...] = ()
     """Hosts that the machine's agent and identity use, besides METADATA_ADDRESS; never through a web proxy."""
     windows_registry: tuple[RegistryRow, ...] = ()
+    windows_udp_ports: tuple[int, int] | None = None
+    """First dynamic UDP port of new Windows machines, and number of ports; None: Windows' own, 49152 to 65535."""
 
     key_form: re.Pattern[str]
     """Form of an encryption key's id, with its region as group `region` where it has one."""
@@ -232,6 +234,8 @@ CLOUDS: dict[str, CloudFacts] = {
         ),
         # the host's clock
         windows_registry=((rf"{_SERVICES}\W32Time\TimeProviders\VMICTimeProvider", "Enabled", "DWord", 1),),
+        # up to 65329: the host drops packets with the UDP source port 65330 (Virtual Network FAQ; Azure/AKS#2988)
+        windows_udp_ports=(49152, 65330 - 49152),
     ),
     "gcp": CloudFacts(
         title="GCP",

@@ -9,7 +9,7 @@ from pulumi import Output, ResourceOptions
 from components.clouds import CLOUDS
 from components.cluster_args import ClusterArgs
 from components.plan import ClusterPlan, plan_cluster
-from components.rollout import simulation
+from components.rollout import simulation, spec_gate
 from components.rollout.authority_gate import AuthorityGate, followers
 from components.rollout.pod_routes import PodRouteHooks
 from components.rollout.upgrade import Upgrade
@@ -18,6 +18,7 @@ from components.spec.models import Cloud
 from components.spec.report import Problem
 from components.stack_files.stack import CLUSTER, read_stack, refuse_unready
 from components.wiring.context import ClusterContext
+from components.wiring.joined_cluster import JoinedCluster
 from components.wiring.kept_secrets import Generated
 from components.wiring.result import CloudOutputs
 from components.wiring.tags import Tags, component_urn
@@ -31,7 +32,7 @@ class MixedCluster(pulumi.ComponentResource):
     public_endpoint: pulumi.Output[str]
     """URL of the Kubernetes API for people, or empty where the API is private."""
     kubeconfig: pulumi.Output[str]
-    """The administrator's kubeconfig. Secret; its certificate lives 30 days."""
+    """The administrator's kubeconfig. Secret; its certificate lives 30 days. Empty for an existing cluster."""
     ca_certificate: pulumi.Output[str]
     """The cluster CA's certificate, PEM."""
     bundle_store: pulumi.Output[str]
@@ -42,10 +43,17 @@ class MixedCluster(pulumi.ComponentResource):
     """Address of every machine, by name."""
     load_balancers: pulumi.Output[dict[str, str]]
     """DNS name or address of every load balancer of `ingress`, by name."""
+    issuer: pulumi.Output[str]
+    """URL of the issuer of service-account tokens, which is public with `pod_identity`; else empty."""
+    pod_roles: pulumi.Output[dict[str, str]]
+    """ARN of the role of each service account of `pod_identity`, by namespace/name."""
+    gmsa_identity: pulumi.Output[str] | None
+    """Principal id of the identity of Windows workers on Azure by which the plug-in of `gmsa` reads its secret."""
 
     def __init__(self, name: str, args: ClusterArgs, opts: ResourceOptions | None = None) -> None:
-        super().__init__("mullion:index:MixedCluster", name, dict(args), opts)
         stack = read_stack(name, {CLUSTER: args, **_regions()}, region_needed=False)
+        gated = ResourceOptions.merge(opts, ResourceOptions(hooks=spec_gate.hooks(name, stack.spec)))
+        super().__init__("mullion:index:MixedCluster", name, dict(args), gated)
         for warning in stack.warnings:
             _warn(warning, self)
         if not pulumi.runtime.is_dry_run():
@@ -62,6 +70,9 @@ class MixedCluster(pulumi.ComponentResource):
                 "snapshot_store": self.snapshot_store,
                 "machines": self.machines,
                 "load_balancers": self.load_balancers,
+                "issuer": self.issuer,
+                "pod_roles": self.pod_roles,
+                **({"gmsa_identity": self.gmsa_identity} if self.gmsa_identity else {}),
             }
         )
         add_pending_rpc()
@@ -70,28 +81,47 @@ class MixedCluster(pulumi.ComponentResource):
         """Register the cluster's resources and set the outputs."""
         target = pulumi.Config("mullion").get("world") or "cloud"
         simulated = simulation.is_simulated(target)
-        rotation = plan.spec.rotation
-        gate = AuthorityGate(plan.name, rotation.certificate_authorities, followers(plan), simulated=simulated)
-        options = ResourceOptions(parent=self)
-        generated = Generated(plan.name, cluster=plan.name, rotation=rotation, gate=gate, opts=options)
-        upgrade = Upgrade(plan, generated.begins, simulated=simulated)
-        context = ClusterContext(plan, generated, tags, upgrade, target, PodRouteHooks(plan.name))
-        try:
-            outputs = _builder(plan.spec.cloud)(context, self)
-        except BaseException:
-            gate.abandon()
-            raise
+        options, routes = ResourceOptions(parent=self), PodRouteHooks(plan.name)
+        if cluster := plan.spec.existing_cluster:
+            joined = JoinedCluster(plan, cluster, simulated=simulated, opts=options)
+            upgrade = Upgrade(plan, Output.from_input(False), simulated=simulated)
+            try:
+                outputs = _builder(plan.spec.cloud)(ClusterContext(plan, joined, tags, upgrade, target, routes), self)
+            except BaseException:
+                joined.abandon()
+                raise
+            self.kubeconfig, self.ca_certificate = Output.from_input(""), joined.ca_certificate
+        else:
+            generated = self._generated(plan, options, simulated=simulated)
+            upgrade = Upgrade(plan, generated.begins, simulated=simulated)
+            try:
+                outputs = _builder(plan.spec.cloud)(
+                    ClusterContext(plan, generated, tags, upgrade, target, routes), self
+                )
+            except BaseException:
+                generated.gate.abandon()
+                raise
+            for_people = outputs.public_host.apply(plan.endpoint.for_people)
+            self.kubeconfig = generated.kubeconfig(for_people, plan.endpoint.host)
+            self.ca_certificate = generated.ca_certificate
         self.endpoint = Output.from_input(plan.endpoint.url)
         self.public_endpoint = outputs.public_host.apply(
             lambda host: f"https://{host}:{plan.endpoint.port}" if host else ""
         )
-        for_people = outputs.public_host.apply(plan.endpoint.for_people)
-        self.kubeconfig = generated.kubeconfig(for_people, plan.endpoint.host)
-        self.ca_certificate = generated.ca_certificate
         self.bundle_store, self.snapshot_store = outputs.bundle_store, outputs.snapshot_store
         self.machines = Output.from_input({machine.name: str(machine.address) for machine in plan.machines})
         hosts: dict[str, Any] = dict(outputs.load_balancers)
-        self.load_balancers = Output.from_input(hosts)
+        self.load_balancers, self.gmsa_identity = Output.from_input(hosts), outputs.gmsa_identity
+        self.issuer = outputs.issuer or Output.from_input("")
+        roles: dict[str, Any] = dict(outputs.pod_roles)
+        self.pod_roles = Output.from_input(roles)
+
+    def _generated(self, plan: ClusterPlan, options: ResourceOptions, *, simulated: bool) -> Generated:
+        """Register the secrets of a cluster that Mullion makes."""
+        rotation = plan.spec.rotation
+        gate = AuthorityGate(plan.name, rotation.certificate_authorities, followers(plan), simulated=simulated)
+        ahead = plan.spec.pod_identity is not None
+        return Generated(plan.name, cluster=plan.name, rotation=rotation, gate=gate, ahead=ahead, opts=options)
 
 
 def _builder(cloud: Cloud) -> Callable[[ClusterContext, pulumi.Resource], CloudOutputs]:

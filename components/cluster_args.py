@@ -7,7 +7,6 @@ from components.option_args import (
     AdmissionArgs,
     ArtifactsArgs,
     ContainerdArgs,
-    ExistingNetworkArgs,
     IngressArgs,
     KubeadmArgs,
     KubeletArgs,
@@ -19,6 +18,7 @@ from components.option_args import (
     RotationArgs,
     SnapshotsArgs,
 )
+from components.pod_args import GmsaArgs, PodIdentityArgs
 from components.spec.models import (
     ApiAccess,
     Cloud,
@@ -32,6 +32,41 @@ from components.spec.models import (
     Runtime,
     WorkerIdentity,
 )
+
+
+class ExistingSubnetArgs(TypedDict):
+    """A subnet that you own and in which machines are built."""
+
+    id: str
+    """Id of the subnet: subnet-... (AWS), /subscriptions/.../subnets/NAME (Azure), projects/.../subnetworks/NAME."""
+    range: str
+    """Range of the subnet; machines have fixed addresses in it, so nothing else may use addresses of this subnet."""
+
+
+class ExistingBastionArgs(TypedDict):
+    """An Azure Bastion host that you own, in the network or in a peered one, with the native client switched on."""
+
+    id: str
+    """Id of the host: /subscriptions/.../bastionHosts/NAME."""
+    range: str
+    """Range of the host's subnet (AzureBastionSubnet), which the control plane admits to the API."""
+
+
+class ExistingNetworkArgs(TypedDict):
+    """A network that you own and in which the cluster is built. Mullion changes, tags and deletes nothing of it."""
+
+    network: str
+    """Id of the network: vpc-... (AWS), /subscriptions/.../virtualNetworks/NAME (Azure), projects/.../networks/NAME."""
+    subnets: list[ExistingSubnetArgs]
+    """Subnets of machines, one per zone; on Azure and GCP one may serve all zones."""
+    public_subnets: NotRequired[list[str]]
+    """AWS only: ids of subnets with a route to an internet gateway, for public load balancers."""
+    private_zone: NotRequired[str]
+    """AWS only: id of the private hosted zone NAME.mullion.internal, if another account owns the VPC."""
+    service_zones: NotRequired[list[str]]
+    """With `egress: none`: DNS zones (AWS: names; Azure: .../virtualNetworkLinks/NAME; GCP: .../managedZones/NAME)."""
+    bastion: NotRequired[ExistingBastionArgs]
+    """Azure only: your Bastion host for sessions (`access: session`), because Mullion builds none in your network."""
 
 
 class NetworkArgs(TypedDict):
@@ -67,8 +102,24 @@ class NetworkArgs(TypedDict):
     """Pod ranges of other clusters on the same network; `pods` may overlap them in mode overlay only (IPP-05)."""
     route_limit: NotRequired[int]
     """Quota of routes in one route table of your account, for l2bridge. Default: AWS 500, Azure 400, GCP 250."""
+    exporter_ports: NotRequired[list[int]]
+    """TCP ports of metrics exporters on the machines' own addresses, open between all machines of the cluster."""
     existing: NotRequired[ExistingNetworkArgs]
     """A network of yours to build in, instead of a new one."""
+
+
+class ExistingClusterArgs(TypedDict):
+    """A Linux cluster that somebody else made with kubeadm, and that the pools join. Mullion changes no machine of it.
+
+    `kubernetes` is the version of the Windows nodes; `network` has the cluster's ranges, DNS, VNI and port.
+    """
+
+    endpoint: str
+    """URL of the API for nodes, https://HOST:PORT; the host must be in the API server's certificate."""
+    ca: str
+    """The cluster's certificate authority (PEM), from kube-public/cluster-info. Not secret."""
+    nodes: list[str]
+    """Ranges of the cluster's own machines, from which the pools' firewall admits pods' traffic and the API servers."""
 
 
 class ApiArgs(TypedDict):
@@ -160,6 +211,8 @@ class ClusterArgs(TypedDict):
     """Kubernetes version with its patch, in quotes, e.g. "1.37.0"."""
     network: NotRequired[NetworkArgs]
     """Address ranges, network mode, zones and egress."""
+    existing_cluster: NotRequired[ExistingClusterArgs]
+    """A Linux cluster of yours that the pools join, instead of a new one; Windows pools on AWS (`mullion join`)."""
     api: NotRequired[ApiArgs]
     """Access to the Kubernetes API."""
     ingress: NotRequired[IngressArgs]
@@ -196,6 +249,8 @@ class ClusterArgs(TypedDict):
     """Cloud controller manager, which makes load balancers of Services: none, or external (AWS only)."""
     registry_credentials: NotRequired[list[str]]
     """Cloud registries that nodes pull from with their own identity: ecr (AWS), acr (Azure), gar (Google Cloud)."""
+    pod_identity: NotRequired[PodIdentityArgs]
+    """Roles of the cloud for pods, by their service accounts; AWS only. Default: pods have none."""
     worker_identity: NotRequired[WorkerIdentity]
     """Service accounts of workers: one for each machine, or (GCP only) one for each pool, which its workers share."""
     access: NotRequired[MachineAccess]
@@ -211,8 +266,8 @@ class ClusterArgs(TypedDict):
     encryption_identity: NotRequired[str]
     """Azure only, required with encryption_key: id of the managed identity that may use the key."""
     csi: NotRequired[list[str]]
-    """Storage drivers to install: ebs, efs, azuredisk, azurefile, pd, smb."""
-    gmsa: NotRequired[bool]
-    """Group managed service accounts for Windows pods."""
+    """Storage drivers to install: ebs (AWS), pd (GCP, Linux alone), smb. Not built yet: efs, azuredisk, azurefile."""
+    gmsa: NotRequired[GmsaArgs]
+    """Group managed service accounts (gMSA) for Windows pods. Kubernetes 1.30 and newer."""
     acknowledge: NotRequired[dict[str, str]]
     """Reasons for accepting warnings, by the id of the check."""

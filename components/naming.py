@@ -9,6 +9,13 @@ CONTROL_PLANE = "control-plane"
 WORKERS = "workers"
 """Name of what belongs to the workers of all pools: a security group, and on AWS a role."""
 
+PODS = "pods"
+"""Part of the names of roles that pods get by their service accounts."""
+
+KEEP_TAG = "mullion-keep"
+"""Tag (on GCP label) of a volume or snapshot that stays when its cluster expires, whatever its value. It does
+not begin with `mullion:`, because drivers may not set such tags."""
+
 MAX_NODE_NAME = 15
 """Most characters of a Windows computer name (NetBIOS; SRV-12)."""
 
@@ -58,3 +65,21 @@ def within(limit: int, name: str) -> str:
     if len(name) <= limit:
         return name
     return f"{name[: limit - 9].rstrip('-')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def volume_prefix(cluster: str) -> str:
+    """Return the beginning of the names of a cluster's disks and snapshots on Google Cloud, before a hyphen and a UID.
+
+    With that hyphen it ends in two: a check refuses clusters with disks whose names have two hyphens in a row, so no
+    name of one cluster's disks begins with the prefix of another's.
+    """
+    return f"pv-{cluster}-"
+
+
+def volume_label(cluster: str) -> tuple[str, str]:
+    """Return key and value of the label of a cluster's disks and snapshots on Google Cloud.
+
+    It is the label by which other tools know a cluster's resources there (OpenShift: kubernetes-io-cluster-ID). It does
+    not begin with `mullion_`: a class can give its disks any label, so no decision rests on it.
+    """
+    return f"kubernetes-io-cluster-{cluster}", "owned"

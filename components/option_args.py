@@ -7,41 +7,6 @@ from typing_extensions import NotRequired, TypedDict
 from components.spec.models import Gate, PodSecurityLevel, PriorityClass, System, WorkloadRules
 
 
-class ExistingSubnetArgs(TypedDict):
-    """A subnet that you own and in which machines are built."""
-
-    id: str
-    """Id of the subnet: subnet-... (AWS), /subscriptions/.../subnets/NAME (Azure), projects/.../subnetworks/NAME."""
-    range: str
-    """Range of the subnet; machines have fixed addresses in it, so nothing else may use addresses of this subnet."""
-
-
-class ExistingBastionArgs(TypedDict):
-    """An Azure Bastion host that you own, in the network or in a peered one, with the native client switched on."""
-
-    id: str
-    """Id of the host: /subscriptions/.../bastionHosts/NAME."""
-    range: str
-    """Range of the host's subnet (AzureBastionSubnet), which the control plane admits to the API."""
-
-
-class ExistingNetworkArgs(TypedDict):
-    """A network that you own and in which the cluster is built. Mullion changes, tags and deletes nothing of it."""
-
-    network: str
-    """Id of the network: vpc-... (AWS), /subscriptions/.../virtualNetworks/NAME (Azure), projects/.../networks/NAME."""
-    subnets: list[ExistingSubnetArgs]
-    """Subnets of machines, one per zone; on Azure and GCP one may serve all zones."""
-    public_subnets: NotRequired[list[str]]
-    """AWS only: ids of subnets with a route to an internet gateway, for public load balancers."""
-    private_zone: NotRequired[str]
-    """AWS only: id of the private hosted zone NAME.mullion.internal, if another account owns the VPC."""
-    service_zones: NotRequired[list[str]]
-    """With `egress: none`: DNS zones (AWS: names; Azure: .../virtualNetworkLinks/NAME; GCP: .../managedZones/NAME)."""
-    bastion: NotRequired[ExistingBastionArgs]
-    """Azure only: your Bastion host for sessions (`access: session`), because Mullion builds none in your network."""
-
-
 class OidcArgs(TypedDict):
     """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
 

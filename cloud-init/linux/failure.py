@@ -21,6 +21,9 @@ def errors() -> dict[str, dict[str, Any]]:
 class Failure(Exception):
     """A failure with a name of errors.json and a message that says where it occurred."""
 
+    absent = False
+    """Whether the cloud said that there is no such thing; otherwise it may be there."""
+
     def __init__(self, name: str, message: str) -> None:
         super().__init__(message)
         self.name = name

@@ -2,12 +2,15 @@
 
 import json
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
+import metrics
 import x509
+from metrics import Sample
 from run import STATE, Run
 from writing import write_whole
 
@@ -26,6 +29,9 @@ CA = "/etc/mullion/ca.crt"
 
 KUBELET = "/var/lib/kubelet/pki/kubelet-{}-current.pem"
 """The kubelet's certificates: client, server."""
+
+API_SERVER = "/etc/kubernetes/manifests/kube-apiserver.yaml"
+"""Static pod of the API server, on control planes."""
 
 REPORTED = f"{STATE}/reported"
 """What the last status record that was written says of authorities: `trust`."""
@@ -59,12 +65,17 @@ def begin(root: Path) -> None:
 
 
 def write_result(root: Path, result: Result) -> None:
-    """Write the result file. A full disk does not keep the result from the journal and the status record."""
+    """Write result file and metrics. A full disk does not keep the result from the journal and the status record."""
     try:
         write_whole(root / STATE.lstrip("/") / "result.json", json.dumps(result, indent=1).encode(), 0o644)
         write_whole(root / ENDED, b"", 0o644)
     except Exception as error:
         say(f"result.json cannot be written: {error}", "failed")
+    known = [Sample("mullion_run_code", result["code"]), Sample("mullion_run_ended_timestamp_seconds", time.time())]
+    try:
+        metrics.write(root, "run", known)
+    except Exception as error:
+        say(f"the metrics cannot be written: {error}", "failed")
 
 
 def _write(run: Run, url: str, body: bytes) -> None:
@@ -93,6 +104,18 @@ def trust(root: Path) -> dict[str, str]:
     return {"authorities": trusted, "kubelet_signers": signers}
 
 
+def issuers(root: Path) -> dict[str, str]:
+    """Return what a control plane's status record says of issuers of service-account tokens; empty on workers.
+
+    issuers: those of the API server's static pod in their order, with commas; the first one signs.
+    """
+    try:
+        text = (root / API_SERVER.lstrip("/")).read_text(errors="replace")
+    except OSError:
+        return {}
+    return {"issuers": ",".join(re.findall(r"^\s*- [\"']?--service-account-issuer=([^\s\"']+)", text, re.MULTILINE))}
+
+
 def _signer(certificate: Path) -> str:
     try:
         return x509.common_name(x509.issuer(x509.first(certificate.read_text(errors="replace"))))
@@ -117,6 +140,7 @@ def record(run: Run, result: Result, **more: Any) -> None:
             "message": result.get("message", "")[:LONGEST],
             "kubernetes": run.remember().get("kubernetes"),
             **known,
+            **issuers(run.root),
             "seconds": result["seconds"],
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time())),
             **more,

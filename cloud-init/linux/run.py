@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 import loader
@@ -16,6 +17,9 @@ from values import FOUND
 from writing import write_whole
 
 STATE = "/var/lib/mullion"
+NO_VERSION = ("ResourceNotFoundException", "FAILED_PRECONDITION")
+"""Words of AWS for a secret without a version, and of Google Cloud for one whose newest version is destroyed or
+disabled; both answer 400."""
 SHORTEST_TIME = 1
 """Minimum timeout of a program, so a condition can be tested once more at the end of a step's timeout."""
 SHORTEST = 4
@@ -140,7 +144,9 @@ class Run:
                 raise Failure("secret-unavailable", f"secret {name} has no member {member}") from None
         text = text if isinstance(text, str) else json.dumps(text)
         if not text.strip():
-            raise Failure("secret-unavailable", f"secret {name}{f', member {member},' if member else ''} is empty")
+            failure = Failure("secret-unavailable", f"secret {name}{f', member {member},' if member else ''} is empty")
+            failure.absent = True
+            raise failure
         self.keep_unsaid(text)
         return text
 
@@ -157,7 +163,10 @@ class Run:
             yield
         except (OSError, ValueError, LookupError) as error:
             about = f"secret {name} at {self.value('facts.secret_service')}: {type(error).__name__}: {error}"
-            raise Failure("secret-unavailable", about) from None
+            failure = Failure("secret-unavailable", about)
+            code = error.code if isinstance(error, HTTPError) else 0
+            failure.absent = code == 404 or (code == 400 and any(word in about for word in NO_VERSION))
+            raise failure from None
 
     def keep_unsaid(self, text: str) -> None:
         """Redact every line of the text from now on, also in JSON notation."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -43,12 +44,23 @@ def _resolv_conf(run: Run) -> str:
     return RESOLVED if to_resolved or run.path(RESOLVED).exists() else RESOLV_CONF
 
 
+def _issuer(run: Run, part: str) -> str:
+    """Return a part of the issuer in the secret `pki`, which has it once its public documents exist."""
+    secret = run.value("facts.pki_secret")
+    found = json.loads(run.secret(secret)).get("issuer")  # not as a member: its lines would be redacted as secrets
+    if not found:
+        raise Failure("secret-unavailable", f"secret {secret} has no issuer yet")
+    return found[part]
+
+
 FOUND: dict[str, Callable[[Run], str]] = {
     "address": _address,
     "address_range": lambda run: f"{_address(run)}/32",
     "provider_id": lambda run: run.cloud.provider_id(),
     "pod_subnet": _pod_subnet,
     "resolv_conf": _resolv_conf,
+    "issuer": lambda run: _issuer(run, "url"),
+    "issuer_keys": lambda run: _issuer(run, "keys"),
     "bootstrap_token": lambda run: announcing.announce(run, run.value("facts.join_secret")),
 }
 """Function that finds each value; Run caches the result until a step fails."""

@@ -14,6 +14,14 @@ from components.wiring.context import ClusterContext
 LONGEST_NAME = 32
 """Maximum characters of a load balancer's and a target group's name."""
 
+PROBE: aws.lb.TargetGroupHealthCheckArgsDict = {
+    "interval": 10,
+    "timeout": 6,
+    "healthy_threshold": 2,
+    "unhealthy_threshold": 2,
+}
+"""A lost control plane gets no new connections after 20 s; by the provider's defaults it does for 90 s."""
+
 
 def balancer_name(cluster: str, purpose: str, suffix: str) -> str:
     """Return a name unique in the account and region; cut the cluster's name to fit LONGEST_NAME."""
@@ -106,7 +114,7 @@ class Api(pulumi.ComponentResource):
             target_type="ip",
             preserve_client_ip="false",  # else a machine cannot reach itself through it
             deregistration_delay=30,
-            health_check={"protocol": "HTTPS", "path": "/readyz", "port": str(port), "matcher": "200"},
+            health_check={"protocol": "HTTPS", "path": "/readyz", "port": str(port), "matcher": "200", **PROBE},
             tags=tags.on(self, aws.lb.TargetGroup, full),
             opts=fixed,
         )

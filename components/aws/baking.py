@@ -18,7 +18,7 @@ from components.aws.policy import document
 from components.aws.storage import closed_to_public
 from components.machine.service_urls import service_url
 from components.rollout.provider_calls import ProviderCalls
-from components.wiring.baking import BakedImage, Baking
+from components.wiring.baking import FOUND, OF_STACK, BakedImage, Baking
 from components.wiring.bundle_files import asset
 
 NETWORK = IPv4Network("10.0.0.0/28")
@@ -29,8 +29,13 @@ STOPPED, GONE = "stopped", frozenset({"shutting-down", "terminated"})
 """States of an instance (EC2 user guide, "Amazon EC2 instance state changes")."""
 
 
-def register(baking: Baking | None, kept: Sequence[BakedImage]) -> None:
-    """Register the images that exist, and a builder and its image if there is one to bake."""
+def register(stack: str, baking: Baking | None, kept: Sequence[BakedImage]) -> None:
+    """Register the images that exist, and a builder and its image if there is one to bake.
+
+    Export which images of the stack the account has: a killed run may have made one that no state has.
+    """
+    ours = aws.ec2.GetAmiIdsFilterArgs(name=f"tag:{OF_STACK}", values=[stack])
+    pulumi.export(FOUND, aws.ec2.get_ami_ids_output(owners=["self"], filters=[ours]).ids)
     for each in kept:
         _image(each.name, each.source, each.tags)
     if baking is None:
@@ -131,7 +136,9 @@ class Builder(pulumi.ComponentResource):
             content_type="application/zip",
             opts=child,
         )
-        role = aws.iam.Role(f"{self._name}-workers", assume_role_policy=ASSUME, tags=tags, opts=child)
+        role = aws.iam.Role(
+            f"{self._name}-workers", assume_role_policy=ASSUME, force_detach_policies=True, tags=tags, opts=child
+        )
         policy = aws.iam.RolePolicy(
             f"{self._name}-workers",
             role=role.name,

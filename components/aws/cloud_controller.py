@@ -97,11 +97,10 @@ def statements(cluster: str, partition: str) -> list[dict[str, Any]]:
     return [
         _allow(READS, ["*"]),
         _allow(_elb(*CREATES), balancers, made),
-        *(_allow(_elb("AddTags"), balancers, {**made, "elasticloadbalancing:CreateAction": each}) for each in CREATES),
-        _allow(_elb(*CHANGES), balancers, own),
+        _allow(_elb("AddTags"), balancers, {**made, "elasticloadbalancing:CreateAction": [*CREATES]}),
+        _allow(_elb(*CHANGES, *LISTENERS), [*balancers, *listeners], own),
         _allow(_elb("CreateListener"), networks, {**made, **own}),
         _allow(_elb("AddTags"), listeners, {**made, "elasticloadbalancing:CreateAction": "CreateListener"}),
-        _allow(_elb(*LISTENERS), listeners, own),
         _allow(("ec2:CreateSecurityGroup",), [f"arn:{partition}:ec2:*:*:vpc/*"]),
         _allow(("ec2:CreateSecurityGroup",), groups, made),
         _allow(("ec2:CreateTags",), groups, {**made, "ec2:CreateAction": "CreateSecurityGroup"}),

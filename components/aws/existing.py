@@ -9,6 +9,7 @@ from pulumi_aws import _utilities
 
 from components.aws.existing_endpoints import look_for_endpoints
 from components.aws.existing_names import look_for_names
+from components.aws.existing_routes import look_at_routes
 from components.aws.network import UsableNetwork
 from components.aws.offerings import Offers, checked
 from components.naming import zone_name
@@ -17,15 +18,7 @@ from components.wiring.context import ClusterContext
 from components.wiring.existing_network import Lookups, listed, looked_up
 from components.wiring.fixed_layout import fixed_layout
 
-_ANYWHERE = "0.0.0.0/0"
 _TABLE = "routeTableId"
-_LOCAL = "local"
-"""Target of the route to the VPC's own range."""
-_TARGETS = (
-    *("natGatewayId", "transitGatewayId", "networkInterfaceId", "vpcEndpointId", "vpcPeeringConnectionId"),
-    *("localGatewayId", "carrierGatewayId", "coreNetworkArn", "gatewayId"),
-)
-"""Members of a route with its target (provider's schema, getRouteTable)."""
 
 
 class ExistingVpc(UsableNetwork):
@@ -54,7 +47,8 @@ async def look(lookups: Lookups, cluster: str) -> list[str]:
     vpc = await lookups.find("network", existing.network, "aws:ec2/getVpc:getVpc", {"id": existing.network})
     if not vpc:
         return []
-    await look_for_names(lookups, vpc, zone_name(cluster))
+    if not lookups.spec.existing_cluster:  # whose endpoint the owner's name servers know
+        await look_for_names(lookups, vpc, zone_name(cluster))
     lookups.refuse_overlaps([each["cidrBlock"] for each in listed(vpc, "cidrBlockAssociations")] or [vpc["cidrBlock"]])
     paths = [(f"subnets.{index}", subnet.id) for index, subnet in enumerate(existing.subnets)]
     paths += [(f"public_subnets.{index}", id_) for index, id_ in enumerate(existing.public_subnets)]
@@ -113,22 +107,7 @@ async def _subnet(lookups: Lookups, path: str, id_: str) -> dict[str, Any]:
     if table is None:
         lookups.warn(f"network.existing.{at}: these credentials cannot read the routes of {id_}")
         return subnet
-    target, egress = _default_target(table), lookups.spec.network.egress
-    to_internet = public or egress is Egress.PUBLIC
-    if egress is Egress.NONE and not public:
-        if target.startswith(("igw-", "nat-")):
-            wrong = f"the default route of {id_} leads to {target}, and egress: none says that there is no way out"
-            lookups.wrong(at, wrong, "write egress: nat, or let the VPC's owner remove the route")
-        elif lookups.existing.service_zones and not _leads_elsewhere(table):
-            wrong = f"no route of {id_} leads to another VPC, and service_zones names endpoints there"
-            fix = "let the VPC's owner route the range of that VPC to a transit gateway or peering connection"
-            lookups.wrong(at, wrong, fix)
-    elif to_internet and not target.startswith("igw-"):
-        wrong = f"the default route of {id_} leads to {target or 'nothing'}, not to an internet gateway"
-        lookups.wrong(at, wrong, "write the id of a public subnet, or let the VPC's owner change its route table")
-    elif not to_internet and (not target or target.startswith("igw-")):
-        wrong = f"{id_} has no default route that machines without public addresses can use: {target or 'none'}"
-        lookups.wrong(at, wrong, "let its owner route 0.0.0.0/0 to a NAT gateway, a transit gateway or a firewall")
+    look_at_routes(lookups, at, id_, table)
     return {**subnet, _TABLE: table.get(_TABLE)}
 
 
@@ -142,20 +121,3 @@ async def _route_table(lookups: Lookups, vpc: str, subnet: str) -> dict[str, Any
     if not tables or not tables["ids"]:
         return None
     return await lookups.optional("aws:ec2/getRouteTable:getRouteTable", {_TABLE: tables["ids"][0]})
-
-
-def _default_target(table: dict[str, Any]) -> str:
-    """Return the target of a table's default route; empty if it has none."""
-    routes = [each for each in listed(table, "routes") if each.get("cidrBlock") == _ANYWHERE]
-    return next((to for route in routes if (to := _target(route))), "")
-
-
-def _target(route: dict[str, Any]) -> str:
-    """Return the target of a route; empty if it has none."""
-    return next((str(route[target]) for target in _TARGETS if route.get(target)), "")
-
-
-def _leads_elsewhere(table: dict[str, Any]) -> bool:
-    """Return whether a route leads out of the VPC, other than that to a gateway endpoint, which has a prefix list."""
-    targets = [(_target(route), bool(route.get("destinationPrefixListId"))) for route in listed(table, "routes")]
-    return any(to not in ("", _LOCAL) and not (prefixes and to.startswith("vpce-")) for to, prefixes in targets)

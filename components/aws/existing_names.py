@@ -30,6 +30,8 @@ async def look_for_names(lookups: Lookups, vpc: dict[str, Any], own: str) -> Non
         if zone and (zone["name"].rstrip(".") != own or not zone["privateZone"]):
             wrong = f"{existing.private_zone} is not the private zone {own}"
             lookups.wrong("private_zone", wrong, f"create the private hosted zone {own} for this VPC")
+        elif zone:
+            await _associated(lookups, own)
         return
     caller = await lookups.find("network", "the account", "aws:index/getCallerIdentity:getCallerIdentity", {})
     if caller and vpc["ownerId"] != caller["accountId"]:
@@ -39,6 +41,17 @@ async def look_for_names(lookups: Lookups, vpc: dict[str, Any], own: str) -> Non
             f"create the private hosted zone {own}, let the owner associate it with {id_}"
             " (docs/networks.md), and write its id here",
         )
+
+
+async def _associated(lookups: Lookups, own: str) -> None:
+    """Refuse the user's private zone `own` unless machines of the VPC are answered from it."""
+    existing = lookups.existing
+    asked = {"name": own, "privateZone": True, "vpcId": existing.network}
+    seen = await lookups.only("aws:route53/getZone:getZone", asked)
+    if not seen or seen["zoneId"] != existing.private_zone:
+        fix = f"let its owner run: aws route53 associate-vpc-with-hosted-zone --hosted-zone-id {existing.private_zone}"
+        fix += f" --vpc VPCRegion=REGION,VPCId={existing.network}"
+        lookups.wrong("private_zone", f"{existing.private_zone} is not associated with {existing.network}", fix)
 
 
 async def _name_servers(lookups: Lookups, vpc: dict[str, Any], own: str) -> None:

@@ -1,5 +1,6 @@
 """IAM roles and instance profiles of the machines, each with the least rights that its group needs."""
 
+import json
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -8,7 +9,7 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.aws import cloud_controller
+from components.aws import cloud_controller, volumes
 from components.aws.network import UsableNetwork
 from components.aws.policy import document
 from components.aws.storage import Storage
@@ -24,6 +25,9 @@ ASSUME = document([{"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.c
 _OWN = "${aws:userid}.json"
 """Matches one machine's own object: aws:userid of a machine is <role id>:<instance id>."""
 
+LONGEST = 10_240
+"""Maximum characters, without spaces, of all inline policies of a role (IAM user guide, "IAM and AWS STS quotas")."""
+
 SESSIONS = [
     "ssm:UpdateInstanceInformation",
     *(f"ssmmessages:{action}{kind}Channel" for action in ("Create", "Open") for kind in ("Control", "Data")),
@@ -34,6 +38,17 @@ _OBJECTS = [
     *("s3:GetObject", "s3:PutObject", "s3:DeleteObject"),
     *("s3:ListMultipartUploadParts", "s3:AbortMultipartUpload"),  # of snapshots that need several requests
 ]
+_PUBLIC: dict[str, Any] = {"Effect": "Allow", "Resource": ["*"]}
+_PULL_PUBLIC = (
+    {**_PUBLIC, "Action": ["ecr-public:GetAuthorizationToken"]},
+    {
+        **_PUBLIC,
+        "Action": ["sts:GetServiceBearerToken"],
+        "Condition": {"StringEquals": {"sts:AWSServiceName": "ecr-public.amazonaws.com"}},
+    },
+)
+"""Statements for public.ecr.aws, which the credential provider serves too (Amazon ECR Public user guide, "Registry
+authentication"). Without a token kubelets pull with the limits of anonymous callers. Only the partition aws has it."""
 _PULL = ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
 
 
@@ -44,13 +59,15 @@ def statements(
     registries: bool = False,
     sessions: bool = False,
     controller_of: str = "",
+    volumes_of: str = "",
     key: str | None = None,
     vpcs: Mapping[str, str] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
     """Return the policy statements of a group's machines.
 
     registries: also to pull from ECR. sessions: also to offer sessions of Session Manager. controller_of: name of the
-    cluster, if it has a cloud controller. key: ARN of the key that encrypts stores and secrets, if it is the user's.
+    cluster, if it has a cloud controller. volumes_of: the same, if it has the storage driver of EBS. key: ARN of the
+    key that encrypts stores, secrets and volumes, if it is the user's.
     arns: of the stores (bundles, snapshots) and the secrets (join, pki, desired-state). vpcs: id of the VPC through
     whose endpoint machines reach a service (source_services), by the prefix of its actions; such actions are allowed
     from that VPC only.
@@ -67,7 +84,7 @@ def statements(
             written_secrets,
             (["ec2:DescribeInstances"], ["*"]),  # the action supports no resource-level permissions
         ]
-    partition = arns["bundles"].split(":")[1]
+    rows, partition = _joined(rows), arns["bundles"].split(":")[1]
     if registries:
         # a token is for the caller's own account; the registries' own policies let other accounts in
         rows += [(["ecr:GetAuthorizationToken"], ["*"]), (_PULL, [f"arn:{partition}:ecr:*:*:repository/*"])]
@@ -77,10 +94,33 @@ def statements(
         {"Effect": "Allow", "Action": actions, "Resource": resources, **_from(vpcs.get(actions[0].partition(":")[0]))}
         for actions, resources in rows
     ]
+    if registries and partition == "aws":
+        found.extend(_PULL_PUBLIC)
     if key:
         found.append(_uses(key))
-    controls = controller_of and group is SecurityGroup.CONTROL_PLANE
-    return [*found, *(cloud_controller.statements(controller_of, partition) if controls else [])]
+    if group is SecurityGroup.CONTROL_PLANE:
+        controller = cloud_controller.statements(controller_of, partition) if controller_of else []
+        driver = volumes.statements(volumes_of, partition, key=key) if volumes_of else []
+        found += _shortened([*controller, *driver])
+    return found
+
+
+def _joined(rows: Sequence[tuple[list[str], list[str]]]) -> list[tuple[list[str], list[str]]]:
+    """Return the rows with one for each set of actions, because IAM limits the length of all of a role's policies."""
+    by_actions: dict[tuple[str, ...], list[str]] = {}
+    for actions, resources in rows:
+        by_actions.setdefault(tuple(actions), []).extend(resources)
+    return [([*actions], resources) for actions, resources in by_actions.items()]
+
+
+def _shortened(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the statements with one for all actions of the same effect, resources and condition."""
+    by_rest: dict[str, dict[str, Any]] = {}
+    for each in found:
+        rest = json.dumps({key: value for key, value in each.items() if key != "Action"}, sort_keys=True)
+        same = by_rest.setdefault(rest, {**each, "Action": []})
+        same["Action"] = [*dict.fromkeys([*same["Action"], *each["Action"]])]
+    return list(by_rest.values())
 
 
 def source_services(plan: ClusterPlan) -> tuple[str, ...]:
@@ -151,13 +191,15 @@ class Identity(pulumi.ComponentResource):
     ) -> None:
         """ways: routes and endpoints by which machines reach AWS's services."""
         name = context.plan.name
-        super().__init__("mullion:aws:Identity", name, {"groups": [group.value for group in NODES]}, opts)
+        groups = [group for group in NODES if group in context.plan.groups]
+        super().__init__("mullion:aws:Identity", name, {"groups": [group.value for group in groups]}, opts)
         self._registries = "ecr" in context.plan.spec.registry_credentials
         self._controller_of = name if cloud_controller.is_used(context.plan) else ""
+        self._volumes_of = name if volumes.is_used(context.plan) else ""
         self._sessions = context.plan.spec.access is MachineAccess.SESSION
         self._storage, self._tags, self._key = storage, context.tags, context.plan.spec.encryption_key
         self._network, self._ways, self._from = network, ways, source_services(context.plan)
-        profiles = {group: self._profile(f"{name}-{group.value}", group) for group in NODES}
+        profiles = {group: self._profile(f"{name}-{group.value}", group) for group in groups}
         self.profiles = {group: profile for group, (profile, _) in profiles.items()}
         self.role_ids = {group.value: role for group, (_, role) in profiles.items()}
         self.register_outputs({"profiles": {group.value: profile for group, profile in self.profiles.items()}})
@@ -169,16 +211,25 @@ class Identity(pulumi.ComponentResource):
             registries=self._registries,
             sessions=self._sessions,
             controller_of=self._controller_of,
+            volumes_of=self._volumes_of,
             key=self._key,
             vpcs=dict.fromkeys(self._from, vpc),
         )
-        return document(rights)
+        found = document(rights)
+        if (length := len(found.replace(" ", ""))) > LONGEST:
+            raise pulumi.RunError(
+                f"the rights of {group.value} machines have {length} characters, and IAM accepts {LONGEST} for a role:"
+                " give the stack a shorter name, or leave out one of cloud_controller, csi, registry_credentials,"
+                " access and encryption_key"
+            )
+        return found
 
     def _profile(self, name: str, group: SecurityGroup) -> tuple[Output[str], Output[str]]:
         """Return the instance profile's name, and the unique id of its role."""
         role = aws.iam.Role(
             name,
             assume_role_policy=ASSUME,
+            force_detach_policies=True,  # that somebody attached: IAM deletes no role with policies
             tags=self._tags.on(self, aws.iam.Role, name),
             opts=ResourceOptions(parent=self),
         )

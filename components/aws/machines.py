@@ -22,8 +22,10 @@ METADATA_OPTIONS: aws.ec2.InstanceMetadataOptionsArgsDict = {
     "http_endpoint": "enabled",
     "http_tokens": "required",
     "http_put_response_hop_limit": 1,
+    "instance_metadata_tags": "disabled",
 }
-"""Hop limit 1: containers cannot get the machine's credentials."""
+"""Hop limit 1: containers cannot get the machine's credentials. Tags: an account or its organisation may enable them
+for all instances, and EC2 then refuses tag keys with a slash or space, such as those of a cloud controller."""
 SPOT: aws.ec2.InstanceInstanceMarketOptionsSpotOptionsArgsDict = {
     "spot_instance_type": "one-time",
     "instance_interruption_behavior": "terminate",

@@ -11,8 +11,16 @@ from pulumi import Output, ResourceHookArgs
 from pulumi_aws import _utilities
 
 from components.plan import ClusterPlan, Machine
-from components.rollout.provider_calls import LARGEST_RECORD, ProviderCalls, ProviderError, moment, status_record
-from components.rollout.session_commands import MachinePlace
+from components.rollout.provider_calls import (
+    LARGEST_RECORD,
+    NoObject,
+    ProviderCalls,
+    ProviderError,
+    moment,
+    status_record,
+)
+from components.rollout.session_commands import OWN_CREDENTIALS, ROLES, MachinePlace, credentials_hint
+from components.rollout.workers import Instances
 
 RUNNING, STOPPED = ["pending", "running"], ["stopping", "stopped"]
 
@@ -40,18 +48,21 @@ class Records:
             *(each.future() for each in (self.vpc_id, self.bucket, *self.role_ids.values()))
         )
 
-    async def instances(self, *, running: bool) -> dict[str, str]:
-        """Return ids of the VPC's instances by private address: those running, or those stopped."""
+    async def instances(self, pool: str = "") -> Instances:
+        """Return the VPC's instances: a call finds all in some states, but does not say in which."""
+        return Instances(await self._in_states(RUNNING), await self._in_states(STOPPED))
+
+    async def _in_states(self, states: list[str]) -> dict[str, str]:
+        """Return ids by private address."""
         filters = [{"name": "vpc-id", "values": [await self.vpc_id.future()]}]
-        states = RUNNING if running else STOPPED
         try:
             instances = await self.calls.invoke(
                 "aws:ec2/getInstances:getInstances", {"filters": filters, "instanceStateNames": states}
             )
-        except ProviderError:
-            if running:
+        except ProviderError as error:
+            if states == RUNNING or "no results" not in str(error):
                 raise
-            return {}  # the provider fails if no instance matches
+            return {}  # a provider may fail if no instance matches
         return dict(zip(instances["privateIps"], instances["ids"], strict=True))
 
     async def instance(self, args: ResourceHookArgs) -> str:
@@ -65,11 +76,14 @@ class Records:
 
     async def place(self, plan: ClusterPlan, machine: Machine) -> MachinePlace | None:
         """Return where `aws ssm` finds a planned machine; None if it does not run."""
-        ids = await self.instances(running=True)
+        ids = await self._in_states(RUNNING)
         region = await self.calls.invoke("aws:index/getRegion:getRegion", {})
         profile = pulumi.Config("aws").get("profile") or ""
         found = ids.get(str(machine.address))
-        return MachinePlace(plan.spec.cloud.value, found, region["region"], profile=profile) if found else None
+        if found is None:
+            return None
+        hint = credentials_hint(name for name in (*OWN_CREDENTIALS, *ROLES) if pulumi.Config("aws").get(name))
+        return MachinePlace(plan.spec.cloud.value, found, region["region"], profile=profile, hint=hint)
 
     async def record(self, identity: str, instance: str) -> dict[str, Any]:
         """Return an instance's status record; `state: absent`, with the reason, if none can be read.
@@ -86,7 +100,7 @@ class Records:
 
         options: further arguments of aws.s3.getObject.
         """
-        answer = await self.calls.invoke(
-            "aws:s3/getObject:getObject", {"bucket": await self.bucket.future(), "key": key, **options}
-        )
+        if not (bucket := await self.bucket.future()):
+            raise NoObject("the bundle store is not built yet")
+        answer = await self.calls.invoke("aws:s3/getObject:getObject", {"bucket": bucket, "key": key, **options})
         return answer.get("body") or ""

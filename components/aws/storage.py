@@ -9,8 +9,10 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.aws.policy import document
+from components.machine.issuer import Issuer
 from components.machine.service_urls import service_url
 from components.wiring.context import ClusterContext
+from components.wiring.kept_secrets import with_issuer
 from components.wiring.stores import OLDER_DAYS, Content, Stores, after
 
 OLDER_VERSIONS: aws.s3.BucketLifecycleConfigurationRuleArgsDict = {
@@ -40,29 +42,42 @@ class Storage(Stores):
     """ARNs of the buckets (bundles, snapshots) and secrets, by purpose."""
 
     def __init__(
-        self, context: ClusterContext, checked: Output[list[str]], opts: ResourceOptions | None = None
+        self,
+        context: ClusterContext,
+        checked: Output[list[str]],
+        issuer: Output[Issuer] | None,
+        opts: ResourceOptions | None = None,
     ) -> None:
-        """checked: resolves once the layout's check has passed; no bucket or secret gets another key before it."""
+        """checked: resolves once the layout's check has passed; no bucket or secret gets another key before it.
+
+        issuer: of the cluster's tokens, for the secret pki.
+        """
         plan = context.plan
-        groups = [group.name for group in plan.machine_groups]
+        groups, owned = [group.name for group in plan.machine_groups], not plan.joins
         super().__init__("mullion:aws:Storage", plan.name, {"groups": groups}, opts)
         self._cluster, self._tags, self._guarded = plan.name, context.tags, plan.spec.protect
         self._key, self._checked = plan.spec.encryption_key, checked
         bundles, encrypted = self._bucket("bundles", keep=False, versioned=False)
-        snapshots, _ = self._bucket("snapshots", keep=plan.spec.expires is None, versioned=True)
         # an object written before the bucket's setting would be encrypted with S3's key
         self.bundle_bucket, self._bucket_id = bundles.bucket, encrypted.bucket
-        self.bundle_store, self.snapshot_store = (
-            bucket.bucket_regional_domain_name.apply(partial(service_url, fact, target=context.target))
-            for fact, bucket in (("bundle_store", bundles), ("snapshot_store", snapshots))
-        )
-        secrets = {key: self._secret(key) for key in SECRETS}
-        values = {key: self._value(key, secrets[key], value) for key, value in context.generated.stored.items()}
+        buckets = {"bundles": bundles}
+        if owned:
+            buckets["snapshots"], _ = self._bucket("snapshots", keep=plan.spec.expires is None, versioned=True)
+        stores = {
+            purpose: bucket.bucket_regional_domain_name.apply(
+                partial(service_url, f"{purpose[:-1]}_store", target=context.target)
+            )
+            for purpose, bucket in buckets.items()
+        }
+        self.bundle_store, self.snapshot_store = stores["bundles"], stores.get("snapshots", Output.from_input(""))
+        secrets = {key: self._secret(key) for key in SECRETS if owned or key == "join"}
+        texts = dict(context.secrets.stored)
+        if issuer:
+            texts["pki"] = with_issuer(texts["pki"], issuer)
+        values = {key: self._value(key, secrets[key], value) for key, value in texts.items()}
         self._publish(context, [*values.values()])
         self.secret_names = {key: after(values.get(key), secret.name) for key, secret in secrets.items()}
-        self.arns = Output.all(
-            bundles=bundles.arn, snapshots=snapshots.arn, **{key: secret.arn for key, secret in secrets.items()}
-        )
+        self.arns = Output.all(**{key: each.arn for key, each in (*buckets.items(), *secrets.items())})
         self.register_outputs({"bundle_store": self.bundle_store, "snapshot_store": self.snapshot_store})
 
     def _child(self, *, keep: bool = False) -> ResourceOptions:
@@ -100,7 +115,7 @@ class Storage(Stores):
         aws.s3.BucketPolicy(
             name,
             bucket=bucket.id,
-            policy=bucket.arn.apply(_tls_only),
+            policy=bucket.arn.apply(lambda arn: document([tls_only(arn)])),
             # S3 answers 409 if both change at once
             opts=ResourceOptions.merge(settings, ResourceOptions(depends_on=[closed])),
         )
@@ -116,6 +131,7 @@ class Storage(Stores):
             source=content.asset,
             content_type=content.content_type,
             tags=self._tags.on(self, aws.s3.BucketObjectv2, full, few=True),
+            override_provider={"default_tags": {"tags": {}}},  # S3 takes ten tags of an object
             opts=ResourceOptions.merge(self._child(), content.options),
         )
         return stored, stored.key
@@ -163,8 +179,9 @@ def encryption(key: str | None) -> Any:
     }
 
 
-def _tls_only(arn: str) -> str:
-    statement = {
+def tls_only(arn: str) -> dict[str, Any]:
+    """Return the statement that denies plain HTTP on a bucket and its objects."""
+    return {
         "Sid": PRINCIPALS_OVER_TLS,
         "Effect": "Deny",
         "Principal": "*",
@@ -172,4 +189,3 @@ def _tls_only(arn: str) -> str:
         "Resource": [arn, f"{arn}/*"],
         "Condition": {"Bool": {"aws:SecureTransport": "false"}},
     }
-    return document([statement])

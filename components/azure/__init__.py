@@ -58,7 +58,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     if identity.puller:
         services |= {"registry_identity": identity.puller.client_id, "tenant": client.tenant_id}
     access = ServiceAccess(roles, secrets, services, identity.client_ids)
-    launch = launch_data(context, storage, public_host, access)
+    launch = launch_data(context, storage, access)
     ingress = Ingress(context, place, network, opts=child) if plan.load_balancers else None
     pool_ids = {CONTROL_PLANE: balancers.pool_ids if balancers else [], **(ingress.pool_ids if ingress else {})}
     login = AdministratorLogin(context, opts=child)
@@ -72,4 +72,10 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         public_host,
         child,
     )
-    return CloudOutputs(public_host, storage.bundle_store, storage.snapshot_store, ingress.hosts if ingress else {})
+    return CloudOutputs(
+        public_host,
+        storage.bundle_store,
+        storage.snapshot_store,
+        ingress.hosts if ingress else {},
+        gmsa_identity=identity.gmsa.principal_id if identity.gmsa else None,
+    )

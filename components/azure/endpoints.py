@@ -80,7 +80,11 @@ class Endpoints(pulumi.ComponentResource):
         hashicorp/terraform-provider-azurerm#21293).
         """
         full = f"{self._cluster}-{planned.service}"
-        order = ResourceOptions(parent=self, depends_on=[*self._network.routes, *before])
+        order = ResourceOptions(
+            parent=self,
+            depends_on=[*self._network.routes, *before],
+            ignore_changes=["customDnsConfigs"],  # Azure empties them once the endpoint has a group of zones
+        )
         return azure.PrivateEndpoint(
             full,
             private_endpoint_name=full,

@@ -57,7 +57,8 @@ class Identity(pulumi.ComponentResource):
     """A user-assigned managed identity for the control plane, and one for each worker.
 
     Each worker takes two of a subscription's 4000 role assignments ("Azure RBAC limits"). So one identity for all
-    machines pulls images: its rights on a registry are given once, and stay when machines come and go.
+    machines pulls images: its rights on a registry are given once, and stay when machines come and go. So does one for
+    the plug-in of gMSA, whose credential specs name one identity for all machines; it has no rights from here.
     """
 
     ids: Mapping[str, Output[str]]
@@ -65,6 +66,8 @@ class Identity(pulumi.ComponentResource):
     client_ids: Mapping[str, Output[str]]
     puller: managedidentity.UserAssignedIdentity | None = None
     """The identity that pulls images, of all machines; None without registry_credentials."""
+    gmsa: managedidentity.UserAssignedIdentity | None = None
+    """The identity of all Windows workers, by which the plug-in of gMSA reads its secret; None without a plug-in."""
     granted: Mapping[str, list[pulumi.Resource]]
     """Role assignments by name of the identity; machines lack rights before these exist."""
     definitions: Mapping[str, authorization.RoleDefinition]
@@ -93,6 +96,8 @@ class Identity(pulumi.ComponentResource):
         self.client_ids = {own: identity.client_id for own, identity in self._made.items()}
         if "acr" in context.plan.spec.registry_credentials:
             self.puller = self._identity("registries")
+        if context.plan.spec.gmsa.plugin and any(group.os.is_windows for group in context.plan.machine_groups):
+            self.gmsa = self._identity("gmsa")
         self.register_outputs({"ids": self.ids})
 
     def grant(self, storage: Storage, vault: Vault) -> None:
@@ -112,9 +117,10 @@ class Identity(pulumi.ComponentResource):
         here = self._place.here(self, managedidentity.UserAssignedIdentity, name)
         return managedidentity.UserAssignedIdentity(name, resource_name_=name, **here)
 
-    def of_machine(self, own: str) -> list[Output[str]]:
+    def of_machine(self, own: str, *, is_windows: bool) -> list[Output[str]]:
         """Return the ids of the user-assigned identities of the machines with the identity `own`."""
-        return [self.ids[own], *([self.puller.id] if self.puller and own != CONTROL_PLANE else [])]
+        shared = (self.puller if own != CONTROL_PLANE else None, self.gmsa if is_windows else None)
+        return [self.ids[own], *(each.id for each in shared if each)]
 
     def _definition(self, key: str, suffix: Output[str]) -> authorization.RoleDefinition:
         """Return a custom role; the suffix makes its name unique in the directory."""

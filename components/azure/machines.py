@@ -20,6 +20,7 @@ from components.azure.network import UsableNetwork
 from components.azure.place import Place, public_address
 from components.catalogue import instance_sizes
 from components.node.windows_system import ADMINISTRATOR
+from components.rollout.workers import BOOT_SECONDS
 from components.wiring.context import ClusterContext
 from components.wiring.kept_secrets import stash
 from components.wiring.launch_data import LaunchData
@@ -43,6 +44,10 @@ COMMAND = (
 """Runs the loader: on Windows Azure only writes customData to this file. The loader starts a task and returns.
 
 Stop: without it a loader that cannot be copied or is refused ends with 0, and Azure reports a success."""
+
+LOADER_TIME = f"{BOOT_SECONDS['windows']}s"
+"""Maximum time of a call for the extension, as of the gate of a Windows machine. Azure waits 90 minutes for a machine
+whose agent does not answer ("Azure virtual machine extensions and features for Windows")."""
 
 BITS = 2048
 """Bits of the SSH key: Azure's minimum for RSA (REST reference, SshPublicKey.keyData)."""
@@ -143,7 +148,8 @@ def _machine(
     }
     # a worker's second identity ends with the machine and has no rights: its token proves whose announcement it is
     kind = "UserAssigned" if group.is_control_plane else "SystemAssigned, UserAssigned"
-    identity: Any = {"type": kind, "user_assigned_identities": inputs.identity.of_machine(own)}
+    identities = inputs.identity.of_machine(own, is_windows=group.os.is_windows)
+    identity: Any = {"type": kind, "user_assigned_identities": identities}
     tags = {**request.tags, "address": str(machine.address)}
     vm = compute.VirtualMachine(
         name,
@@ -233,7 +239,9 @@ def _loader(
         deleted_with=vm,
         delete_before_replace=True,
         replacement_trigger=vm.vm_id,
-        ignore_changes=["tags"],
+        # a newer command is for new machines: an update would run it on all running machines at once
+        ignore_changes=["tags", "protectedSettings", "typeHandlerVersion"],
+        custom_timeouts=pulumi.CustomTimeouts(create=LOADER_TIME, update=LOADER_TIME),
         hooks=ResourceHookBinding(after_create=hooks.after_create) if hooks else None,
     )
     return compute.VirtualMachineExtension(

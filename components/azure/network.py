@@ -57,12 +57,7 @@ class Network(UsableNetwork):
         zones = Output.from_input(list(plan.zone_names or ZONES))
         self.zone_names, nodes = fixed_layout(context.plan, zones, self)
         self.balanced_zones = self.zone_names if plan.zones == 1 else Output.from_input(list(ZONES))
-        network = azure.VirtualNetwork(
-            name,
-            virtual_network_name=name,
-            address_space={"address_prefixes": [nodes]},  # resolves once the layout's check has passed
-            **place.here(self, azure.VirtualNetwork, name, ResourceOptions(parent=self, protect=spec.protect)),
-        )
+        network = self._network(context, place, nodes)  # resolves once the layout's check has passed
         self.network_id = network.id
         table = table_of_pods(context, place, self) if spec.network.mode is NetworkMode.L2BRIDGE else None
         zonal = len(plan.gateways) > 1
@@ -105,6 +100,21 @@ class Network(UsableNetwork):
         self.endpoint_subnet = next((subnets[each.name].id for each in plan.endpoints), None)
         ids = {subnet: resource.id for subnet, resource in subnets.items()}
         self.register_outputs({"network_id": self.network_id, "subnet_ids": ids})
+
+    def _network(self, context: ClusterContext, place: Place, nodes: Output[str]) -> azure.VirtualNetwork:
+        """Return the virtual network. nodes: its range.
+
+        The provider sends the whole network, so a change of tags would remove DNS servers and a DDoS plan that
+        administrators or policies added; no other input changes.
+        """
+        name, protect = context.plan.name, context.plan.spec.protect
+        fixed = ResourceOptions(parent=self, protect=protect, ignore_changes=["tags"])
+        return azure.VirtualNetwork(
+            name,
+            virtual_network_name=name,
+            address_space={"address_prefixes": [nodes]},
+            **place.here(self, azure.VirtualNetwork, name, fixed),
+        )
 
     def _gateway(self, name: str, place: Place, zones: Output[list[str] | None]) -> azure.NatGateway:
         """Return a NAT gateway in these zones; None: Azure chooses the zone."""

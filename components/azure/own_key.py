@@ -48,9 +48,13 @@ class OwnKey:
             active_key={"key_url": f"{self._vault_url}/keys/{self.key}/{self.version}"},
             rotation_to_latest_key_version_enabled=True,
             identity=self._identities,
-            # Azure replaces the version in it when the key gets a new one
+            # Azure replaces the version in it when the key gets a new one. The provider sends the whole resource, so a
+            # change of tags would send the version of the state
             **place.here(
-                parent, compute.DiskEncryptionSet, name, ResourceOptions(parent=parent, ignore_changes=["activeKey"])
+                parent,
+                compute.DiskEncryptionSet,
+                name,
+                ResourceOptions(parent=parent, ignore_changes=["activeKey", "tags"]),
             ),
         ).id
 

@@ -21,6 +21,7 @@ from components.plan import ClusterPlan, Machine
 from components.rollout.provider_calls import (
     LARGEST_RECORD,
     MachineState,
+    NoObject,
     ProviderCalls,
     ProviderError,
     RecordsByMachine,
@@ -77,7 +78,7 @@ class Blobs:
 
     async def _sign(self) -> None:
         if not (container := await self.container.future()):
-            raise ProviderError("the bundle store is not built yet")
+            raise NoObject("the bundle store is not built yet")
         ids = parts(container)
         account = {"resourceGroupName": ids["group"], "accountName": ids["account"]}
         until = datetime.now(timezone.utc) + timedelta(seconds=TOKEN_SECONDS)
@@ -117,9 +118,18 @@ def _get(url: str, most: int | None) -> str:
         raise ProviderError(f"{place}: {error}") from error
 
 
-def _runs(vm: dict[str, Any]) -> bool:
-    """Return whether a virtual machine with its instance view runs."""
-    return STOPPED.isdisjoint(str(status["code"]) for status in vm["instanceView"]["statuses"])
+def runs(vm: dict[str, Any]) -> bool:
+    """Return whether a virtual machine with its instance view runs.
+
+    One that Azure could not allocate has the status ProvisioningState/failed and no power state.
+    """
+    codes = {str(status["code"]) for status in vm["instanceView"]["statuses"]}
+    failed = any(code.startswith("ProvisioningState/failed") for code in codes)
+    return codes.isdisjoint(STOPPED) and ("PowerState/running" in codes or not failed)
+
+
+def _state(vm: dict[str, Any]) -> MachineState:
+    return MachineState(str(vm["vmId"]), vm["timeCreated"], runs(vm))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,14 +152,12 @@ class Records(RecordsByMachine):
     async def find(self, machine: Machine) -> MachineState | None:
         """Return the state of a planned machine; None if there is no machine."""
         vm = await self._vm(machine.name)
-        if not vm:
-            return None
-        return MachineState(str(vm["vmId"]), vm["timeCreated"], _runs(vm))
+        return _state(vm) if vm else None
 
     async def place(self, plan: ClusterPlan, machine: Machine) -> MachinePlace | None:
         """Return where `az` finds a planned machine; None if it does not run."""
         vm = await self._vm(machine.name)
-        return azure_place(str(vm["id"]), plan.name, plan.spec.network.existing) if vm and _runs(vm) else None
+        return azure_place(str(vm["id"]), plan.name, plan.spec.network.existing) if vm and runs(vm) else None
 
     async def _vm(self, name: str) -> dict[str, Any]:
         """Return the virtual machine of this name; empty if there is none."""
@@ -161,7 +169,9 @@ class Records(RecordsByMachine):
 
     async def instance(self, args: ResourceHookArgs) -> str:
         """Return the machine's id; the hook's resource may be the extension that starts its loader."""
-        return str((await self._vm(str((args.new_inputs or {})["vmName"])))["vmId"])
+        state = _state(await self._vm(str((args.new_inputs or {})["vmName"])))
+        self.seen[state.id] = state  # else `launched` would read all machines
+        return state.id
 
     async def text(self, key: str) -> str:
         """Return the text of an object in the bundle store. Raises ProviderError if there is none."""

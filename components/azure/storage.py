@@ -28,6 +28,8 @@ LONGEST_ACCOUNT = LONGEST_VAULT = 24
 """Maximum characters of the names, which are global."""
 KEPT_DAYS = 7
 """Days for which Azure keeps a deleted vault, and its name taken (soft delete): Azure's minimum."""
+CONTENT_TYPES = {"pki": "application/json", "desired-state": "text/plain"}
+"""Content types of the secrets; policies of landing zones refuse secrets without one."""
 MANAGER = "management.azure.com"
 """Host of Azure Resource Manager."""
 
@@ -251,6 +253,7 @@ class Vault(pulumi.ComponentResource):
             "sku": {"family": "A", "name": "standard"},
             "enable_rbac_authorization": True,
             "soft_delete_retention_in_days": KEPT_DAYS,
+            "enable_purge_protection": True,
             "network_acls": {
                 "default_action": "Deny",
                 "bypass": "AzureServices",
@@ -270,7 +273,7 @@ class Vault(pulumi.ComponentResource):
                 f"{name}-{key}",
                 secret_name=key,
                 vault_name=vault.name,
-                properties={"value": value},
+                properties={"value": value, "content_type": CONTENT_TYPES[key]},
                 tags=context.tags.on(self, keyvault.Secret, f"{name}-{key}", few=True),  # Key Vault takes 15
                 # deleting a single secret needs the vault itself, which only answers the cluster's subnets
                 opts=ResourceOptions(parent=self, deleted_with=vault),

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 VCPUS, ADDRESSES, SSD = "vCPU", "public addresses", "SSD GiB"
 """What is limited: vCPU of running machines, public addresses, GiB of SSD disks, each in one region."""
+EVERYWHERE, STATIC = "vCPU in all regions", "reserved public addresses"
+"""vCPU of a project of GCP in all its regions; public addresses of its load balancers in one region."""
 NETWORKS, FIREWALLS = "networks", "firewall rules"
 """Networks in a region of AWS, or in a project of GCP; firewall rules in a project of GCP."""
 ACCOUNTS = "service accounts"
@@ -15,7 +17,10 @@ ENDPOINTS = "private endpoints"
 
 @dataclass(frozen=True)
 class Limit:
-    """One limit of a region or project. new: its value in a new account. title: its name in the cloud's console."""
+    """One limit of a region or project. title: its name in the cloud's console.
+
+    new: its value in a new account; 0 if the cloud chooses it for each account.
+    """
 
     new: int
     title: str
@@ -40,7 +45,10 @@ NEW_ACCOUNT: Mapping[str, Mapping[str, Limit]] = {
     "gcp": {
         # Compute Engine, "Allocation quotas": 24 per region; a free trial has 8, and no Windows
         VCPUS: Limit(24, "CPUs"),
+        # Compute Engine, "Allocation quotas": counts all machine families, differs by project
+        EVERYWHERE: Limit(0, "CPUs (all regions)"),
         ADDRESSES: Limit(8, "In-use IP addresses"),
+        STATIC: Limit(8, "Static IP addresses"),
         SSD: Limit(500, "Persistent Disk SSD (GB)"),
         # VPC, "Quotas and limits", "Per project": defaults differ by project; these are those of new ones
         NETWORKS: Limit(5, "Networks"),

@@ -108,9 +108,11 @@ GCP_FAMILIES: tuple[tuple[str, str, str], ...] = (
 GCP_ARM = frozenset({"t2a", "c4a"})
 GCP_SHARED = {"e2-micro": 1, "e2-small": 2, "e2-medium": 4}
 """GCP: GiB of types with shared cores; each has two vCPU for a part of the time."""
-GCP_NOT_MOVED = frozenset(("a2", "a3", "a4", "g2", "g4", "h3"))
+GCP_NOT_MOVED = frozenset(("a2", "a3", "a4", "a4x", "g2", "g4", "h3", "h4d"))
 """GCP: series whose machines Google stops for maintenance of their host, because it cannot move them live ("Live
 migration process during maintenance events": limitations). Instances must say so, or are refused."""
+GCP_MOVED_Z3 = re.compile(r"z3-highmem-(14|22|44)-standardlssd|z3-highmem-(8|16|22)-highlssd")
+"""GCP: sizes of Z3 with at most 18,000 GiB of local disks; only these are moved (the same page, "Z3 machine types")."""
 GCP_PERSISTENT_DISK = frozenset(
     (
         *("e2", "f1", "g1", "n1", "n2", "n2d", "c2", "c2d", "c3", "c3d", "t2d", "t2a"),
@@ -145,7 +147,7 @@ AZURE_FAMILIES: tuple[tuple[str, float, str, str], ...] = (
     ("B{}ms", 4, "amd64", "2 4 8 12 16 20"),
 )
 """Azure: series, where {} is the vCPU; GiB per vCPU; architecture; vCPU. All boot as generation 2, from premium
-disks."""
+disks; v6 sizes by NVMe alone, which a gallery's image must declare (docs/images.md)."""
 
 AZURE_SMALL = {"Standard_B1ms": (1, 2), "Standard_B2s": (2, 4), "Standard_B2ls_v2": (2, 4), "Standard_B2als_v2": (2, 4)}
 """Azure: vCPU and GiB of burstable sizes with less memory."""
@@ -200,4 +202,7 @@ def gcp_disk(name: str) -> str:
 
 def gcp_is_moved(name: str) -> bool:
     """Return whether Google moves machines of an instance type live when it maintains their host."""
-    return name.split("-", maxsplit=1)[0] not in GCP_NOT_MOVED
+    series = name.split("-", maxsplit=1)[0]
+    if series in GCP_NOT_MOVED or name.endswith("-metal"):
+        return False
+    return series != "z3" or bool(GCP_MOVED_Z3.fullmatch(name))

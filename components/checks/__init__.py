@@ -11,9 +11,12 @@ from components.checks import (
     egress,
     encryption_key,
     eviction,
+    existing_cluster,
     existing_network,
+    exporters,
     extra_arguments,
     gates,
+    gmsa,
     harmful_config,
     image_sources,
     ingress,
@@ -27,6 +30,7 @@ from components.checks import (
     node_programs,
     not_built,
     open_access,
+    pod_identity,
     pod_security,
     ranges,
     region,
@@ -37,6 +41,7 @@ from components.checks import (
     taints,
     user_config,
     versions,
+    volumes,
     worker_identity,
 )
 from components.checks.acknowledged import acknowledged_checks
@@ -48,7 +53,9 @@ TABLES: dict[str, tuple[Check, ...]] = {
     "Region": region.CHECKS,
     "Encryption": encryption_key.CHECKS,
     "Network": network.CHECKS + existing_network.CHECKS + service_zones.CHECKS,
+    "Existing clusters": existing_cluster.CHECKS,
     "API access": api.CHECKS + pod_security.CHECKS + sessions.CHECKS,
+    "Metrics": exporters.CHECKS,
     "Traffic from outside": ingress.CHECKS + ingress_limits.CHECKS,
     "Proxy and authorities": egress.CHECKS,
     "Without a way to the internet": no_egress.CHECKS,
@@ -59,6 +66,9 @@ TABLES: dict[str, tuple[Check, ...]] = {
     "Scheduling": labels.CHECKS + taints.CHECKS,
     "Versions and runtimes": versions.CHECKS + runtimes.CHECKS,
     "Downloads": downloads.CHECKS,
+    "Volumes": volumes.CHECKS,
+    "Roles of pods": pod_identity.CHECKS,
+    "Group managed service accounts": gmsa.CHECKS,
     "User configuration": user_config.CHECKS
     + config_types.CHECKS
     + gates.CHECKS

@@ -38,6 +38,13 @@ def _not_spot(subject: Subject) -> Iterator[Finding]:
             yield at("pools", name, "spot", value=pool.size, example=example)
 
 
+def _spot_without_grant(subject: Subject) -> Iterator[Finding]:
+    """Find spot pools with a key of the user's on AWS, whose policy or grants only AWS knows."""
+    pools = [name for name, pool in subject.spec.pools.items() if pool.spot and pool.count]
+    if subject.spec.cloud is Cloud.AWS and subject.spec.encryption_key and pools:
+        yield at("pools", pools[0], "spot", names=", ".join(pools))
+
+
 def _all_windows_spot(subject: Subject) -> Iterator[Finding]:
     pools = {name: pool for name, pool in subject.spec.pools.items() if pool.os.is_windows and pool.count}
     if pools and all(pool.spot for pool in pools.values()):
@@ -51,6 +58,14 @@ CHECKS = (
         _not_spot,
         "Azure has no spot capacity of {value}, a size of the B series or a promotion",
         "choose another size such as {example}, or remove spot",
+    ),
+    warning(
+        "spot-key-grant",
+        "pools.*.spot pools.*.count encryption_key cloud",
+        _spot_without_grant,
+        "spot machines (pools {names}) end at launch unless the role AWSServiceRoleForEC2Spot exists and has a grant on"
+        " encryption_key",
+        "run the two commands of docs/spot.md, and acknowledge this",
     ),
     warning(
         "windows-all-spot",

@@ -6,8 +6,8 @@ from typing import Any, cast
 from components.checks.check import Finding, Path, Subject, at, error, warning
 from components.checks.extra_arguments import FIXED, PLANNED, programs
 from components.checks.open_access import judged
-from components.checks.web_addresses import is_loopback_url
 from components.spec.kubeadm_flags import flags
+from components.spec.web_addresses import is_loopback_url
 from components.spec.wording import shown
 
 ARGUMENT, ENVIRONMENT, VOLUME = "argument-names-a-place", "extra-environment", "extra-volume"

@@ -7,7 +7,7 @@ from components import releases
 from components.checks.check import Finding, MachineGroupSpec, Path, Subject, at, warning
 from components.checks.user_config import walk
 from components.checks.versions import supported
-from components.checks.web_addresses import in_clear
+from components.spec.web_addresses import in_clear
 
 
 def _elsewhere(subject: Subject) -> Iterator[Finding]:

@@ -1,7 +1,5 @@
 """What cannot work with `egress: none`, where machines have no way to the internet."""
 
-import json
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from urllib.parse import urlsplit
@@ -13,7 +11,7 @@ from components.checks.check import Finding, MachineGroupSpec, Rule, Subject, at
 from components.checks.versions import supported
 from components.naming import CONTROL_PLANE
 from components.node import images
-from components.node.addons import ADDONS
+from components.node.addons import images_on
 from components.node.downloads import wanted
 from components.node.kubeadm import cluster_configuration
 from components.node.mirrors import EVERY
@@ -34,9 +32,6 @@ REGISTRIES = frozenset(
 
 ENTRA = "login.microsoftonline.com"
 """Host of the keys of Microsoft Entra ID, which no private link has."""
-
-_IMAGE = re.compile(r'"image": "([^"]+)"')
-"""Matches a container image in a manifest."""
 
 
 def _without_egress(rule: Rule) -> Rule:
@@ -115,12 +110,9 @@ def _downloads(subject: Subject) -> Iterator[Finding]:
 def _started(subject: Subject, group: MachineGroupSpec) -> set[str]:
     """Return the images that the machines of a group start before any workload."""
     of = _role(subject, group)
-    found = {images.pause(of)}
+    found = {images.pause(of), *images_on(role(subject.name, subject.spec, None), of.system)}
     if group.os.is_windows:
         return found | {*(group.options.pre_pull if isinstance(group.options, Pool) else ())}
-    control_plane = role(subject.name, subject.spec, None)
-    added = [manifest for make in ADDONS.values() for manifest in make(control_plane)]
-    found |= {*_IMAGE.findall(json.dumps(added))}
     if of.is_control_plane:
         found |= {*images.by_container(of, cluster_configuration(of)).values()}
     return found

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from components.checks.check import Check, Finding, Path, Rule, Subject, error
+from components.releases.storage_drivers import DRIVERS
 from components.spec.models import Cloud, CloudController, ClusterSpec
 
 _Used = Callable[[ClusterSpec], bool]
@@ -19,12 +20,19 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     (
         "csi",
         "csi",
-        lambda s: bool(s.csi),
-        "installing storage drivers",
-        "remove csi, and install the driver in the cluster",
+        lambda s: any(each not in DRIVERS for each in s.csi),
+        "storage drivers other than {} (docs/volumes.md says why)".format(", ".join(each.value for each in DRIVERS)),
+        "remove them from csi, and install such a driver in the cluster",
         "STO-03",
     ),
-    ("gmsa", "gmsa", lambda s: s.gmsa, "group managed service accounts", "write gmsa: false", "SEC-03"),
+    (
+        "pod-identity",
+        "pod_identity",
+        lambda s: s.pod_identity is not None and s.cloud is not Cloud.AWS,
+        "roles of pods on this cloud; AWS has them",
+        "remove pod_identity, and give pods another credential (docs/pod-identity.md)",
+        "",
+    ),
 )
 """Id, path, whether a spec uses the option, its name in the message, what to do, requirements."""
 

@@ -7,8 +7,8 @@ from typing import Any
 from components.checks.check import Finding, Path, Subject, at, error
 from components.checks.extra_arguments import programs
 from components.checks.user_config import everywhere, kube_proxies, walk
-from components.checks.web_addresses import in_clear, is_loopback_url
 from components.spec.kubeadm_flags import flags
+from components.spec.web_addresses import in_clear, is_loopback_url
 from components.spec.wording import shown
 
 Judge = Callable[[str], bool]

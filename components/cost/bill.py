@@ -11,6 +11,7 @@ from functools import cached_property
 from components.cost import prices
 from components.cost.prices import HOUR, HOURS, Price
 from components.plan import ClusterPlan, MachineGroup
+from components.spec.choices import StorageDriver
 from components.topology.private_endpoints import built_zones
 
 SHARED = "(shared)"
@@ -176,9 +177,14 @@ def _network(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float
 
 
 def _stores(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float]]:
+    if planned.joins:
+        yield "secret", "secret", 1  # of the bootstrap token
+        return
     yield "private DNS zone", "dns-zone", 1 + len(built_zones(planned.spec))
     if cloud != "azure":  # a key vault of Azure charges for operations only
         yield "secret", "secret", SECRETS
+    if {StorageDriver.EBS, StorageDriver.PD} & {*planned.spec.csi}:
+        yield "volumes and snapshots of claims", "claims", 1
 
 
 def _used(planned: ClusterPlan, usage: Usage) -> Iterator[tuple[str, str, float]]:

@@ -40,9 +40,11 @@ UNITS = {
     "dns-zone": MONTH,
     "secret": MONTH,
     "store-gib": GIB,
+    "claims": MONTH,
 }
 """Keys other than instance types. windows-vcpu: premium of one vCPU; nat-vm: one machine behind Cloud NAT;
-endpoint: a private endpoint, on AWS in one zone."""
+endpoint: a private endpoint, on AWS in one zone; claims: all volumes that storage drivers make, whose size no plan
+says, so no table has it."""
 
 WINDOWS = "windows/"
 """Prefix of keys for the premium of Windows on a type whose premium differs from windows-vcpu."""

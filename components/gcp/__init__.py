@@ -36,7 +36,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     # resolves once the layout's check has passed, so that no bucket or secret gets another key before it
     region = Output.all(here.region, network.zone_names).apply(lambda known: str(known[0]))
     storage = Storage(context, Place(here.project, region), opts=child)
-    identity = Identity(context, here, storage, opts=child)
+    identity = Identity(context, here, network.zone_names, storage, opts=child)
     firewall = Firewall(context, network, opts=child)
     api_name = Name(context, network, opts=child)
     addresses = Addresses(context, here, network, opts=child) if plan.endpoint.has_balancers else None
@@ -44,7 +44,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     roles, services = {name: name for name in identity.accounts}, {"region": here.region, **storage.services}
     storage.publish_members(context, Members(roles, here.region, network.zone_names))
     access = ServiceAccess(roles, storage.secret_names, services)
-    launch = launch_data(context, storage, public_host, access)
+    launch = launch_data(context, storage, access)
     inputs = MachineInputs(context, network, identity, images.ids)
     first = [*network.routes, *firewall.rules, storage.members, api_name]
     registered = machines(

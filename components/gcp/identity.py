@@ -7,10 +7,11 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import Input, Output, ResourceOptions
 
+from components.gcp import volumes
 from components.gcp.place import Place
 from components.gcp.storage import Storage
-from components.naming import within
-from components.plan import MachineGroup
+from components.naming import CONTROL_PLANE, within
+from components.plan import ClusterPlan, MachineGroup
 from components.wiring.access_rights import Grant, grants, identities
 from components.wiring.context import ClusterContext
 
@@ -20,7 +21,6 @@ _ENDING = len("-") + 6
 """Characters of an id's end: the cluster's random letters."""
 
 BUILT_IN = {
-    "read": "roles/storage.legacyObjectReader",  # storage.objects.get alone
     "snapshots": "roles/storage.objectUser",  # all operations on objects
     "secret": "roles/secretmanager.secretAccessor",
     "join": "roles/secretmanager.secretVersionManager",  # add a version, destroy the one before
@@ -33,9 +33,11 @@ PULL = "roles/artifactregistry.reader"
 ROLES: Mapping[str, tuple[str, ...]] = {
     "machines": ("compute.instances.get", "compute.instances.list"),  # to learn that an etcd member's machine is gone
     "records": ("storage.objects.create", "storage.objects.delete"),  # overwriting an object needs both
+    "read": ("storage.objects.get",),
 }
 """Permissions of custom roles, where Google's smallest predefined role allows too much. Source for objects: Cloud
-Storage, "IAM permissions for XML requests"."""
+Storage, "IAM permissions for XML requests". roles/storage.legacyObjectReader has `read` too, but it stands for an entry
+of an access control list, and no page of Google's says that a policy takes such a role with a condition."""
 
 
 def condition(bucket: str, title: str, prefixes: Iterable[str]) -> dict[str, Any]:
@@ -78,7 +80,12 @@ class Identity(pulumi.ComponentResource):
     """IAM bindings by name of the identity; machines lack rights before these exist."""
 
     def __init__(
-        self, context: ClusterContext, place: Place, storage: Storage, opts: ResourceOptions | None = None
+        self,
+        context: ClusterContext,
+        place: Place,
+        zones: Output[list[str]],
+        storage: Storage,
+        opts: ResourceOptions | None = None,
     ) -> None:
         name, suffix = context.plan.name, context.generated.suffix
         named = identities(context.plan)
@@ -96,7 +103,42 @@ class Identity(pulumi.ComponentResource):
         if "gar" in context.plan.spec.registry_credentials:
             for own, resources in self.granted.items():
                 resources.append(self._bind_project(f"{own}-pull", PULL, accounts[own].member))
+        if volumes.is_used(context.plan):
+            limits, uses = self._volumes(context.plan, zones, accounts, suffix)
+            self.granted[CONTROL_PLANE] += [*limits, *uses.values()]
+            # a worker that is removed keeps its binding until its disks are detached and its machine is gone
+            for own, bound in uses.items():
+                self.granted[own].append(bound)
         self.register_outputs({"accounts": self.accounts})
+
+    def _volumes(
+        self,
+        plan: ClusterPlan,
+        zones: Output[list[str]],
+        accounts: Mapping[str, gcp.serviceaccount.Account],
+        suffix: Output[str],
+    ) -> tuple[list[pulumi.Resource], dict[str, pulumi.Resource]]:
+        """Return the rights of control planes for the driver of persistent disks.
+
+        First those on the project, then those on the account of each identity that gets disks.
+        """
+        member = accounts[CONTROL_PLANE].member
+        roles = {key: self._custom_role(key, permissions, suffix) for key, permissions in volumes.ROLES.items()}
+        limited = Output.all(self._project, zones).apply(lambda known: volumes.condition(plan.name, *known))
+        uses: dict[str, pulumi.Resource] = {
+            own: gcp.serviceaccount.IAMMember(
+                f"{self._cluster}-{own}-attach",
+                service_account_id=accounts[own].name,
+                role=roles["attach"],
+                member=member,
+                opts=self._child,
+            )
+            for own in volumes.attached(plan)
+        }
+        return [
+            self._bind_project("volumes", roles["volumes"], member, limited),
+            self._bind_project("volume-places", roles["volume_places"], member),
+        ], uses
 
     def _account(self, own: str, suffix: Output[str]) -> gcp.serviceaccount.Account:
         """Return an identity's service account. Its id ends in the cluster's letters, which `reap` reads."""
@@ -123,9 +165,17 @@ class Identity(pulumi.ComponentResource):
             )
         return self._bind_project(grant.name, role, member)
 
-    def _bind_project(self, name: str, role: Input[str], member: Input[str]) -> pulumi.Resource:
+    def _bind_project(
+        self, name: str, role: Input[str], member: Input[str], condition: Output[dict[str, Any]] | None = None
+    ) -> pulumi.Resource:
+        when: Any = condition
         return gcp.projects.IAMMember(
-            f"{self._cluster}-{name}", project=self._project, role=role, member=member, opts=self._child
+            f"{self._cluster}-{name}",
+            project=self._project,
+            role=role,
+            member=member,
+            condition=when,
+            opts=self._child,
         )
 
     def _custom_role(self, key: str, permissions: Iterable[str], suffix: Output[str]) -> Output[str]:
@@ -133,7 +183,7 @@ class Identity(pulumi.ComponentResource):
         return gcp.projects.IAMCustomRole(
             f"{self._cluster}-{key}",
             role_id=suffix.apply(lambda letters: f"{self._cluster.replace('-', '_')}_{key}_{letters}"),
-            title=f"{key.capitalize()} of {self._cluster}",
+            title=f"{key.capitalize().replace('_', ' ')} of {self._cluster}",
             permissions=list(permissions),
             opts=self._child,
         ).name

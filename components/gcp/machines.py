@@ -21,7 +21,8 @@ from components.wiring.machine_groups import CloudMachines, MachineRequest
 METADATA = {
     # no enable-oslogin: Google refuses FALSE under the organisation policy compute.requireOsLogin
     "linux": {"block-project-ssh-keys": "true", "serial-port-enable": "FALSE"},
-    # the address manager removes pods' addresses (kubernetes#75561), the account manager adds users
+    # the address manager removes pods' addresses (kubernetes#75561), the account manager adds users; agents
+    # from 20250901 on add them all the same (google-guest-agent, cmd/core_plugin/winpassreset)
     "windows": {
         "disable-address-manager": "true",
         "disable-account-manager": "true",
@@ -108,7 +109,9 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Inst
             "enable_vtpm": True,
             "enable_integrity_monitoring": True,
         },
-        allow_stopping_for_update=True,  # after a manual change of the machine type; Mullion replaces machines
+        # after a manual change of the machine type; Mullion replaces machines. Not control planes: the provider would
+        # stop one after another without waiting for etcd
+        allow_stopping_for_update=not group.is_control_plane,
         labels=inputs.context.tags.labels(request.parent, gcp.compute.Instance, name, request.tags),
         opts=ResourceOptions.merge(request.options, ResourceOptions(depends_on=inputs.identity.granted[own])),
     )

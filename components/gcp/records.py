@@ -9,7 +9,7 @@ from pulumi_gcp import _utilities
 from components.gcp.identity import account_stem
 from components.naming import pool_of
 from components.plan import ClusterPlan, Machine
-from components.rollout.provider_calls import MachineState, ProviderCalls, RecordsByMachine
+from components.rollout.provider_calls import MachineState, NoObject, ProviderCalls, RecordsByMachine
 from components.rollout.session_commands import MachinePlace
 
 STOPPED = frozenset({"STOPPING", "STOPPED", "SUSPENDING", "SUSPENDED", "TERMINATED"})
@@ -68,10 +68,15 @@ class Records(RecordsByMachine):
 
     async def instance(self, args: ResourceHookArgs) -> str:
         """Return the instance's number; the resource's id is the name, which its successor has too."""
-        return str((args.new_outputs or {})["instanceId"])
+        made = args.new_outputs or {}
+        state = MachineState(str(made["instanceId"]), made["creationTimestamp"], running=True)
+        self.seen[state.id] = state  # else `launched` would read all machines
+        return state.id
 
     async def text(self, key: str) -> str:
         """Return the text of an object in the bundle store. Raises ProviderError if there is none."""
-        arguments = {"bucket": await self.bucket.future(), "name": key}
+        if not (bucket := await self.bucket.future()):
+            raise NoObject("the bundle store is not built yet")
+        arguments = {"bucket": bucket, "name": key}
         answer = await self.calls.invoke("gcp:storage/getBucketObjectContent:getBucketObjectContent", arguments)
         return answer.get("content") or ""

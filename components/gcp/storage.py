@@ -94,9 +94,9 @@ class Storage(Stores):
             source=content.asset,
             content_type=content.content_type,
             opts=ResourceOptions.merge(
-                # New content replaces the object. A text has a fixed name, so the old object goes first. A bundle's
-                # name changes: if it went first, the engine would also delete the pointer, which depends on it, even
-                # in a run that a check stops later.
+                # New text changes the object in place. If something else replaces it, the old object goes first,
+                # because both have one name. A bundle's name changes: if it went first, the engine would also delete
+                # the pointer, which depends on it, even in a run that a check stops later.
                 ResourceOptions(parent=self, delete_before_replace=content.text is not None),
                 content.options,
             ),

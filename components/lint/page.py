@@ -52,4 +52,4 @@ def _rule(rule: Rule) -> str:
     )
 
 
-_JUDGES = {"policy": "an admission policy", "api": "the API server itself"}
+_JUDGES = {"policy": "an admission policy", "api": "the API server itself", "gmsa": "the policy mullion-gmsa"}

@@ -112,7 +112,8 @@ class Rule:
     kinds: tuple[str, ...] = ()
     """Kinds of objects that the rule judges. Empty: all with a pod."""
     judge: str = "policy"
-    """Who judges in the cluster: policy, api (the API server refuses it itself), or the reason why nobody does."""
+    """Who judges in the cluster: policy, api (the API server refuses it itself), gmsa (the policy of
+    components/node/gmsa_policies.py), or the reason why nobody does."""
     cluster: str = ""
     """YAML of a cluster's options that the examples need; empty: the rule also judges without a stack."""
 

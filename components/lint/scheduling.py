@@ -1,5 +1,6 @@
 """Rules about the nodes that a pod may land on."""
 
+from components import releases
 from components.lint.conditions import Condition, any_of, equals, exists, has, matches, one_of
 from components.lint.rule import GUIDE, VALIDATION, WINDOWS_PAGE, Context, Level, Rule, Scope
 from components.lint.targets import (
@@ -11,6 +12,7 @@ from components.lint.targets import (
     TOLERATES_ALL,
     WINDOWS_IMAGE,
     in_containers,
+    selects_release,
     tolerates_all_of,
     tolerates_all_with,
 )
@@ -54,6 +56,11 @@ def _not_tolerated(context: Context) -> Condition | None:
 
 def _builds(context: Context) -> Condition | None:
     return ~SELECTS_ANY_RELEASE & ~has("nodeName") if len(context.windows) > 1 else None
+
+
+def _no_nodes(context: Context) -> Condition | None:
+    missing = [each for each in releases.WINDOWS.values() if each not in context.windows]
+    return any_of([selects_release(each) for each in missing]) if context.spec and missing else None
 
 
 _BETA_TERMS = exists(REQUIRED, exists("matchExpressions", equals("key", OS_LABELS[1])))
@@ -145,6 +152,20 @@ RULES = (
         "{runtimeClassName: null}",
         condition=_builds,
         cluster="{pools: {web: {os: windows-2019}, api: {os: windows-2022}}}",
+    ),
+    Rule(
+        "build-without-nodes",
+        "SCH-05",
+        Level.ERROR,
+        "the pod selects nodes of a Windows build that no pool has",
+        "The API server refuses a pod whose RuntimeClass does not exist; a pod with the label stays Pending.",
+        "select the build of a pool, and use an image of that build; or add a pool",
+        GUIDE,
+        "{runtimeClassName: windows-2022}",
+        "{runtimeClassName: windows-2019}",
+        condition=_no_nodes,
+        judge="a pool of that build may be added later",
+        cluster="{pools: {web: {os: windows-2022}}}",
     ),
     Rule(
         "beta-os-label",

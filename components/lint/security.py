@@ -7,6 +7,7 @@ from components.lint.targets import HOST_PROCESS, in_containers
 from components.spec.choices import Runtime
 
 HOST_PROCESS_PAGE = "https://kubernetes.io/docs/tasks/configure-pod-container/create-hostprocess-pod/"
+GMSA_PAGE = "https://kubernetes.io/docs/tasks/configure-pod-container/configure-gmsa/"
 USER_PAGE = "https://kubernetes.io/docs/tasks/configure-pod-container/configure-runasusername/"
 
 OF_CONTAINERS = ("appArmorProfile", "capabilities", "procMount", "seLinuxOptions", "seccompProfile")
@@ -50,6 +51,18 @@ def _host_process(context: Context) -> Condition | None:
     """Return the condition where HostProcess pods do not run: before 1.23 (alpha in 1.22), and with Docker alone."""
     old = releases.older(context.minor, "1.23")
     return HOST_PROCESS if old or Runtime.CONTAINERD not in context.runtimes else None
+
+
+def _gmsa(context: Context) -> Condition | None:
+    """Return the condition; None for clusters whose stack has no credential specs, and without a stack."""
+    specs = context.spec.gmsa.credential_specs if context.spec else {}
+    if not specs:
+        return None
+    name, contents = (f"securityContext.windowsOptions.gmsaCredentialSpec{end}" for end in ("Name", ""))
+    wrong = (has(name) | has(contents)) & ~one_of(name, sorted(specs))
+    if not releases.release(context.minor).mutating_policies:
+        wrong |= has(name) & ~has(contents)
+    return wrong | in_containers(wrong)
 
 
 RULES = (
@@ -232,5 +245,21 @@ RULES = (
         "runAsUserName: 'NT AUTHORITY\\SYSTEM'}}}",
         condition=_host_process,
         cluster="{pools: {web: {os: windows-2022, runtime: docker}}}",
+    ),
+    Rule(
+        "gmsa",
+        "SEC-03",
+        Level.ERROR,
+        "the cluster has no such credential spec, or the pod lacks its contents",
+        "The API server refuses the pod: the stack's gmsa.credential_specs are the only ones, and before Kubernetes"
+        " 1.36 nothing fills in gmsaCredentialSpec, which is all that the kubelet reads.",
+        "name a credential spec of the stack; before 1.36 add its annotation mullion.dev/contents as"
+        " gmsaCredentialSpec",
+        GMSA_PAGE,
+        "{securityContext: {windowsOptions: {gmsaCredentialSpecName: web}}}",
+        "{securityContext: {windowsOptions: {gmsaCredentialSpecName: wen}}}",
+        condition=_gmsa,
+        judge="gmsa",
+        cluster="{pools: {web: {os: windows-2022}}, gmsa: {credential_specs: {web: {contents: {}}}}}",
     ),
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from components.clouds import CLOUDS
+from components.spec.existing import LONGEST_HOST
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,8 @@ FACTS: dict[str, Fact] = {
     "cloud": Fact(len("azure")),
     "region": Fact(len("germanywestcentral")),
     "cluster": Fact(26),
-    "api_host": Fact(len("api..mullion.internal") + 26),
-    "api_url": Fact(len("https://api..mullion.internal:6443") + 26),
-    "api_public_host": Fact(100),
+    "api_host": Fact(LONGEST_HOST),
+    "api_url": Fact(len("https://:65535") + LONGEST_HOST),
     "ca_hash": Fact(len("sha256:") + 64),
     "ca_url": Fact(_BUCKET_URL + len("/ca.crt")),
     "bundle_store": Fact(_BUCKET_URL),
@@ -59,9 +59,10 @@ def for_role(facts: Mapping[str, str], *, control_plane: bool) -> dict[str, str]
     names_identity = CLOUDS[facts["cloud"]].names_identity
     own = {name: fact for name, fact in FACTS.items() if names_identity or not fact.names_identity}
     own = {name: fact for name, fact in own.items() if name in facts or not fact.optional}
+    own = {name: fact for name, fact in own.items() if control_plane or not fact.control_plane_only}
     if missing := sorted(set(own) - set(facts)):
         raise KeyError(f"facts {missing} are missing")
-    return {name: facts[name] for name, fact in own.items() if control_plane or not fact.control_plane_only}
+    return {name: facts[name] for name in own}
 
 
 def longest(*, control_plane: bool) -> dict[str, str]:

@@ -211,9 +211,14 @@ def administrator_kubeconfig(
 
 def ca_hash(certificate_pem: str) -> str:
     """Return `sha256:<hex>` of the authority's public key, which joining machines pin (kubeadm's caCertHashes)."""
-    public_key = x509.load_pem_x509_certificate(certificate_pem.encode()).public_key()
-    info = public_key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-    return "sha256:" + hashlib.sha256(info).hexdigest()
+    return ca_hashes(certificate_pem)[0]
+
+
+def ca_hashes(certificates_pem: str) -> list[str]:
+    """Return the same of each certificate of a text. Raises ValueError if it has none."""
+    keys = [each.public_key() for each in x509.load_pem_x509_certificates(certificates_pem.encode())]
+    form = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return [f"sha256:{hashlib.sha256(key.public_bytes(*form)).hexdigest()}" for key in keys]
 
 
 def not_after(certificate_pem: str) -> datetime:

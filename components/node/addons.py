@@ -1,35 +1,26 @@
 """Add-ons that the control plane applies: manifests in cloud-init/addons with the spec's values filled in."""
 
-import copy
 import hashlib
 import json
 from collections.abc import Callable
-from functools import lru_cache
-from pathlib import Path
-from typing import Any
-
-import yaml
 
 from components import naming, releases
 from components.lint import Context, Level, policies
-from components.node import cni, images, network, sign_in
+from components.node import cni, gmsa, images, network, sign_in, snapshots, volumes
 from components.node.admission import SYSTEM_NAMESPACE
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG
+from components.node.manifests import Manifest, manifests_of, pod_of
 from components.node.plan import Phase, Scope, canonical
 from components.node.role import Role, taint
 from components.node.runtime import WINDOWS_HANDLERS
 from components.spec.models import CloudController, NetworkMode, Pool, WorkloadRules
-
-Manifest = dict[str, Any]
 
 FOLDER = "/etc/mullion/addons"
 
 _MOST = 3
 """Most control-plane machines (spec.control_plane.count). The policy lists all their names, so that machines can be
 added later."""
-
-_MANIFESTS = Path(__file__).parents[2] / "cloud-init" / "addons"
 
 
 def phase(role: Role) -> Phase:
@@ -46,7 +37,7 @@ def flannel(role: Role) -> list[Manifest]:
     """Return flannel for Linux nodes with the cluster's network settings; empty if the cloud routes pods (l2bridge)."""
     if role.spec.network.mode is NetworkMode.L2BRIDGE:
         return []
-    manifests = _manifests("flannel.yaml")
+    manifests = manifests_of("flannel.yaml")
     (settings,) = (each for each in manifests if each["kind"] == "ConfigMap")
     settings["data"] = {
         "cni-conf.json": json.dumps(cni.linux(role.spec.network)),
@@ -65,14 +56,14 @@ def flannel_policy(role: Role) -> list[Manifest]:
     """
     if role.spec.network.mode is NetworkMode.L2BRIDGE or not role.release.admission_policies:
         return []
-    return _manifests("flannel-policy.yaml")
+    return manifests_of("flannel-policy.yaml")
 
 
 def node_pods_policy(role: Role) -> list[Manifest]:
     """Return the admission policy that lets only control planes create pods as nodes; empty before Kubernetes 1.30."""
     if not role.release.admission_policies:
         return []
-    manifests = _manifests("node-pods-policy.yaml")
+    manifests = manifests_of("node-pods-policy.yaml")
     (policy,) = (each for each in manifests if each["kind"] == "ValidatingAdmissionPolicy")
     users = [f"system:node:{naming.machine_name(naming.CONTROL_PLANE, index)}" for index in range(_MOST)]
     policy["spec"]["validations"][0]["expression"] = f"request.userInfo.username in {json.dumps(users)}"
@@ -81,7 +72,7 @@ def node_pods_policy(role: Role) -> list[Manifest]:
 
 def node_range_policy(role: Role) -> list[Manifest]:
     """Return the admission policy by which no node chooses its pod range; empty before Kubernetes 1.30."""
-    return _manifests("node-range-policy.yaml") if role.release.admission_policies else []
+    return manifests_of("node-range-policy.yaml") if role.release.admission_policies else []
 
 
 def windows_workloads(role: Role) -> list[Manifest]:
@@ -104,7 +95,7 @@ def windows_nodes(_: Role) -> list[Manifest]:
 
 def windows_node_rights() -> list[Manifest]:
     """Return the RBAC rules of Windows nodes, which are the same in every cluster, Mullion's or not."""
-    return _manifests("windows-nodes.yaml")
+    return manifests_of("windows-nodes.yaml")
 
 
 def runtime_classes(role: Role) -> list[Manifest]:
@@ -118,7 +109,7 @@ def runtime_classes(role: Role) -> list[Manifest]:
 
 def pod_security(role: Role) -> list[Manifest]:
     """Return the Pod Security Admission labels of the namespaces that every cluster has."""
-    manifests, levels = _manifests("pod-security.yaml"), role.spec.pod_security
+    manifests, levels = manifests_of("pod-security.yaml"), role.spec.pod_security
     (default,) = (each for each in manifests if each["metadata"]["name"] == "default")
     labels = {"audit": levels.audit, "warn": levels.warn}
     default["metadata"]["labels"] = {
@@ -136,7 +127,7 @@ def metrics_server(role: Role) -> list[Manifest]:
     """
     if not role.spec.addons.metrics_server:
         return []
-    manifests = _manifests("metrics-server.yaml")
+    manifests = manifests_of("metrics-server.yaml")
     if not releases.within(role.release.minor, "1.27", ""):
         manifests = [each for each in manifests if each["kind"] != "PodDisruptionBudget"]
     (deployment,) = (each for each in manifests if each["kind"] == "Deployment")
@@ -151,7 +142,7 @@ def cloud_controller(role: Role) -> list[Manifest]:
     """Return the cloud controller manager of the minor; empty unless the spec has cloud_controller: external."""
     if role.spec.cloud_controller is CloudController.NONE:
         return []
-    manifests, chosen = _manifests("cloud-controller-aws.yaml"), releases.aws_controller(role.spec.kubernetes)
+    manifests, chosen = manifests_of("cloud-controller-aws.yaml"), releases.aws_controller(role.spec.kubernetes)
     (daemons,) = (each for each in manifests if each["kind"] == "DaemonSet")
     (container,) = daemons["spec"]["template"]["spec"]["containers"]
     digest = role.spec.artifacts.images.get(chosen.image) or chosen.digest
@@ -159,6 +150,17 @@ def cloud_controller(role: Role) -> list[Manifest]:
     # the names of balancers have it too (kubernetes/cloud-provider, app/core.go)
     container["args"].append(f"--cluster-name={role.cluster}")
     return manifests
+
+
+def images_on(role: Role, system: str) -> frozenset[str]:
+    """Return the images that add-ons start on nodes of an operating system, linux or windows."""
+    pods = [pod_of(each) for make in ADDONS.values() for each in _by_digest(role, make(role))]
+    chosen = [each for each in pods if each.get("nodeSelector", {}).get("kubernetes.io/os", "linux") == system]
+    return frozenset(
+        container["image"]
+        for pod in chosen
+        for container in (*pod.get("initContainers", ()), *pod.get("containers", ()))
+    )
 
 
 ADDONS: dict[str, Callable[[Role], list[Manifest]]] = {
@@ -173,12 +175,15 @@ ADDONS: dict[str, Callable[[Role], list[Manifest]]] = {
     "sign-in": sign_in.bindings,
     "metrics-server": metrics_server,
     "cloud-controller": cloud_controller,
+    "snapshots": snapshots.manifests,
+    "volumes": volumes.manifests,
+    "gmsa": gmsa.manifests,
 }
 
 
 def _runtime_class(release: releases.WindowsRelease, pools: list[Pool]) -> Manifest:
     taints = sorted({each for pool in pools for each in pool.taints})
-    (manifest,) = _manifests("runtime-class.yaml")
+    (manifest,) = manifests_of("runtime-class.yaml")
     manifest["metadata"]["name"] = release.runtime_class
     # a check refuses pools of one build with different runtimes
     manifest["handler"] = WINDOWS_HANDLERS[pools[0].runtime]
@@ -191,7 +196,7 @@ def _runtime_class(release: releases.WindowsRelease, pools: list[Pool]) -> Manif
 def _by_digest(role: Role, manifests: list[Manifest]) -> list[Manifest]:
     """Return the manifests with the digests of their containers' images."""
     for each in manifests:
-        pod: dict[str, Any] = each.get("spec", {}).get("template", {}).get("spec", {})
+        pod = pod_of(each)
         for container in (*pod.get("initContainers", ()), *pod.get("containers", ())):
             container["image"] = images.pinned(role, container["image"])
     return manifests
@@ -201,13 +206,3 @@ def _file(name: str, manifests: list[Manifest]) -> Step:
     content = {"apiVersion": "v1", "kind": "List", "items": manifests}
     path = f"{FOLDER}/{name}.json"
     return step("file", f"addon-{name}", path=path, format="json", content=content, on_change=OnChange.AGENT)
-
-
-def _manifests(file: str) -> list[Manifest]:
-    return copy.deepcopy(_read(file))
-
-
-@lru_cache
-def _read(file: str) -> list[Manifest]:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return list(yaml.load_all((_MANIFESTS / file).read_text(encoding="ascii"), Loader=loader))

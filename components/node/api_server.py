@@ -1,6 +1,8 @@
 """The API server's flags and mounts on control planes, which kubeadm writes into its static pod."""
 
-from components.node import admission, authorization, sign_in
+from typing import Any
+
+from components.node import admission, authorization, issuers, sign_in
 from components.node.layout import PKI
 from components.node.role import Role
 
@@ -27,13 +29,14 @@ _VOLUMES = (
 )
 
 
-def flags(role: Role) -> dict[str, str]:
-    """Return the flags that kubeadm does not set by itself, or not so."""
+def flags(role: Role) -> dict[str, Any]:
+    """Return the flags that kubeadm does not set by itself, or not so; a list is a flag with several values."""
     return {
         **_FLAGS,
         **admission.arguments(role),
         **authorization.arguments(role),
         **sign_in.arguments(role),
+        **issuers.arguments(role),
     }
 
 

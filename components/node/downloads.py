@@ -7,7 +7,7 @@ from typing import Any
 
 from components import releases
 from components.catalogue.artifacts import Artifact, UnknownArtifact
-from components.node import registries, runtime
+from components.node import gmsa_plugin, registries, runtime
 from components.node.kinds import Step, step
 from components.node.layout import DOCKER, FLANNEL, LAYOUTS, PRIVATE_FOLDERS, Layout
 from components.node.plan import Phase, Scope
@@ -23,6 +23,8 @@ class Download:
     version: str
     target: str
     program: str | None = None
+    file: str | None = None
+    """Name of a file that is no program, saved in `target` as it is."""
     strip: int = 0
     members: tuple[str, ...] = ()
 
@@ -66,7 +68,7 @@ def wanted(role: Role) -> tuple[Download, ...]:
 def needed(cluster: str, spec: ClusterSpec) -> tuple[Artifact, ...]:
     """Return every artifact of a cluster's machines once, without versions that the tables lack."""
     artifacts: dict[tuple[str, str, str], Artifact] = {}
-    for pool in (None, *spec.pools):
+    for pool in (*(() if spec.existing_cluster else (None,)), *spec.pools):
         subject = role(cluster, spec, pool)
         files: tuple[Download, ...] = ()
         with suppress(releases.UnknownRelease):
@@ -117,6 +119,9 @@ def _windows(role: Role, layout: Layout) -> Iterator[Download]:
     members = tuple(f"{_KUBERNETES}{each}.exe" for each in ("kubelet", "kube-proxy", "kubectl", *runner))
     yield Download("kubernetes-node", role.spec.kubernetes, programs, strip=3, members=members)
     yield from _providers(role)
+    if (plugin := role.spec.gmsa.plugin) and plugin.version:
+        name = gmsa_plugin.DOWNLOAD
+        yield Download(name, plugin.version, gmsa_plugin.FOLDER, file=gmsa_plugin.FILE)
 
 
 def _docker(role: Role, programs: str) -> Iterator[Download]:
@@ -138,6 +143,10 @@ def _steps(download: Download, role: Role, layout: Layout) -> Iterator[Step]:
         source["size"] = artifact.size
     if artifact.fallbacks:
         source["fallbacks"] = list(artifact.fallbacks)
+    if download.file:
+        path = layout.path(download.target, download.file)
+        yield step("artifact", f"download-{download.name}", path=path, **source)
+        return
     if download.program:
         path = layout.program(download.program, download.target)
         yield step("artifact", f"download-{download.name}", path=path, executable=True, **source)

@@ -99,11 +99,11 @@ def _values(role: Role) -> dict[str, str]:
 def _proxy(cluster: str, spec: ClusterSpec) -> dict[str, Any]:
     if spec.proxy is None:
         return {}
-    net = spec.network
+    net, existing = spec.network, spec.existing_cluster
     ours = (
         *("localhost", "127.0.0.1", METADATA_ADDRESS, *spec.cloud.facts.no_proxy),
-        *map(str, (net.nodes, net.pods, net.services)),
-        *(".svc", f".{net.domain}", naming.api_host(cluster)),
+        *map(str, (net.nodes, net.pods, net.services, *(existing.nodes if existing else ()))),
+        *(".svc", f".{net.domain}", existing.host if existing else naming.api_host(cluster)),
     )
     direct = list(dict.fromkeys((*ours, *spec.proxy.no_proxy)))
     return {**spec.proxy.model_dump(exclude_none=True), "no_proxy": direct}

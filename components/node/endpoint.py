@@ -24,6 +24,6 @@ def authority(path: str) -> Step:
     return step("certificate-authority", "cluster-ca", url=ref("facts.ca_url"), hash=ref("facts.ca_hash"), path=path)
 
 
-def reachable() -> Step:
+def reachable(port: int = API_PORT) -> Step:
     """Return the step that waits until the API accepts connections; a new control plane needs minutes."""
-    return wait("endpoint", timeout_seconds=1800, tcp=[ref("facts.api_host"), API_PORT])
+    return wait("endpoint", timeout_seconds=1800, tcp=[ref("facts.api_host"), port])

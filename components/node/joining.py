@@ -34,6 +34,23 @@ _HEALTH: dict[str, dict[str, Any]] = {
 """Condition of each service that serves health checks; kube-proxy's also holds while it makes its load balancers."""
 
 
+def _version(role: Role) -> tuple[Step, ...]:
+    """Return the wait for an API server that is not older than the kubelet.
+
+    None in a cluster that somebody else made: it may answer /version to nobody without credentials
+    (--anonymous-auth=false), and `up` compares the versions before it creates a machine.
+    """
+    if role.spec.existing_cluster:
+        return ()
+    wanted: dict[str, Any] = {
+        "url": ref("facts.api_url"),
+        "ca": WINDOWS.ca,
+        "version": role.spec.kubernetes,
+        "kubectl": _KUBECTL,
+    }
+    return (step("api-version", "api-version", **wanted),)
+
+
 def phase(role: Role) -> Phase:
     """Return the phase with the kubelet, which joins once with the bootstrap token, then uses its own certificate."""
     command = [
@@ -49,17 +66,10 @@ def phase(role: Role) -> Phase:
         Scope.NODE,
         (
             authority(WINDOWS.ca),
-            reachable(),
-            step(
-                "api-version",
-                "api-version",
-                url=ref("facts.api_url"),
-                ca=WINDOWS.ca,
-                version=role.spec.kubernetes,
-                kubectl=_KUBECTL,
-            ),
+            reachable(role.api_port),
+            *_version(role),
             # the API accepts connections a moment before the founder stores the token
-            _bootstrap("bootstrap", retries=20),
+            _bootstrap(role, "bootstrap", retries=20),
             _private("node-kubeconfig", WINDOWS_NODE_KUBECONFIG, kubeconfig(WINDOWS.ca, _OWN)),
             *registries.identity(role),
             _private("kubelet-config", WINDOWS.kubelet_config, config),
@@ -75,7 +85,7 @@ def phase(role: Role) -> Phase:
             ),
             wait("node-certificate", 900, file=WINDOWS_NODE_CERTIFICATE, error="node-unregistered"),
             # the token would let other machines join too, so it is deleted once this node has its certificate
-            _bootstrap("joined"),
+            _bootstrap(role, "joined"),
         ),
     )
 
@@ -83,7 +93,9 @@ def phase(role: Role) -> Phase:
 _OWN = {"client-certificate": WINDOWS_NODE_CERTIFICATE, "client-key": WINDOWS_NODE_CERTIFICATE}
 
 
-def _bootstrap(name: str, **tuning: Any) -> Step:
+def _bootstrap(role: Role, name: str, **tuning: Any) -> Step:
+    if role.joins:  # nobody there derives the same token
+        tuning["token"] = "stored"  # noqa: S105 - a choice
     return step(
         "kubelet-bootstrap",
         name,

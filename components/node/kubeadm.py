@@ -1,5 +1,6 @@
 """kubeadm's configuration documents in the API version of the minor, and the steps that run kubeadm."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from components import releases
@@ -9,7 +10,7 @@ from components.node.kinds import Step, ref, step
 from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, LINUX_NODE_CERTIFICATE, PKI
 from components.node.merge import merge
 from components.node.role import Role
-from components.spec.models import ApiAccess, NetworkMode
+from components.spec.models import NetworkMode
 from components.topology.firewall import API_PORT
 
 APPROVER = "csrapproving"
@@ -52,9 +53,6 @@ SIGNING_KEY, VERIFYING_KEYS = f"{PKI}/sa.key", f"{PKI}/sa.pub"
 def cluster_configuration(role: Role) -> dict[str, Any]:
     """Return the ClusterConfiguration with the user's fields merged over it."""
     network = role.spec.network
-    names = [ref("facts.api_host")]
-    if role.spec.api.access is ApiAccess.PUBLIC:
-        names.append(ref("facts.api_public_host"))
     ours: dict[str, Any] = {
         "apiVersion": role.release.kubeadm_api,
         "kind": "ClusterConfiguration",
@@ -67,7 +65,9 @@ def cluster_configuration(role: Role) -> dict[str, Any]:
             "dnsDomain": network.domain,
         },
         "apiServer": {
-            "certSANs": names,
+            # not the public balancer's name: machines that were built before it do not know it, and every kubeconfig
+            # names the endpoint in tls-server-name
+            "certSANs": [ref("facts.api_host")],
             "extraArgs": _arguments(role, api_server.flags(role)),
             "extraVolumes": [_volume(*each) for each in api_server.volumes(role)],
         },
@@ -248,11 +248,14 @@ def _patches(role: Role, folder: str) -> dict[str, Any]:
     return {"patches": {"directory": folder}} if role.release.kubelet_patch else {}
 
 
-def _arguments(role: Role, values: dict[str, str]) -> Any:
-    # a map up to v1beta3, a list from v1beta4 on
+def _arguments(role: Role, values: Mapping[str, Any]) -> Any:
+    # a map up to v1beta3, a list from v1beta4 on, which alone can have a flag several times
     if releases.fields("ClusterConfiguration", role.spec.kubernetes)["apiServer.extraArgs"] == "text-map":
         return values
-    return [{"name": name, "value": value} for name, value in values.items()]
+    several: dict[str, list[Any]] = {
+        name: [*each] if isinstance(each, list) else [each] for name, each in values.items()
+    }
+    return [{"name": name, "value": value} for name, given in several.items() for value in given]
 
 
 def _volume(name: str, path: str, read_only: bool) -> dict[str, Any]:

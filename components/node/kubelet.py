@@ -56,7 +56,8 @@ def configuration(role: Role) -> dict[str, Any]:
         "providerID": ref("node.provider_id"),
         "registerWithTaints": ref("registration.taints"),
         "rotateCertificates": True,
-        "serverTLSBootstrap": True,
+        # without an approver the kubelet signs its own, as in kubeadm's clusters
+        "serverTLSBootstrap": not role.joins,
         "systemReserved": system_reserved(role),
         "kubeReserved": kube_reserved(role),
         "evictionHard": eviction_hard(role),

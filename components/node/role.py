@@ -8,6 +8,7 @@ from typing import Any
 from components import naming, releases
 from components.catalogue.artifacts import Catalogue, catalogue
 from components.spec.models import ClusterSpec, Containerd, Gate, Kubelet, KubeProxy, OperatingSystem, Runtime
+from components.topology.firewall import API_PORT
 
 CONTROL_PLANE_LABEL = "node-role.kubernetes.io/control-plane"
 CONTROL_PLANE_TAINT = f"{CONTROL_PLANE_LABEL}:NoSchedule"
@@ -45,6 +46,17 @@ class Role:
     """Taints as key=value:Effect or key:Effect."""
     spot: bool
     """Whether the cloud may take the machines back."""
+
+    @property
+    def joins(self) -> bool:
+        """Return whether the machines join a cluster that somebody else made, without Mullion's agent."""
+        return self.spec.existing_cluster is not None
+
+    @property
+    def api_port(self) -> int:
+        """Return the port of the API endpoint."""
+        existing = self.spec.existing_cluster
+        return existing.port if existing else API_PORT
 
     @property
     def release(self) -> releases.Release:

@@ -5,7 +5,7 @@ from typing import Any
 
 from components import releases
 from components.clouds import RegistryRow
-from components.node import egress, runtime
+from components.node import egress, gmsa, runtime
 from components.node.evidence import windows_script
 from components.node.kinds import OnChange, Step, ref, step
 from components.node.layout import (
@@ -65,7 +65,8 @@ def identity(role: Role) -> Phase:
 def build(role: Role) -> Phase:
     """Return the phase that checks the Windows build before anything is installed (OS-05, OS-06)."""
     release = releases.windows(role.os)
-    revision = release.dsr_ubr if role.kube_proxy.dsr and release.dsr_ubr else release.minimum_ubr
+    needed = [release.minimum_ubr, release.dsr_ubr if role.kube_proxy.dsr else None, gmsa.minimum_ubr(role)]
+    revision = max((each for each in needed if each is not None), default=None)
     minimum: dict[str, Any] = {} if revision is None else {"minimum_ubr": revision}
     return Phase("build", Scope.IMAGE, (step("build", "build", build=release.build, **minimum),))
 
@@ -91,11 +92,19 @@ def system(role: Role) -> Phase:
             # after the feature, which brings the services hns and wcifs: their keys are not made before it is installed
             *_fixes(role),
             step("port-range", "dynamic-ports", protocol="tcp", start=start, count=count),
+            *_udp_ports(role),
             step("defender-exclusion", "defender", processes=programs, paths=[]),
             step("reboot", "reboot"),
             step("system-service", "time", service="W32Time", start="auto"),
         ),
     )
+
+
+def _udp_ports(role: Role) -> Iterator[Step]:
+    if ports := role.spec.cloud.facts.windows_udp_ports:
+        start, count = ports
+        only_new = OnChange.NEW_NODES  # not worth the replacement of existing machines
+        yield step("port-range", "dynamic-udp-ports", protocol="udp", start=start, count=count, on_change=only_new)
 
 
 def _fixes(role: Role) -> Iterator[Step]:

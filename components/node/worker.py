@@ -2,6 +2,7 @@
 
 from components.node import (
     downloads,
+    gmsa_plugin,
     interruption,
     joining,
     kubeadm,
@@ -97,6 +98,7 @@ def windows(role: Role) -> tuple[Phase, ...]:
         windows_system.firewall(role),
         windows_system.folders(role),
         downloads.phase(role),
+        *gmsa_plugin.phases(role),
         runtime.phase(role),
         network.before_kubelet(role),
         joining.phase(role),

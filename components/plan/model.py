@@ -89,6 +89,8 @@ class MachineGroup:
     """Whether the licence of Windows is the user's, so that the cloud does not bill one."""
     spot: bool = False
     """Whether the machines use spot capacity, which the cloud may take back."""
+    joins: bool = False
+    """Whether they join a cluster without Mullion's agent; then a change of labels and taints replaces them."""
 
     @property
     def is_control_plane(self) -> bool:
@@ -119,6 +121,7 @@ class MachineGroup:
         parts = [self.node_plan.replace_digest, self.image, self.size, self.disk_gb]
         parts += [*(["own licence"] if self.own_licence else []), *(["spot"] if self.spot else [])]
         parts += ["own identity"] if self.chose_own_identity else []
+        parts += [self.node_plan.registration] if self.joins else []
         return hashlib.sha256(canonical(parts)).hexdigest()
 
     def machine_document(self, machine: Machine) -> dict[str, str]:
@@ -160,9 +163,14 @@ class ClusterPlan:
     """Sorted by name."""
 
     @property
+    def joins(self) -> bool:
+        """Whether the pools join a cluster that somebody else made; then the control plane has no machines."""
+        return self.spec.existing_cluster is not None
+
+    @property
     def machine_groups(self) -> tuple[MachineGroup, ...]:
-        """The control plane, then the pools."""
-        return (self.control_plane, *self.pools)
+        """The control plane, unless it is somebody else's, then the pools."""
+        return self.pools if self.joins else (self.control_plane, *self.pools)
 
     @cached_property
     def machines(self) -> tuple[Machine, ...]:

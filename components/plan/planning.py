@@ -31,19 +31,11 @@ def plan_cluster(name: str, spec: ClusterSpec) -> ClusterPlan:
     network = network_plan(spec.network, spec.api.access, spec.cloud, ingress=spec.ingress.is_public)
     if problems := list(address_problems(network, spec)):
         raise SpecError(name, problems)
-    balanced = load_balanced(spec)
-    endpoint = Endpoint(
-        naming.zone_name(name),
-        naming.api_host(name),
-        balanced,
-        spec.api.access is ApiAccess.PUBLIC,
-        tuple(balancer_addresses(network, spec.cloud) if balanced else ()),
-    )
     plan = ClusterPlan(
         name=name,
         spec=spec,
         network=network,
-        endpoint=endpoint,
+        endpoint=_endpoint(name, spec, network),
         groups=groups(spec),
         rules=rules(spec),
         load_balancers=load_balancers(spec, network),
@@ -53,6 +45,19 @@ def plan_cluster(name: str, spec: ClusterSpec) -> ClusterPlan:
     if problems := [*size_problems(plan), *path_problems(plan)]:
         raise SpecError(name, problems)
     return plan
+
+
+def _endpoint(name: str, spec: ClusterSpec, network: NetworkPlan) -> Endpoint:
+    if cluster := spec.existing_cluster:
+        return Endpoint("", cluster.host, balanced=False, public=False, balancer_addresses=(), port=cluster.port)
+    balanced = load_balanced(spec)
+    return Endpoint(
+        naming.zone_name(name),
+        naming.api_host(name),
+        balanced,
+        spec.api.access is ApiAccess.PUBLIC,
+        tuple(balancer_addresses(network, spec.cloud) if balanced else ()),
+    )
 
 
 def pool_at(plan: ClusterPlan, pool: MachineGroup, kubernetes: str) -> MachineGroup:
@@ -104,4 +109,5 @@ def _group(
         share=spec.worker_identity.share(spec.cloud),
         own_licence=isinstance(options, Pool) and options.licence is Licence.OWN,
         spot=isinstance(options, Pool) and options.spot,
+        joins=spec.existing_cluster is not None,
     )

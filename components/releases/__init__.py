@@ -15,6 +15,7 @@ from components.releases.cloud_controllers import (
     has_aws_controller,
 )
 from components.releases.documents import CONTAINERD_TABLES, FIELDS, GATES, LACKING, SET_BY_US
+from components.releases.issuers import first_in_order
 from components.releases.kubernetes import FIGURES_OF, RELEASES, Release
 from components.releases.order import in_order, minor, older, within
 from components.releases.runtimes import (
@@ -65,6 +66,7 @@ __all__ = [
     "extended_support",
     "fields",
     "first_aws_controller",
+    "first_in_order",
     "flags",
     "gates",
     "has_aws_controller",

@@ -76,6 +76,9 @@ class Release:
     admission_policies: bool
     """Whether the API server serves ValidatingAdmissionPolicy v1 and writes the Node of a pod into its token: from 1.30
     (KEP-3488; KEP-4193, whose gate ServiceAccountTokenPodNodeInfo is beta and on there)."""
+    mutating_policies: bool
+    """Whether the API server serves MutatingAdmissionPolicy v1: from 1.36 (KEP-3962; the gate is on by default there,
+    pkg/features/kube_features.go of k8s.io/apiserver v0.37.1)."""
     metrics_server: str
     """Version of metrics-server whose own table (README, "Compatibility Matrix") has the minor."""
 
@@ -116,6 +119,7 @@ FIRST = Release(
     ignore_preflight=("FileExisting-conntrack",),
     pod_security_api=None,
     admission_policies=False,
+    mutating_policies=False,
     metrics_server="0.5.2",
 )
 
@@ -232,6 +236,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "credential_provider": "1.35.0",
     },
     "1.36": {
+        "mutating_policies": True,
         "end_of_life": "2027-06-28",
         "containerd": CONTAINERD["2.3"],
         "pause": "3.10.2",

@@ -66,6 +66,8 @@ class WindowsRelease:
     """Smallest update revision (UBR) with which the pod network works as planned."""
     dsr_ubr: int | None = None
     """Smallest update revision (UBR) for direct server return, above minimum_ubr (SVC-03)."""
+    gmsa_ubr: int | None = None
+    """Smallest update revision (UBR) with which pods of containerd use a gMSA, above minimum_ubr (SEC-04)."""
     broken: BrokenUpdates | None = None
     overlay_host_route: bool = True
     """Whether the host reaches pods of its own node in overlay networks: HNS' HostRoute policy, from build 18321 on
@@ -111,6 +113,8 @@ WINDOWS: dict[str, WindowsRelease] = {
             # KB4580390 (1554) brings it (sig-windows-tools, hostprocess/flannel/kube-proxy/start.ps1); with KB5003171
             # load balancers no longer break when their network goes first (microsoft/Windows-Containers#79)
             dsr_ubr=1935,
+            # KB5000822 of March 2021, the fix that the guide of Kubernetes 1.20 announces for pods of containerd
+            gmsa_ubr=1817,
             overlay_host_route=False,
             fixes=(
                 # 0x10 and 0x40: fixes of November 2022 (image-builder); AKS changes single bits too

@@ -58,6 +58,7 @@ def open_tunnel(places: Sequence[MachinePlace], access: Access, before: Sequence
             tunnel.close()
         else:
             return tunnel
+    reasons += dict.fromkeys(place.hint for place in places if place.hint and not before)
     raise NoTunnel("no tunnel to a control plane: " + ("; ".join(reasons) or "no control plane runs"))
 
 

@@ -8,13 +8,15 @@ changes nothing of the cluster.
 import asyncio
 import hashlib
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pulumi import Output, ResourceHook, ResourceHookArgs, ResourceHookBinding, ResourceHookOptions
 
 from components.plan import ClusterPlan
+from components.rollout.provider_calls import ProviderError
+from components.rollout.workers import Instances
 from components.spec.authorities import KUBERNETES, Authorities, Stage, of_generation
 
 Known = Mapping[int, str]
@@ -28,8 +30,8 @@ class Records(Protocol):
         """Wait for what is needed to call the cloud; return whether it exists: false in a new cluster's preview."""
         ...
 
-    async def instances(self, *, running: bool) -> dict[str, str]:
-        """Return ids of instances by private address: those running, or those stopped."""
+    async def instances(self, pool: str = "") -> Instances:
+        """Return the instances of a pool's machines; empty: of all machines."""
         ...
 
     async def record(self, identity: str, instance: str) -> dict[str, Any]:
@@ -154,31 +156,48 @@ class AuthorityGate:
         where = f"rotation.certificate_authorities: {self._number} is refused, and nothing was changed:"
         if why := Authorities(self._number).refusal(before):
             raise RuntimeError(f"{where} {why} (docs/pki.md)")
-        if missing := await self._missing(before):
+
+        def fault(record: Mapping[str, Any], each: Follower) -> str:
+            return not_followed(record, before, self._number, self._known, control_plane=each.control_plane)
+
+        if missing := await self.missing(fault):
             raise RuntimeError(
                 f"{where} not every machine has followed {before} ({'; '.join(missing)}). Write {before} back, and "
                 f"raise it when `mullion wait` names no machine any more (docs/pki.md)"
             )
 
-    async def _missing(self, before: int) -> list[str]:
-        """Return machines that do not follow the number before, with the reason."""
+    async def exist(self) -> bool:
+        """Wait until machines can be asked, and return whether the cluster can have any; true if nobody can say."""
+        await self._opened.wait()
+        return self._records is None or await self._records.known()
+
+    async def missing(
+        self, why: Callable[[Mapping[str, Any], Follower], str], *, control_planes: bool = False
+    ) -> list[str]:
+        """Return the running machines whose status record has a fault, with the reason.
+
+        why: returns the fault of a record, or an empty text. control_planes: ask these alone.
+        """
         records = self._records
         if records is None:
             return ["the program failed before it could ask the machines"]
         if self._simulated:
             return []
-        running, stopped = [await records.instances(running=state) for state in (True, False)]
+        try:
+            running, stopped = await records.instances()
+        except ProviderError as error:
+            return [f"the cloud's API did not say which machines run: {error}"]
 
         async def fault(each: Follower) -> str:
             if each.address in stopped:
-                return f"{each.name}: its instance {stopped[each.address]} is stopped; start it"
+                return f"{each.name}: its instance {stopped[each.address]} does not run; start or replace it"
             if each.address not in running:
-                return ""  # it will begin with the authorities of its time
-            record = await records.record(each.identity, running[each.address])
-            why = not_followed(record, before, self._number, self._known, control_plane=each.control_plane)
-            return f"{each.name}: {why}" if why else ""
+                return ""  # it will begin with the plan of its time
+            said = why(await records.record(each.identity, running[each.address]), each)
+            return f"{each.name}: {said}" if said else ""
 
-        return [each for each in await asyncio.gather(*map(fault, self._followers)) if each]
+        asked = [each for each in self._followers if each.control_plane or not control_planes]
+        return [each for each in await asyncio.gather(*map(fault, asked)) if each]
 
 
 def followers(plan: ClusterPlan) -> list[Follower]:

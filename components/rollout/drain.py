@@ -7,11 +7,12 @@ minutes: without a kubelet no evicted pod ends, and no budget counts its pods as
 
 import asyncio
 import time
-from collections.abc import Container
+from collections.abc import Awaitable, Callable, Container
 from datetime import datetime, timezone
 from typing import Any
 from urllib.parse import quote
 
+from components.rollout import joined_nodes
 from components.rollout.kubernetes_api import PATCH, KubernetesApi, Refused, Unreachable, Unresolved
 
 POLL_SECONDS = 2.0
@@ -32,18 +33,24 @@ MIRROR = "kubernetes.io/config.mirror"
 """Annotation of static pods."""
 
 
+NO_NODE = "the cluster has no such node"
+
+
 class Undrained(Exception):
     """Pods remain when the time is over; the message names each with the reason."""
 
 
-async def drain(api: KubernetesApi, node: str, seconds: float, *, patient: bool = False) -> str:
+async def drain(api: KubernetesApi, node: str, seconds: float, *, patient: bool = False, uid: str = "") -> str:
     """Cordon a node and evict its pods within so many seconds. Return what was done.
 
-    patient: repeat the cordon for CORDON_SECONDS. Raises Undrained if pods remain or the API does not list them,
-    Unreachable or Refused if the node cannot be cordoned. After the cordon, an API that fails is asked again.
+    patient: repeat the cordon for CORDON_SECONDS. uid: of the Node, which the API compares; empty: any.
+    After the cordon, an API that fails is asked again. Raises Undrained if pods remain or the API does not list them,
+    Unreachable or Refused if the node cannot be cordoned.
     """
-    if not await _cordoned(api, node, min(seconds, CORDON_SECONDS) if patient else 0.0):
-        return "the cluster has no such node"
+    body = {"spec": {"unschedulable": True}, **({"metadata": {"uid": uid}} if uid else {})}
+    path = f"/api/v1/nodes/{node}"
+    if await _repeated(lambda: api.call("PATCH", path, body, PATCH), _patience(seconds, patient=patient)) is None:
+        return NO_NODE
     begin, evicted, unknown = time.monotonic(), set[str](), _Unknown(api, node)
     while True:
         try:
@@ -60,20 +67,39 @@ async def drain(api: KubernetesApi, node: str, seconds: float, *, patient: bool 
         await asyncio.sleep(min(POLL_SECONDS, max(0.0, end - time.monotonic())))
 
 
-async def drain_or_stop(api: KubernetesApi, node: str, seconds: float, *, patient: bool = False) -> str:
-    """As `drain`, but raise RuntimeError in place of Refused and Undrained: what was not changed, and what to do."""
+async def drain_or_stop(
+    api: KubernetesApi, node: str, seconds: float, *, patient: bool = False, instance: str = ""
+) -> str:
+    """As `drain`, but raise RuntimeError in place of Refused and Undrained: what was not changed, and what to do.
+
+    instance: id of the machine's instance in a cluster that somebody else made. Then a Node of another instance is left
+    as it is, and the instance's own Node is deleted after the drain, because no agent of Mullion does: a successor of
+    the same name could not change its providerID, and its kubelet, which still runs, creates no other.
+    """
     try:
-        return await drain(api, node, seconds, patient=patient)
+        return await (
+            _drain_own(api, node, seconds, instance, patient=patient)
+            if instance
+            else drain(api, node, seconds, patient=patient)
+        )
     except Refused as error:
         raise RuntimeError(
-            f"the Kubernetes API refuses to cordon {node} ({error}). {node} and the machines after it were not "
-            "changed; run this again when the API answers"
+            f"the Kubernetes API refuses to cordon {node}{' or to delete its Node' if instance else ''} ({error}). "
+            f"{node} and the machines after it were not replaced; run this again when the API answers"
         ) from error
     except Undrained as error:
         raise RuntimeError(
             f"{error}. {node} was cordoned and not deleted; the machines after it were not changed. Make eviction "
             "possible (see the PodDisruptionBudgets), or allow more time (rollout.drain), then run this again"
         ) from error
+
+
+def not_drained(cluster: str, silence: str) -> str:
+    """Return the warning that nodes are not drained. silence: why the API does not answer."""
+    return (
+        f"cluster {cluster}: nodes are not drained and gates use status records only, because the "
+        f"Kubernetes API does not answer here ({silence})"
+    )
 
 
 def undrainable(name: str, pool: str, pools: Container[str], error: Unreachable) -> str:
@@ -87,16 +113,34 @@ def undrainable(name: str, pool: str, pools: Container[str], error: Unreachable)
     )
 
 
-async def _cordoned(api: KubernetesApi, node: str, seconds: float) -> bool:
-    """Cordon a node; repeat for so many seconds what may pass. Return False if the cluster has no such node."""
+async def _drain_own(api: KubernetesApi, name: str, seconds: float, instance: str, *, patient: bool) -> str:
+    """Drain and delete the Node if it is that of the instance. Raises as `drain`."""
+    path, patience = joined_nodes.path(name), _patience(seconds, patient=patient)
+    node = await _repeated(lambda: api.call("GET", path), patience)
+    if node is None:
+        return NO_NODE
+    if joined_nodes.instance_of(node) != instance:
+        return (
+            f"the Node of this name is no machine of this stack ({joined_nodes.provider_id(node)}); it was not changed"
+        )
+    done = await drain(api, name, seconds, patient=patient, uid=node["metadata"]["uid"])
+    await joined_nodes.delete(api, node)
+    return done
+
+
+def _patience(seconds: float, *, patient: bool) -> float:
+    return min(seconds, CORDON_SECONDS) if patient else 0.0
+
+
+async def _repeated(call: Callable[[], Awaitable[Any]], seconds: float) -> Any:
+    """Return the answer of a call about a Node, None if it does not exist; repeat for so many seconds what may pass."""
     end = time.monotonic() + seconds
     while True:
         try:
-            await api.call("PATCH", f"/api/v1/nodes/{node}", {"spec": {"unschedulable": True}}, PATCH)
-            return True
+            return await call()
         except Refused as error:
             if error.status == 404:
-                return False
+                return None
             if (error.status < 500 and error.status != 429) or time.monotonic() >= end:
                 raise
         except Unreachable as error:

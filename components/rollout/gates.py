@@ -19,24 +19,22 @@ from pulumi import Output, ResourceHook, ResourceHookArgs, ResourceHookBinding
 from components.naming import pool_of
 from components.node.role import POOL_LABEL
 from components.plan import ClusterPlan, Machine, MachineGroup
-from components.rollout import simulation
+from components.rollout import simulation, workers
 from components.rollout.api_tunnel import ApiTunnel
 from components.rollout.downgrades import refuse_older
-from components.rollout.drain import drain_or_stop, undrainable
+from components.rollout.drain import drain_or_stop, not_drained, undrainable
 from components.rollout.failed_runs import FailedRuns
 from components.rollout.holds import Holds
+from components.rollout.instance_reads import InstanceReads
 from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, node_fault, ready_nodes
+from components.rollout.provider_calls import ProviderError
 from components.rollout.traffic import Traffic
-from components.rollout.workers import Machines, Missing, cannot_spare
+from components.rollout.workers import BOOT_SECONDS, PASSING_STATES, Machines, Missing
 from components.sdk.registration import is_known
 from components.spec.choices import Gate
 from components.spec.options import Rollout as Options
 from components.spec.quantities import duration_seconds
 
-BOOT_SECONDS = {"linux": 15 * 60, "windows": 30 * 60}
-"""Maximum time from launch to a ready status record, by OS family; Windows reboots twice and unpacks large images."""
-PASSING_STATES = {Gate.READY: ("ready",), Gate.REGISTERED: ("ready", "registered")}
-"""States of a status record that pass a gate."""
 POLL_SECONDS = 10.0
 """Interval between checks."""
 READY_VALID_SECONDS = 600.0
@@ -55,7 +53,7 @@ class Rollout:
         self,
         plan: ClusterPlan,
         machines: Machines,
-        access: Output[Access],
+        access: Output[Access | None],
         *,
         simulated: bool,
         tunnel: ApiTunnel | None = None,
@@ -64,7 +62,7 @@ class Rollout:
 
         tunnel: the way to a private API; None if it is not reached by tunnel.
         """
-        self._tunnel = tunnel
+        self._tunnel, self._joins = tunnel, plan.joins
         self._cluster, self._machines, self._access, self._simulated = plan.name, machines, access, simulated
         self._facts, self._pools = plan.spec.cloud.facts, {pool.name: pool for pool in plan.pools}
         self._options = {name: pool.rollout for name, pool in plan.spec.pools.items()}
@@ -74,7 +72,7 @@ class Rollout:
         self._ready: dict[str, float] = {}
         self._done: dict[str, list[str]] = defaultdict(list)
         self._silent_until, self._silence, self._warned = 0.0, "", False
-        self._failed, self._holds = FailedRuns(), Holds(plan.name)
+        self._failed, self._holds, self._instances = FailedRuns(), Holds(plan.name), InstanceReads(machines)
         self.hooks = self._bind()
         self.traffic = Traffic(plan.name, 0 if simulated else self._facts.deregistration_seconds, self._spare)
 
@@ -89,15 +87,19 @@ class Rollout:
         self._registered[name] = resource
 
     async def _before_delete(self, args: ResourceHookArgs) -> None:
-        await self.release(args.name.removeprefix(f"{self._cluster}-"))
+        instance = await self._machines.instance(args) if self._joins else ""
+        await self.release(args.name.removeprefix(f"{self._cluster}-"), instance)
 
-    async def release(self, name: str) -> None:
-        """Before a worker or its route is deleted, wait for the other workers of its pool, then drain it."""
+    async def release(self, name: str, instance: str = "") -> None:
+        """Before a worker or its route is deleted, wait for the other workers of its pool, then drain it.
+
+        instance: its id if it joined a cluster that somebody else made.
+        """
         if not await self._spare(name):
             return
         pool, resource = pool_of(name), self._registered.get(f"{self._cluster}-{name}")
         try:
-            await self._drain(name, self._options.get(pool, Options()), resource)
+            await self._drain(name, self._options.get(pool, Options()), resource, instance)
         except RuntimeError as error:
             self._replacing[pool].discard(name)  # the worker stays
             raise RuntimeError(f"{error}{self.traffic.consequence(name)}") from error
@@ -118,15 +120,28 @@ class Rollout:
         except RuntimeError:
             self._replacing[pool.name].discard(name)  # the worker stays
             raise
+        except ProviderError as error:
+            self._replacing[pool.name].discard(name)
+            raise RuntimeError(workers.cannot_ask(pool.name, name, self._done[pool.name], error)) from error
         return True
 
     async def _after_create(self, args: ResourceHookArgs) -> None:
         """After a replaced worker was created, wait until it passes its gate; do not wait for additional workers."""
         name = args.name.removeprefix(f"{self._cluster}-")
         pool = self._pools[pool_of(name)]
+        self._instances.changed(pool.name)
         if name not in self._replacing[pool.name]:
             return
         self._done[pool.name].append(name)
+        try:
+            await self._arrive(pool, name, args)
+        except ProviderError as error:
+            raise self._holds.stop(pool.name, workers.unasked(pool.name, name, error)) from error
+        finally:
+            self._replacing[pool.name].discard(name)  # from now on checked like any other worker
+
+    async def _arrive(self, pool: MachineGroup, name: str, args: ResourceHookArgs) -> None:
+        """Wait until a replaced worker passes its gate. Raises RuntimeError if it cannot, or while it is watched."""
         machine = next(worker for worker in pool.machines if worker.name == name)
         instance, canary = await self._machines.instance(args), self._options[pool.name].canary
 
@@ -137,10 +152,7 @@ class Rollout:
 
         while missing := await check():
             if not missing.hopeful:
-                self._replacing[pool.name].discard(name)  # from now on checked like any other worker
-                raise RuntimeError(
-                    f"{name} is not ready: {missing.why}. No other machine of pool {pool.name} is replaced in this run"
-                )
+                raise RuntimeError(workers.not_ready(pool.name, name, missing.why))
             await asyncio.sleep(POLL_SECONDS)
         self._replacing[pool.name].discard(name)
         if canary and not machine.index and not self._simulated:
@@ -161,7 +173,9 @@ class Rollout:
             lost = await self._is_lost(pool, name)
             while len(missing := self._counted(pool, await self._missing(pool, name), lost)) > allowed:
                 if not any(worker.hopeful for worker in missing):
-                    raise RuntimeError(self._report(pool, name, missing))
+                    flag = " --sandbox" if self._simulated or simulation.api() else ""
+                    done = self._done[pool.name]
+                    raise RuntimeError(workers.cannot_spare(self._cluster, pool.name, name, missing, done, flag))
                 await asyncio.sleep(POLL_SECONDS)
                 self._holds.refuse(pool.name, name)
             if replaced:
@@ -174,10 +188,9 @@ class Rollout:
         machine = next((worker for worker in pool.machines if worker.name == name), None)
         if machine is None:
             return False
-        if str(machine.address) not in await self._machines.instances(running=True):
+        if str(machine.address) not in (await self._instances.of(pool.name)).running:
             return True
-        gate = self._options[pool.name].gate
-        return bool(node_fault(await self._nodes(pool), name, ready=gate is Gate.READY))
+        return bool(node_fault(await self._nodes(pool), name, ready=self._options[pool.name].gate is Gate.READY))
 
     def _counted(self, pool: MachineGroup, missing: list[Missing], lost: bool) -> list[Missing]:
         """Return the missing workers that count: for a lost worker those that this run replaces or has replaced."""
@@ -186,9 +199,9 @@ class Rollout:
 
     async def _missing(self, pool: MachineGroup, leaving: str) -> list[Missing]:
         """Return the other workers that are not ready; a worker that was never created does not count."""
-        running, stopped = [await self._machines.instances(running=state) for state in (True, False)]
         index = next((worker.index for worker in pool.machines if worker.name == leaving), len(pool.machines))
         nodes, missing, checks = await self._nodes(pool), list[Missing](), list[Any]()
+        running, stopped = await self._instances.of(pool.name)  # last: `_replacing` below is of this moment
         for machine in pool.machines:
             address = str(machine.address)
             if machine.name == leaving:
@@ -196,7 +209,7 @@ class Rollout:
             if machine.name in self._replacing[pool.name]:
                 missing.append(Missing(machine.name, "it is being replaced", hopeful=not self._simulated))
             elif address in stopped or (address not in running and machine.index < index):
-                why = f"its instance {stopped[address]} is stopped" if address in stopped else "it has no instance"
+                why = f"its instance {stopped[address]} does not run" if address in stopped else "it has no instance"
                 missing.append(Missing(machine.name, why, hopeful=False))
             elif address in running:
                 checks.append(self._check(pool, machine, running[address], nodes))
@@ -227,20 +240,11 @@ class Rollout:
         else:
             step = "/".join(str(record[key]) for key in ("phase", "step") if record.get(key))
             why = f"{instance} reports {record['state']} {step} {record.get('message') or ''}".strip()
-        booting = await self._hopeful(pool, instance)
-        recovers = self._failed.may_recover(instance, record, booting=booting) and not self._simulated
-        return Missing(machine.name, why, recovers)
-
-    async def _hopeful(self, pool: MachineGroup, instance: str) -> bool:
         if self._simulated:
-            return False
+            return Missing(machine.name, why, hopeful=False)
         age = datetime.now(timezone.utc) - await self._machines.launched(instance)
-        return age.total_seconds() < BOOT_SECONDS[pool.family]
-
-    def _report(self, pool: MachineGroup, name: str, missing: list[Missing]) -> str:
-        """Return why a roll stops, what it replaced, and what to do."""
-        flag = " --sandbox" if self._simulated or simulation.api() else ""
-        return cannot_spare(self._cluster, pool.name, name, missing, self._done[pool.name], flag)
+        booting = age.total_seconds() < BOOT_SECONDS[pool.family]
+        return Missing(machine.name, why, self._failed.may_recover(instance, record, booting=booting))
 
     async def _api(self) -> KubernetesApi | None:
         """Return the cluster's API; None without a tunnel to it, or within API_RETRY_SECONDS of an unanswered call."""
@@ -254,7 +258,7 @@ class Rollout:
 
     async def _access_now(self) -> Access:
         if (access := await self._access.future()) is None:
-            raise RuntimeError("the cluster's certificate authority is not known")
+            raise Unreachable("the program has no way to it")
         return await self._tunnel.reached(access) if self._tunnel else access
 
     async def _nodes(self, pool: MachineGroup) -> dict[str, bool] | None:
@@ -269,17 +273,16 @@ class Rollout:
         except Refused:
             return None  # the API answers, so the drain still calls it
 
-    async def _drain(self, name: str, options: Options, resource: pulumi.Resource | None) -> None:
+    async def _drain(self, name: str, options: Options, resource: pulumi.Resource | None, instance: str = "") -> None:
         """Drain a node. Raises RuntimeError if pods remain, or if the API does not answer and the drain is required.
 
         Not required (rollout.require_drain: false, or an unbooted sandbox): warn once.
         """
         required, result, seconds = options.require_drain and not self._simulated, "", duration_seconds(options.drain)
         try:
-            if required:
-                result = await drain_or_stop(KubernetesApi(await self._access_now()), name, seconds, patient=True)
-            elif api := await self._api():
-                result = await drain_or_stop(api, name, seconds)
+            api = KubernetesApi(await self._access_now()) if required else await self._api()
+            if api:
+                result = await drain_or_stop(api, name, seconds, patient=required, instance=instance)
         except Unreachable as error:
             self._pause_calls(error)
             if required:
@@ -288,10 +291,7 @@ class Rollout:
             pulumi.log.info(f"{name}: {result}", resource)
         elif not self._warned:
             self._warned = True
-            pulumi.warn(
-                f"cluster {self._cluster}: nodes are not drained and gates use status records only, because the "
-                f"Kubernetes API does not answer here ({self._silence})"
-            )
+            pulumi.warn(not_drained(self._cluster, self._silence))
 
     def _pause_calls(self, error: Exception) -> None:
         """Make no call of the API for API_RETRY_SECONDS."""

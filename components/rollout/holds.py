@@ -39,6 +39,11 @@ class Holds:
                 f"or roll --resume, continues"
             )
 
+    def stop(self, pool: str, why: str) -> RuntimeError:
+        """Refuse all further workers of a pool in this run, and return the error to raise."""
+        self._failed[pool] = f"{why}. Run this again in some minutes"
+        return RuntimeError(self._failed[pool])
+
     async def watch(
         self, pool: str, name: str, seconds: float, poll: float, check: Callable[[], Awaitable[Missing | None]]
     ) -> None:

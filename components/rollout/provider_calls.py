@@ -21,17 +21,37 @@ from pulumi import Output
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import get_monitor
 
-from components.naming import CONTROL_PLANE
+from components.naming import CONTROL_PLANE, pool_of
 from components.plan import ClusterPlan, Machine
 from components.rollout.plain_text import plain_record
 from components.rollout.session_commands import MachinePlace
 from components.rollout.signed_documents import POINTER, Forged, verified
-from components.rollout.upgrade import Desired
+from components.rollout.upgrade import Desired, Unreadable
+from components.rollout.workers import Instances
 from components.sdk.registration import run_in_thread
 
 
 class ProviderError(Exception):
     """A provider function or a request to a store failed; the message is the provider's or the store's."""
+
+
+class NoObject(ProviderError):
+    """The object cannot exist, because its store is not built yet."""
+
+
+_MISSING = re.compile(
+    r"couldn't find resource|\bS3: (Head|Get)Object, https response error StatusCode: 404\b|\bNoSuch(Key|Bucket)\b"
+    r"|projects/[^/\s]+/zones/[^/\s]+/instances/\S+ not found\b"
+    r"|\bError 404\b|\bresponse code 404\b|No such object"
+    r"|\b(Blob|Container|Resource|ResourceGroup|StorageAccount)NotFound\b"
+)
+"""Answers of AWS, Google Cloud and Azure for what does not exist. "Not found" alone is no such answer: the same words
+are in errors about profiles, subscriptions, identities and hosts."""
+
+
+def is_missing(error: ProviderError) -> bool:
+    """Return whether a cloud said that an object does not exist; any other failure leaves that open."""
+    return isinstance(error, NoObject) or bool(_MISSING.search(str(error)))
 
 
 class ProviderCalls:
@@ -63,7 +83,7 @@ class ProviderCalls:
         try:
             return await self.invoke(token, arguments)
         except ProviderError as error:
-            if "not found" in str(error):
+            if is_missing(error):
                 return {}
             raise
 
@@ -103,7 +123,6 @@ LONG_AGO = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 NO_RECORD = "the bundle store has none"
 """Message of a record that does not exist, instead of the provider's, which names requests, hosts and ids."""
-_MISSING = re.compile(r"\b404\b|NoSuchKey|not ?found|couldn't find resource", re.IGNORECASE)
 
 
 LARGEST_RECORD = 65536
@@ -111,14 +130,19 @@ LARGEST_RECORD = 65536
 
 
 async def status_record(text: Awaitable[str], instance: str) -> dict[str, Any]:
-    """Return an instance's status record; `state: absent`, with the reason, if none can be read."""
+    """Return an instance's status record; `state: absent`, with the reason, if none can be read.
+
+    `unread: True` is in it if the store did not say whether it has one.
+    """
     try:
         written = await text
         if len(written.encode()) > LARGEST_RECORD:
             return {"state": "absent", "message": f"it is larger than {LARGEST_RECORD} bytes"}
         document: Any = json.loads(written)
     except ProviderError as error:
-        return {"state": "absent", "message": NO_RECORD if _MISSING.search(str(error)) else str(error)}
+        if is_missing(error):
+            return {"state": "absent", "message": NO_RECORD}
+        return {"state": "absent", "message": str(error), "unread": True}
     except (ValueError, RecursionError) as error:
         return {"state": "absent", "message": f"it is no JSON: {error}"}
     record = cast(dict[str, Any], document) if isinstance(document, dict) else {}
@@ -165,17 +189,19 @@ class RecordsByMachine(ABC):
     async def place(self, plan: ClusterPlan, machine: Machine) -> MachinePlace | None:
         """Return where the cloud's session command finds a planned machine; None if it does not run."""
 
-    async def instances(self, *, running: bool) -> dict[str, str]:
-        """Return ids of the machines by private address: those running, or those stopped."""
-        states = zip(self.planned, await asyncio.gather(*map(self.find, self.planned)), strict=True)
+    async def instances(self, pool: str = "") -> Instances:
+        """Return the instances of this pool's machines, by one call each; empty: of all machines."""
+        machines = [each for each in self.planned if not pool or pool_of(each.name) == pool]
+        states = zip(machines, await asyncio.gather(*map(self.find, machines)), strict=True)
         existing = {str(machine.address): state for machine, state in states if state}
         self.seen.update({state.id: state for state in existing.values()})
-        return {address: state.id for address, state in existing.items() if state.running is running}
+        by_state = [{at: it.id for at, it in existing.items() if it.running is running} for running in (True, False)]
+        return Instances(*by_state)
 
     async def launched(self, instance: str) -> datetime:
         """Return when a machine was created, UTC."""
         if instance not in self.seen:
-            await self.instances(running=True)
+            await self.instances()
         return moment(self.seen[instance].created) if instance in self.seen else LONG_AGO
 
     async def record(self, identity: str, instance: str) -> dict[str, Any]:
@@ -191,14 +217,15 @@ class RecordsByMachine(ABC):
 async def desired(text: Callable[[str], Awaitable[str]], key: str) -> Desired | None:
     """Return the Kubernetes versions in the desired-state pointer; None if there is none.
 
-    key: of its MAC. Raises Forged if the pointer is not this program's.
+    key: of its MAC. Raises Forged if the pointer is not this program's, and Unreadable if the store does not say
+    whether it has one.
     """
     try:
         written = await text(POINTER)
-    except ProviderError:
-        return None
-    if not written:
-        return None
+    except ProviderError as error:
+        if is_missing(error):
+            return None
+        raise Unreadable(f"{POINTER}: {error}") from error
     pointer = verified(key, written)
     if not {"kubernetes", "pools"} <= pointer.keys():
         raise Forged("it is another signed document")
@@ -227,12 +254,14 @@ class ControlPlaneRecords:
     """Key of the pointer's MAC."""
 
     async def reported(self) -> list[str]:
-        """Return the versions that its machines report."""
+        """Return the versions that its machines report. Raises Unreadable."""
         ids: list[str] = await Output.all(*self.instance_ids).future() or []  # unknown in a preview of a new cluster
         records = [await self.records.record(CONTROL_PLANE, id_) for id_ in ids]
+        if unread := [record["message"] for record in records if record["state"] == "absent" and "unread" in record]:
+            raise Unreadable(f"status/: {unread[0]}")
         versions = [record.get("kubernetes") for record in records]
         return [version for version in versions if isinstance(version, str) and _VERSION.fullmatch(version)]
 
     async def desired(self) -> Desired | None:
-        """Return the versions in the desired-state pointer."""
+        """Return the versions in the desired-state pointer. Raises Forged and Unreadable."""
         return await desired(self.records.text, await self.key.future() or "")

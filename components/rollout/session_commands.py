@@ -6,8 +6,10 @@ of the machine itself. GCP: Identity-Aware Proxy (IAP), which connects to the ma
 """
 
 import json
+import re
 import shutil
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from components.spec.existing import ExistingNetwork
@@ -29,6 +31,8 @@ class MachinePlace:
     """GCP only."""
     profile: str = ""
     """AWS: profile of the shared configuration; empty for that of the environment."""
+    hint: str = ""
+    """Why the command may use another identity than the stack; empty if it does not."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,25 @@ class _Service:
     shell: Callable[[MachinePlace], list[str]] | None
     """None: the service reaches the API only."""
     programs: dict[str, str]
+    outdated: Callable[[], str] = lambda: ""
+    """Returns which program is too old, and where to get another; empty if none is, or if it does not tell."""
+
+
+OWN_CREDENTIALS = ("accessKey", "assumeRole", "sharedConfigFiles", "sharedCredentialsFiles", "endpoints")
+"""Prefixes of settings of the provider of AWS that choose credentials which the command line does not use."""
+ROLES = ("assumeRoles", "assumeRoleWithWebIdentity")
+"""Such settings in full."""
+
+
+def credentials_hint(settings: Iterable[str]) -> str:
+    """Return why `aws ssm` may use another identity than the provider of AWS. settings: names of those that are set."""
+    own = sorted(f"aws:{name}" for name in settings if name.startswith(OWN_CREDENTIALS))
+    if not own:
+        return ""
+    return (
+        f"the stack file sets {', '.join(own)}, which `aws ssm` does not use: write a profile with role_arn into"
+        " ~/.aws/config and name it in aws:profile instead"
+    )
 
 
 def _aws(place: MachinePlace) -> list[str]:
@@ -81,6 +104,30 @@ def _gcp_shell(place: MachinePlace) -> list[str]:
 
 
 _PLUGIN = "docs.aws.amazon.com/systems-manager/latest/userguide/session-manager-working-with-install-plugin.html"
+OLDEST_PLUGIN = (1, 2, 764, 0)
+"""Oldest supported version, the first that signs the opening of its connection (Systems Manager user guide, "Session
+Manager plugin latest version and release history")."""
+
+
+def _old_plugin() -> str:
+    found = re.match(r"(\d+)\.(\d+)\.(\d+)\.(\d+)\s*$", _printed(["session-manager-plugin", "--version"]))
+    if found is None or tuple(map(int, found.groups())) >= OLDEST_PLUGIN:
+        return ""
+    oldest = ".".join(map(str, OLDEST_PLUGIN))
+    return (
+        f"session-manager-plugin {found[0].strip()} is too old: AWS supports {oldest} and newer; install a newer"
+        f" package: https://{_PLUGIN}"
+    )
+
+
+def _printed(words: list[str]) -> str:
+    """Return what a program prints; empty if it fails."""
+    try:
+        return subprocess.run(words, capture_output=True, text=True, timeout=10, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
 _SERVICES = {
     AWS: _Service(
         _aws_forward,
@@ -89,6 +136,7 @@ _SERVICES = {
             "aws": "the AWS command line, package awscli: https://aws.amazon.com/cli/",
             "session-manager-plugin": f"the Session Manager plugin, package session-manager-plugin: https://{_PLUGIN}",
         },
+        _old_plugin,
     ),
     AZURE: _Service(
         _azure_forward,
@@ -122,6 +170,7 @@ def shell(place: MachinePlace) -> list[str]:
 
 
 def missing(cloud: str) -> str:
-    """Return which program for sessions this host lacks, and where to get it; empty if it has all."""
-    lacking = [(name, source) for name, source in _SERVICES[cloud].programs.items() if shutil.which(name) is None]
-    return "; ".join(f"{name} is not on PATH; install {source}" for name, source in lacking)
+    """Return which program for sessions this host lacks or has too old, and where to get it; empty if it has all."""
+    service = _SERVICES[cloud]
+    lacking = [(name, source) for name, source in service.programs.items() if shutil.which(name) is None]
+    return "; ".join(f"{name} is not on PATH; install {source}" for name, source in lacking) or service.outdated()

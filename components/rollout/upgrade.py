@@ -23,6 +23,8 @@ MACHINE_UPGRADE_SECONDS = 20 * 60
 """Maximum time for the upgrade of one control-plane machine: snapshot, images, restart, health gates."""
 POLL_SECONDS = 15.0
 """Interval between reads of the status records."""
+PATIENCE_SECONDS = 60
+"""Time for which `up` repeats reads that fail: a storage account applies new network rules some seconds later."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,12 @@ SECOND_RUN = "Run this again when it has; `mullion up` does so by itself"
 """End of the warning of a run in which the pools stay at an older version; `mullion up` does not print it."""
 
 
+class Unreadable(Exception):
+    """The bundle store did not say whether it has an object; the message has the reason."""
+
+
 class ControlPlaneVersions(Protocol):
-    """Versions of the control plane, from a cloud's bundle store."""
+    """Versions of the control plane, from a cloud's bundle store. Raises Unreadable if the store does not answer."""
 
     async def reported(self) -> list[str]:
         """Return the versions that its machines report; a machine without a status record adds none."""
@@ -91,9 +97,12 @@ class Upgrade:
         source = self.source
         if begins or source is None:
             return self._wanted
-        reported, machines = await source.reported(), len(self._plan.control_plane.machines)
+        try:
+            reported, desired = await self._read(source)
+        except Unreadable as error:
+            return self._unread(str(error))
+        machines = len(self._plan.control_plane.machines)
         whole = len(reported) >= machines
-        desired = None if whole else await self._pointer(source, reported)
         versions = in_order({*reported, *((desired.kubernetes, desired.pools) if desired else ())})
         if not versions:
             return self._wanted  # an earlier run was interrupted before it created the control plane
@@ -115,10 +124,38 @@ class Upgrade:
             )
         return versions[0]
 
+    async def _read(self, source: ControlPlaneVersions) -> tuple[list[str], Desired | None]:
+        """Return the reported versions, and the pointer's unless all machines report. Raises Unreadable."""
+        once = self._simulated or pulumi.runtime.is_dry_run()
+        end = time.monotonic() + (0 if once else PATIENCE_SECONDS)
+        while True:
+            try:
+                reported = await source.reported()
+                whole = len(reported) >= len(self._plan.control_plane.machines)
+                return reported, None if whole else await self._pointer(source, reported)
+            except Unreadable:
+                if time.monotonic() >= end:
+                    raise
+            await asyncio.sleep(POLL_SECONDS)
+
+    def _unread(self, why: str) -> str:
+        """Return the spec's version with a warning in a preview, which changes nothing. Raises RunError in `up`."""
+        if not pulumi.runtime.is_dry_run():
+            raise pulumi.RunError(
+                f"kubernetes: the bundle store cannot be read, so the control plane's version is unknown, and no pool "
+                f"was changed: {why}. Run this again where the store can be read, with an identity that may read it"
+            )
+        pulumi.warn(
+            f"this preview shows pools at Kubernetes {self._wanted}, although the control plane may have an older "
+            f"version; `up` would stop here, because the bundle store cannot be read: {why}"
+        )
+        return self._wanted
+
     async def _pointer(self, source: ControlPlaneVersions, reported: list[str]) -> Desired | None:
         """Return the pointer's versions, for a control plane that does not report all of its own.
 
-        Raises RunError if the pointer is not this program's, or older than what a machine follows already.
+        Raises RunError if the pointer is not this program's, or older than what a machine follows already, and
+        Unreadable.
         """
         try:
             desired = await source.desired()
@@ -138,13 +175,17 @@ class Upgrade:
         """After the pointer changed, wait until the control plane reports the pointer's version."""
         end = time.monotonic() + MACHINE_UPGRADE_SECONDS * len(self._plan.control_plane.machines)
         while self._waits and self.source is not None:
-            reported = in_order(await self.source.reported())
+            reported, unread = list[str](), ""
+            try:
+                reported = in_order(await self.source.reported())
+            except Unreadable as error:
+                unread = f", because the bundle store cannot be read: {error}"
             whole = len(reported) >= len(self._plan.control_plane.machines)
             if whole and reported[0] == self._wanted:
                 return
             if self._simulated or time.monotonic() > end:
                 raise RuntimeError(
                     f"the control plane has not reached Kubernetes {self._wanted}; its machines report "
-                    f"{', '.join(reported) or 'nothing'}. Pools do not change until it has"
+                    f"{', '.join(reported) or 'nothing'}{unread}. Pools do not change until it has"
                 )
             await asyncio.sleep(POLL_SECONDS)

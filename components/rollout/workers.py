@@ -1,18 +1,32 @@
 """What the gates of a rolling replacement ask a cloud about workers, and what they call a missing worker."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pulumi import ResourceHookArgs
+
+from components.spec.choices import Gate
+
+BOOT_SECONDS = {"linux": 15 * 60, "windows": 30 * 60}
+"""Maximum time from launch to a ready status record, by OS family; Windows reboots twice and unpacks large images."""
+PASSING_STATES = {Gate.READY: ("ready",), Gate.REGISTERED: ("ready", "registered")}
+"""States of a status record that pass a gate."""
+
+
+class Instances(NamedTuple):
+    """Ids of instances by private address."""
+
+    running: Mapping[str, str]
+    stopped: Mapping[str, str]
 
 
 class Machines(Protocol):
     """What a rollout needs to know from a cloud."""
 
-    async def instances(self, *, running: bool) -> dict[str, str]:
-        """Return ids of instances by private address: those running, or those stopped."""
+    async def instances(self, pool: str = "") -> Instances:
+        """Return at least the instances of this pool's machines; empty: those of all machines."""
         ...
 
     async def instance(self, args: ResourceHookArgs) -> str:
@@ -48,8 +62,30 @@ def cannot_spare(
     unready = {worker.name for worker in missing}
     done = [f"{worker} (not ready)" if worker in unready else worker for worker in replaced]
     return (
-        f"pool {pool} cannot spare {name}, because other machines are not ready ({reasons}). {name} and the "
-        f"machines after it were not changed; replaced in this run: {', '.join(done) or 'none'}. Repair the "
+        f"{_stopped(pool, name, f'other machines are not ready ({reasons})', done)}. Repair the "
         "machines that are not ready, or replace one alone "
         f"(mullion roll {cluster} {pool} --machine {missing[0].name}{flag}), then run this again"
     )
+
+
+def cannot_ask(pool: str, name: str, replaced: Iterable[str], error: Exception) -> str:
+    """Return why a roll stops before a worker when the cloud's API fails, and what to do. replaced: in this run."""
+    why = _stopped(pool, name, f"the cloud's API did not say which machines are ready ({error})", replaced)
+    return f"{why}. Run this again in some minutes"
+
+
+def _stopped(pool: str, name: str, why: str, replaced: Iterable[str]) -> str:
+    return (
+        f"pool {pool} cannot spare {name}, because {why}. {name} and the machines after it were not changed; "
+        f"replaced in this run: {', '.join(replaced) or 'none'}"
+    )
+
+
+def not_ready(pool: str, name: str, why: str) -> str:
+    """Return that a new worker has not passed its gate, and what that means."""
+    return f"{name} is not ready: {why}. No other machine of pool {pool} is replaced in this run"
+
+
+def unasked(pool: str, name: str, error: Exception) -> str:
+    """Return that nobody can say whether a new worker is ready, because the cloud's API failed."""
+    return not_ready(pool, name, f"the cloud's API failed ({error})")

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 from components.spec.choices import PodSecurityLevel, WorkloadRules
 from components.spec.options import Model
 
-_NAMESPACE = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+NAMESPACE = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 """RFC 1123 label, as the API server checks names of namespaces."""
 
 
@@ -54,7 +54,7 @@ class PodSecurity(Model):
     """Level that warns the person who creates a pod beyond it."""
     audit: PodSecurityLevel = PodSecurityLevel.BASELINE
     """Level that marks pods beyond it in the audit log."""
-    exempt_namespaces: list[Annotated[str, Field(pattern=_NAMESPACE)]] = []
+    exempt_namespaces: list[Annotated[str, Field(pattern=NAMESPACE)]] = []
     """Namespaces to which no level applies, in addition to kube-system."""
 
 
@@ -63,7 +63,7 @@ class Admission(Model):
 
     windows_workloads: WorkloadRules = WorkloadRules.WARN
     """What happens to workloads that Windows nodes cannot run: none, warn (the creator) or enforce (refuse errors)."""
-    exempt_namespaces: list[Annotated[str, Field(pattern=_NAMESPACE)]] = []
+    exempt_namespaces: list[Annotated[str, Field(pattern=NAMESPACE)]] = []
     """Namespaces whose workloads are not judged, in addition to kube-system."""
 
 

@@ -41,12 +41,16 @@ EFFECTS: dict[str, Effect] = {
     "network.nat_gateways": Effect.IN_PLACE,
     "network.outside": Effect.IN_PLACE,
     "network.neighbour_pods": Effect.IN_PLACE,
+    "network.exporter_ports": Effect.IN_PLACE,
     "network.route_limit": Effect.IN_PLACE,
     "network.existing": Effect.REFUSED,
     "network.existing.public_subnets": Effect.IN_PLACE,
-    "network.existing.private_zone": Effect.IN_PLACE,
+    "network.existing.private_zone": Effect.REFUSED,
     "network.existing.service_zones": Effect.IN_PLACE,
     "network.existing.bastion": Effect.IN_PLACE,
+    "existing_cluster": Effect.NEXT_MACHINE,
+    "existing_cluster.ca": Effect.REFUSED,
+    "existing_cluster.nodes": Effect.IN_PLACE,
     "api": Effect.IN_PLACE,
     "ingress": Effect.IN_PLACE,
     "control_plane.count": Effect.IN_PLACE,
@@ -80,6 +84,7 @@ EFFECTS: dict[str, Effect] = {
     "kubeadm.ignore_preflight": Effect.REPLACED,
     "kubeadm.config": Effect.IN_PLACE,
     "pod_security": Effect.IN_PLACE,
+    "pod_identity": Effect.IN_PLACE,
     "snapshots": Effect.IN_PLACE,
     "admission": Effect.IN_PLACE,
     "addons": Effect.IN_PLACE,
@@ -103,19 +108,26 @@ EFFECTS: dict[str, Effect] = {
     "artifacts.mirror": Effect.NEXT_MACHINE,
     "encryption_key": Effect.REFUSED,
     "encryption_identity": Effect.IN_PLACE,
-    "csi": Effect.NOT_AVAILABLE,
-    "gmsa": Effect.NOT_AVAILABLE,
+    "csi": Effect.IN_PLACE,
+    "gmsa": Effect.IN_PLACE,
+    "gmsa.plugin": Effect.REPLACED,
     "acknowledge": Effect.IN_PLACE,
 }
 """By option path, a pool's name written as *. A path covers all options below it that have no row of their own."""
 
 NOTES: dict[str, str] = {
     "kubernetes": "The control plane is upgraded first; one minor version at a time.",
-    "control_plane.count": "Write network.zones too: its default depends on the count, and zones cannot change.",
+    "control_plane.count": "From 1 to 3 only; fewer are refused. Write network.zones too: its default depends"
+    " on the count, and zones cannot change.",
     "control_plane.size": "`mullion replace-control-plane` replaces a machine.",
     "control_plane.os": "`mullion replace-control-plane` replaces a machine.",
     "control_plane.disk_gb": "`mullion replace-control-plane` replaces a machine.",
+    "existing_cluster": "`mullion up` refuses to add it to a cluster, or to remove it.",
+    "existing_cluster.ca": "Another certificate of the same key is in user-data of the next machines.",
     "pools.*.count": "Machines are added or removed.",
+    "pools.*.labels": "With existing_cluster the pool's machines are replaced.",
+    "pools.*.taints": "With existing_cluster the pool's machines are replaced.",
+    "network.existing.private_zone": "Clusters built by earlier versions do not refuse it; do not change it either.",
     "ingress.load_balancers.*.internal": "The load balancer is replaced and gets another address.",
     "network.existing.public_subnets": "Public load balancers, also the API's, take added subnets; a removed subnet"
     " replaces them, and their names change.",
@@ -123,6 +135,12 @@ NOTES: dict[str, str] = {
     "network.vni": "Only pools of Windows machines are replaced.",
     "images": "Only pools of that operating system are replaced; control-plane machines made later have the image.",
     "cloud_controller": "`mullion up` refuses to change external to none.",
+    "csi": "`mullion up` refuses to remove a driver.",
+    "pod_identity.issuer": "`mullion up` refuses to remove pod_identity while it signs, and with three control planes"
+    " to add it without `accepted`.",
+    "gmsa.plugin.clsid": "Only pools of Windows machines are replaced.",
+    "gmsa.plugin.preinstalled": "Only pools of Windows machines are replaced.",
+    "gmsa.plugin.version": "Only pools of Windows machines are replaced.",
     "rotation.images": "Only pools whose operating system has a newer image are replaced.",
     "artifacts.mirror": "Control-plane machines use the new address at once.",
     "artifacts.images": "Only pools whose pause image gets another digest are replaced.",
@@ -153,7 +171,7 @@ def note(path: str) -> str:
 def general_path(path: str) -> str:
     """Return the path with * in the place of a name: pools.web.size becomes pools.*.size."""
     parts = path.split(".")
-    for above in (["pools"], ["ingress", "load_balancers"]):
+    for above in (["pools"], ["ingress", "load_balancers"], ["gmsa", "credential_specs"]):
         if parts[: len(above)] == above and len(parts) > len(above):
             parts[len(above)] = "*"
     return ".".join(parts)

@@ -113,6 +113,13 @@ class Gate(str, Enum):
     READY = "ready"
 
 
+class TokenIssuer(str, Enum):
+    """What API servers do with the public issuer of service-account tokens."""
+
+    SIGNS = "signs"
+    ACCEPTED = "accepted"
+
+
 class WorkerIdentity(str, Enum):
     """Which workers share an identity in the cloud, where that is a choice."""
 

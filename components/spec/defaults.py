@@ -168,13 +168,16 @@ def cluster(data: Any) -> Any:
     if written is None:
         return data
     filled = _filled(written, network={}, control_plane={})
+    if filled.get("gmsa") is False:  # in states and stack files of former versions, where it was true or false
+        filled["gmsa"] = {}
     cloud = filled.get("cloud")
     # an unknown cloud is reported elsewhere; sizes of any cloud keep the machines from adding more errors
     facts = CLOUDS.get(_value(cloud))
     sizes = SIZES[_value(cloud) if facts else next(iter(SIZES))]
     control_plane, pools, net = (_mapping(filled.get(key)) for key in ("control_plane", "pools", "network"))
     if control_plane is not None:
-        filled["control_plane"] = _filled(control_plane, size=sizes["linux"])
+        none = {"count": 0} if filled.get("existing_cluster") is not None else {}  # its machines are not Mullion's
+        filled["control_plane"] = _filled(control_plane, size=sizes["linux"], **none)
     if pools is not None:
         filled["pools"] = {name: _sized(pool, sizes) for name, pool in pools.items()}
     if net is not None:

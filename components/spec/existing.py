@@ -1,8 +1,13 @@
-"""Options of a network that the user owns."""
+"""Options of a network, and of a cluster, that the user owns."""
 
 from ipaddress import IPv4Network
+from urllib.parse import urlsplit
 
 from components.spec.options import Model
+
+LONGEST_HOST = 100
+"""Maximum characters of the host of an existing cluster's endpoint, which user-data has twice. Names of load balancers
+in AWS have up to 90."""
 
 
 class ExistingSubnet(Model):
@@ -38,3 +43,27 @@ class ExistingNetwork(Model):
     """With `egress: none`: DNS zones (AWS: names; Azure: .../virtualNetworkLinks/NAME; GCP: .../managedZones/NAME)."""
     bastion: ExistingBastion | None = None
     """Azure only: your Bastion host for sessions (`access: session`), because Mullion builds none in your network."""
+
+
+class ExistingCluster(Model):
+    """A Linux cluster that somebody else made with kubeadm, and that the pools join. Mullion changes no machine of it.
+
+    `kubernetes` is the version of the Windows nodes; `network` has the cluster's ranges, DNS, VNI and port.
+    """
+
+    endpoint: str
+    """URL of the API for nodes, https://HOST:PORT; the host must be in the API server's certificate."""
+    ca: str
+    """The cluster's certificate authority (PEM), from kube-public/cluster-info. Not secret."""
+    nodes: list[IPv4Network]
+    """Ranges of the cluster's own machines, from which the pools' firewall admits pods' traffic and the API servers."""
+
+    @property
+    def host(self) -> str:
+        """Return the endpoint's host, once the checks have passed."""
+        return urlsplit(self.endpoint).hostname or ""
+
+    @property
+    def port(self) -> int:
+        """Return the endpoint's port, once the checks have passed."""
+        return urlsplit(self.endpoint).port or 0

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from components.spec import defaults
 from components.spec.access import Admission, Oidc, PodSecurity
 from components.spec.authorities import Authorities
+from components.spec.budget import Budget
 from components.spec.choices import (
     ApiAccess,
     Cloud,
@@ -29,11 +30,13 @@ from components.spec.choices import (
     Runtime,
     StorageDriver,
     System,
+    TokenIssuer,
     WorkerIdentity,
     WorkloadRules,
 )
-from components.spec.existing import ExistingNetwork, ExistingSubnet
-from components.spec.ingress import Ingress
+from components.spec.existing import ExistingCluster, ExistingNetwork, ExistingSubnet
+from components.spec.gmsa import Gmsa
+from components.spec.ingress import Ingress, Port
 from components.spec.options import (
     Addons,
     Artifacts,
@@ -50,10 +53,9 @@ from components.spec.options import (
     Rotation,
     Snapshots,
 )
+from components.spec.pod_identity import PodIdentity
 
 __all__ = [
-    "Addons",
-    "Admission",
     "Api",
     "ApiAccess",
     "Artifacts",
@@ -63,11 +65,11 @@ __all__ = [
     "Containerd",
     "ControlPlane",
     "Egress",
+    "ExistingCluster",
     "ExistingNetwork",
     "ExistingSubnet",
     "Gate",
     "KubeProxy",
-    "Kubeadm",
     "Kubelet",
     "Licence",
     "MachineAccess",
@@ -81,12 +83,11 @@ __all__ = [
     "PodSecurityLevel",
     "Pool",
     "PriorityClass",
-    "Proxy",
     "Reserve",
-    "Rollout",
     "Rotation",
     "Runtime",
     "System",
+    "TokenIssuer",
     "WorkloadRules",
 ]
 
@@ -124,6 +125,8 @@ class Network(Model):
     """Pod ranges of other clusters on the same network; `pods` may overlap them in mode overlay only (IPP-05)."""
     route_limit: Annotated[int, Field(ge=1)] | None = None
     """Quota of routes in one route table of your account, for l2bridge. Default: AWS 500, Azure 400, GCP 250."""
+    exporter_ports: list[Port] = []
+    """TCP ports of metrics exporters on the machines' own addresses, open between all machines of the cluster."""
     existing: ExistingNetwork | None = None
     """A network of yours to build in, instead of a new one."""
 
@@ -216,13 +219,6 @@ class Pool(MachineOptions):
         return defaults.pool(data)
 
 
-class Budget(Model):
-    """The most that the cluster may cost, by the price tables of `mullion cost`."""
-
-    month: Annotated[int, Field(ge=1)]
-    """USD a month of 730 hours. `plan` and `up` refuse a cluster whose known prices are above it."""
-
-
 class ClusterSpec(Model):
     """One cluster."""
 
@@ -232,6 +228,8 @@ class ClusterSpec(Model):
     """Kubernetes version with its patch, in quotes, e.g. "1.37.0"."""
     network: Network
     """Address ranges, network mode, zones and egress."""
+    existing_cluster: ExistingCluster | None = None
+    """A Linux cluster of yours that the pools join, instead of a new one; Windows pools on AWS (`mullion join`)."""
     api: Api = Api()
     """Access to the Kubernetes API."""
     ingress: Ingress = Ingress()
@@ -268,6 +266,8 @@ class ClusterSpec(Model):
     """Cloud controller manager, which makes load balancers of Services: none, or external (AWS only)."""
     registry_credentials: list[Registry] = []
     """Cloud registries that nodes pull from with their own identity: ecr (AWS), acr (Azure), gar (Google Cloud)."""
+    pod_identity: PodIdentity | None = None
+    """Roles of the cloud for pods, by their service accounts; AWS only. Default: pods have none."""
     worker_identity: WorkerIdentity = WorkerIdentity.MACHINE
     """Service accounts of workers: one for each machine, or (GCP only) one for each pool, which its workers share."""
     access: MachineAccess = MachineAccess.NONE
@@ -283,9 +283,9 @@ class ClusterSpec(Model):
     encryption_identity: str | None = None
     """Azure only, required with encryption_key: id of the managed identity that may use the key."""
     csi: list[StorageDriver] = []
-    """Storage drivers to install: ebs, efs, azuredisk, azurefile, pd, smb."""
-    gmsa: bool = False
-    """Group managed service accounts for Windows pods."""
+    """Storage drivers to install: ebs (AWS), pd (GCP, Linux alone), smb. Not built yet: efs, azuredisk, azurefile."""
+    gmsa: Gmsa = Gmsa()
+    """Group managed service accounts (gMSA) for Windows pods. Kubernetes 1.30 and newer."""
     acknowledge: dict[str, str] = {}
     """Reasons for accepting warnings, by the id of the check."""
 

@@ -1,4 +1,4 @@
-"""Render `cluster_args.py` and `option_args.py`: the models as TypedDicts, for Pulumi's schema analyser.
+"""Render `cluster_args.py`, `option_args.py` and `pod_args.py`: the models as TypedDicts, for Pulumi's schema analyser.
 
 The analyser reads no pydantic models, unions or dataclasses; enums must be `(str, Enum)`, maps must have `str` keys,
 and addresses become text.
@@ -11,6 +11,7 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
+from components.spec import budget, existing, gmsa, pod_identity
 from components.spec import models as cluster_models
 from components.spec.descriptions import descriptions
 from components.spec.models import ClusterSpec
@@ -21,6 +22,11 @@ HEADER = '''"""What a user gives `MixedCluster`: {part} as TypedDicts. Written b
 from typing_extensions import NotRequired, TypedDict
 '''
 """First lines of the module. Python 3.10 has no NotRequired in typing, so it comes from typing_extensions."""
+
+OF_CLUSTER = frozenset(each.__name__ for each in (cluster_models, existing, budget))
+"""Modules whose models are in cluster_args.py."""
+OF_PODS = frozenset(each.__name__ for each in (gmsa, pod_identity))
+"""Modules whose models are in pod_args.py; those of all others are in option_args.py."""
 
 LINE = 120
 """Longest line of the module; longer imports take a line each name."""
@@ -37,15 +43,23 @@ SCALARS: dict[Any, str] = {
 
 def cluster_args() -> str:
     """Return the text of cluster_args.py."""
-    models = _split(cluster=True)
+    models = _of("cluster_args")
     used = {leaf for model in models for field in model.model_fields.values() for leaf in _leaves(field.annotation)}
-    options = [args_name(model) for model in _split(cluster=False) if model in used]
-    return _module("the spec's models", models, [_import("components.option_args", options)])
+    others = {
+        module: [args_name(each) for each in _of(module) if each in used] for module in ("option_args", "pod_args")
+    }
+    imports = [_import(f"components.{module}", names) for module, names in others.items()]
+    return _module("the spec's models", models, imports)
 
 
 def option_args() -> str:
     """Return the text of option_args.py, whose types those of cluster_args.py use."""
-    return _module("models of groups of options", _split(cluster=False), [])
+    return _module("models of groups of options", _of("option_args"), [])
+
+
+def pod_args() -> str:
+    """Return the text of pod_args.py, whose types those of cluster_args.py use."""
+    return _module("models of identities of pods", _of("pod_args"), [])
 
 
 def _module(part: str, models: list[type[BaseModel]], imports: list[str]) -> str:
@@ -63,9 +77,15 @@ def _import(module: str, names: list[str]) -> str:
     return "\n".join(lines)
 
 
-def _split(*, cluster: bool) -> list[type[BaseModel]]:
-    """Return the models of components/spec/models.py, or those of other modules."""
-    return [model for model in _models(ClusterSpec) if (model.__module__ == cluster_models.__name__) is cluster]
+def module_of(model: type[BaseModel]) -> str:
+    """Return the generated module, in components/, that has the type of a model."""
+    module = model.__module__
+    return "cluster_args" if module in OF_CLUSTER else "pod_args" if module in OF_PODS else "option_args"
+
+
+def _of(module: str) -> list[type[BaseModel]]:
+    """Return the models of a generated module."""
+    return [model for model in _models(ClusterSpec) if module_of(model) == module]
 
 
 def args_name(model: type[BaseModel]) -> str:

@@ -10,7 +10,7 @@ from enum import Enum
 from ipaddress import IPv4Network
 
 from components import naming
-from components.spec.models import ApiAccess, ClusterSpec, MachineAccess, NetworkMode
+from components.spec.models import ApiAccess, ClusterSpec, ExistingCluster, MachineAccess, NetworkMode
 from components.topology.addressing import ANYWHERE, bastion_range
 from components.topology.load_balancers import LoadBalancer, LoadBalancerGroup, load_balancers
 from components.topology.private_endpoints import guarded_endpoints
@@ -73,6 +73,8 @@ def load_balanced(spec: ClusterSpec) -> bool:
 
 def groups(spec: ClusterSpec) -> tuple[Group, ...]:
     """Return the groups of this cluster."""
+    if spec.existing_cluster:
+        return (SecurityGroup.WORKERS,)
     endpoints = (SecurityGroup.ENDPOINTS,) if guarded_endpoints(spec) else ()
     if spec.cloud.facts.probe_ranges:
         return (*NODES, *endpoints)
@@ -81,7 +83,21 @@ def groups(spec: ClusterSpec) -> tuple[Group, ...]:
     return (*NODES, *internal, *public, *endpoints, *(balancer.group for balancer in load_balancers(spec)))
 
 
+def _joined_rows(cluster: ExistingCluster, vxlan: int) -> list[_Row]:
+    """Return the rows of pools that join an existing cluster. The rules of its own machines are its owner's."""
+    opened: list[tuple[str, str, tuple[int, int], str]] = [
+        ("vxlan", "udp", (vxlan, vxlan), "pod traffic between nodes"),
+        ("kubelet", "tcp", (KUBELET_PORT, KUBELET_PORT), "exec, logs and metrics"),
+    ]
+    opened += [(f"nodeport-{each}", each, NODE_PORTS, "Services of type NodePort") for each in ("tcp", "udp")]
+    sources = (SecurityGroup.WORKERS, *cluster.nodes)
+    targets = (SecurityGroup.WORKERS,)
+    return [_Row(name, targets, sources, protocol, ports, why) for name, protocol, ports, why in opened]
+
+
 def _rows(spec: ClusterSpec) -> list[_Row]:
+    if spec.existing_cluster:
+        return _joined_rows(spec.existing_cluster, spec.network.port)
     control_plane, workers = (SecurityGroup.CONTROL_PLANE,), (SecurityGroup.WORKERS,)
     api = (API_PORT, API_PORT)
     balancers = tuple(each for each in groups(spec) if isinstance(each, SecurityGroup) and each in BALANCERS)
@@ -89,6 +105,10 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
         *_pod_rows(spec),
         # from workers: metrics-server and other collectors of metrics, whose packets have their node's address
         _Row("kubelet", NODES, NODES, "tcp", (KUBELET_PORT, KUBELET_PORT), "exec, logs and metrics"),
+        *(
+            _Row(f"exporter-{port}", NODES, NODES, "tcp", (port, port), "metrics exporter on machines")
+            for port in spec.network.exporter_ports
+        ),
         _Row("nodeport-tcp", NODES, NODES, "tcp", NODE_PORTS, "Services of type NodePort"),
         _Row("nodeport-udp", NODES, NODES, "udp", NODE_PORTS, "Services of type NodePort"),
         _Row("etcd", control_plane, control_plane, "tcp", ETCD_PORTS, "etcd clients and peers"),
@@ -202,7 +222,8 @@ def _pod_rows(spec: ClusterSpec) -> list[_Row]:
     ]
 
 
-def _peer_name(peer: Group | IPv4Network) -> str:
+def peer_name(peer: Group | IPv4Network) -> str:
+    """Return a peer as in names of rules: a group, or a range without a slash."""
     return str(peer).replace("/", "-") if isinstance(peer, IPv4Network) else peer.value
 
 
@@ -210,7 +231,7 @@ def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
     """Return all rules of the cluster. Their names are unique and stable, because cloud resources have them."""
     ingress = [
         Rule(
-            f"{target.value}-{row.name}-from-{_peer_name(source)}",
+            f"{target.value}-{row.name}-from-{peer_name(source)}",
             target,
             True,
             source,
@@ -233,6 +254,7 @@ def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
             "all outgoing traffic: downloads, image pulls, workloads",
         )
         for node in NODES
+        if node in groups(spec)
     ]
     checked = [
         Rule(
@@ -256,35 +278,3 @@ def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
         for port in balancer.open_ports
     ]
     return (*ingress, *out, *checked, *forwarded)
-
-
-def allows(table: tuple[Rule, ...], source: Group | None, target: Group | None, protocol: str, port: int) -> str | None:
-    """Return None if source can reach target (None: the internet) on the port, else the missing rule."""
-    if source is not None and not any(
-        not entry.ingress
-        and entry.group == source
-        and entry.peer in (ANYWHERE, target)
-        and _covers(entry, protocol, port)
-        for entry in table
-    ):
-        return (
-            f"no outbound rule of {source.value} to {target.value if target else 'the internet'} on {protocol}/{port}"
-        )
-    return None if target is None else lets_in(table, source, target, protocol, port)
-
-
-def lets_in(
-    table: tuple[Rule, ...], source: Group | IPv4Network | None, target: Group, protocol: str, port: int
-) -> str | None:
-    """Return None if target lets in packets of source, a group or a range, else the missing rule."""
-    if any(
-        entry.ingress and entry.group == target and entry.peer == source and _covers(entry, protocol, port)
-        for entry in table
-    ):
-        return None
-    origin = "the internet" if source is None else _peer_name(source)
-    return f"no inbound rule of {target.value} from {origin} on {protocol}/{port}"
-
-
-def _covers(rule: Rule, protocol: str, port: int) -> bool:
-    return rule.protocol in ("all", protocol) and rule.ports[0] <= port <= rule.ports[1]

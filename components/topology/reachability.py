@@ -11,8 +11,9 @@ from itertools import pairwise
 
 from components.spec.models import ClusterSpec, Egress, Network, NetworkMode
 from components.topology.addressing import ANYWHERE, INTERNET, NetworkPlan, Route, Subnet
-from components.topology.firewall import API_PORT, HTTPS, KUBELET_PORT, Group, Rule, SecurityGroup, allows, lets_in
+from components.topology.firewall import API_PORT, HTTPS, KUBELET_PORT, Group, Rule, SecurityGroup
 from components.topology.load_balancers import LoadBalancer
+from components.topology.permitted import allows, lets_in
 
 POD_PORTS = (("tcp", 53), ("tcp", 8080), ("udp", 53))
 """Ports of routed pods to judge: one in each range that the firewall rules open."""
@@ -82,17 +83,10 @@ def paths(
         for subnet in subnets:
             source = f"{group.value} in {subnet.name}"
             yield from _outside(plan, rules, network, group, subnet)
-            hops = (
-                [group, SecurityGroup.CONTROL_PLANE]
-                if group is SecurityGroup.CONTROL_PLANE
-                else [group, *balancer, SecurityGroup.CONTROL_PLANE]
-            )
-            way = "load balancer" if len(hops) > 2 else "direct"
-            yield Path(source, "API", way, inside(hops, "tcp", API_PORT))
-            if len(hops) > 2:  # pods use the Service `kubernetes`: the addresses of the control-plane machines
-                yield Path(
-                    source, "API of pods", "direct", inside([group, SecurityGroup.CONTROL_PLANE], "tcp", API_PORT)
-                )
+            if SecurityGroup.CONTROL_PLANE in groups:
+                yield from _api_ways(rules, source, group, balancer)
+            else:
+                yield Path(source, "API", "firewall of the existing cluster", allows(rules, group, None, "tcp", HTTPS))
             for other in places:
                 yield from _pod_ways(rules, network, source, group, other)
                 kubelet = inside([group, other], "tcp", KUBELET_PORT)
@@ -102,6 +96,18 @@ def paths(
         if not any(each.group is SecurityGroup.API_PUBLIC and each.ingress for each in rules):
             missing = missing or "no inbound rule of api-public"
         yield Path("allowed ranges", "API", "public load balancer", missing)
+
+
+def _api_ways(
+    rules: tuple[Rule, ...], source: str, group: SecurityGroup, balancer: list[SecurityGroup]
+) -> Iterator[Path]:
+    """Yield the paths from a group's machines and pods to the API. balancer: its internal load balancer's group."""
+    hops = [group, *([] if group is SecurityGroup.CONTROL_PLANE else balancer), SecurityGroup.CONTROL_PLANE]
+    way = "load balancer" if len(hops) > 2 else "direct"
+    yield Path(source, "API", way, _inside(rules, hops, "tcp", API_PORT))
+    if len(hops) > 2:  # pods use the Service `kubernetes`: the addresses of the control-plane machines
+        missing = _inside(rules, [group, SecurityGroup.CONTROL_PLANE], "tcp", API_PORT)
+        yield Path(source, "API of pods", "direct", missing)
 
 
 def _outside(

@@ -19,6 +19,10 @@ OS, BUILD, CREATED = "mullion:os", "mullion:build", "mullion:created"
 """Tags of an image: windows-2022; the build of Windows, such as 10.0.20348; its time, RFC 3339."""
 
 
+FOUND = "images"
+"""Output of the program: the ids of all images of the stack that the account has."""
+
+
 @dataclass(frozen=True)
 class BakedImage:
     """An image that exists. source: id of the machine that it was made of, which is gone. tags: all of them."""

@@ -2,7 +2,8 @@
 
 Machines have fixed addresses in fixed subnets. Another range, number of zones or egress would move workers and control
 planes to addresses that other machines still hold, and the cloud would refuse half-way. Another pod network would cut
-new nodes off from old ones, and certificates and objects of the cluster contain addresses of pods and services. Another
+new nodes off from old ones, and certificates and objects of the cluster contain addresses of pods and services. With
+another authority in existing_cluster, new machines would join another cluster than the old ones. Another
 key would replace all control planes, and on GCP the secrets. So the state keeps layout and key, and a run with another
 one stops before it changes any resource.
 """
@@ -14,6 +15,7 @@ from typing import Any
 import pulumi
 from pulumi import Output
 
+from components.machine import pki
 from components.plan import ClusterPlan
 from components.spec.models import ClusterSpec
 from components.topology.addressing import NetworkPlan
@@ -28,9 +30,13 @@ NETWORK_OPTIONS = {
     "pods": "network.pods",
     "services": "network.services",
     "existing": "network.existing",
+    "private_zone": "network.existing.private_zone",
+    "joins": "existing_cluster",
     "encryption_key": "encryption_key",
 }
 """Option of the stack file, by key of the layout. The default of network.zones depends on control_plane.count."""
+LATER = frozenset({"private_zone"})
+"""Keys that the layout of clusters built by earlier versions lacks, so that these clusters can change the option."""
 
 
 def fixed_layout(
@@ -60,13 +66,16 @@ def _layout(plan: NetworkPlan, zones: Output[list[str]], spec: ClusterSpec) -> d
         "mode": network.mode.value,
         "pods": str(network.pods),
         "services": str(network.services),
-        **({"existing": listed} if listed else {}),
+        **({"existing": listed, "private_zone": existing.private_zone or ""} if existing else {}),
+        # machines of a control plane would be deleted, or a joined pool divided between two clusters
+        **({"joins": f"ca {pki.ca_hash(spec.existing_cluster.ca)}"} if spec.existing_cluster else {}),
         **({"encryption_key": spec.encryption_key} if spec.encryption_key else {}),
     }
 
 
 def _same(kept: dict[str, Any], planned: dict[str, Any]) -> dict[str, Any]:
-    changed = [key for key in NETWORK_OPTIONS if kept.get(key) != planned.get(key)]
+    known = [key for key in NETWORK_OPTIONS if key in kept or key not in LATER]
+    changed = [key for key in known if kept.get(key) != planned.get(key)]
     if changed:
         lines = [f"{NETWORK_OPTIONS[key]}: {_text(kept.get(key))}   (not {_text(planned.get(key))})" for key in changed]
         raise pulumi.RunError(

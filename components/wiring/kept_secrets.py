@@ -16,6 +16,7 @@ from typing import Any
 import pulumi
 
 from components.machine import pki
+from components.machine.issuer import Issuer
 from components.rollout.authority_gate import AuthorityGate
 from components.rollout.kubernetes_api import Access
 from components.spec.authorities import KUBERNETES, Authorities, of_generation
@@ -72,6 +73,11 @@ class Generated(pulumi.ComponentResource):
     public}, and `encryption-keys`: base64, both newest first. Secret; for the control plane's identity alone."""
     desired_state_key: pulumi.Output[str]
     """Base64 key of the HMAC over the desired-state pointer. Secret."""
+    verifying_keys: pulumi.Output[list[str]]
+    """Public keys of service-account tokens, PEM, newest first: those of the keys in `control_plane_secret`. Not
+    secret."""
+    published_keys: pulumi.Output[list[str]]
+    """These keys, and with `ahead` the public key of the next rotation. Not secret."""
     administrator: pulumi.Output[pki.KeyPair]
     """The administrator's client certificate and key. Secret."""
     suffix: pulumi.Output[str]
@@ -86,8 +92,10 @@ class Generated(pulumi.ComponentResource):
         cluster: str,
         rotation: Rotation,
         gate: AuthorityGate,
+        ahead: bool = False,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
+        """ahead: make the next key of service-account tokens now, to publish it long before an API server signs."""
         super().__init__("mullion:index:Generated", name, None, opts)
         self._cluster, self.gate = cluster, gate
         now = Authorities(rotation.certificate_authorities)
@@ -106,9 +114,11 @@ class Generated(pulumi.ComponentResource):
         self.ca_hash, self.cluster_hash = (self.ca_pinned[at].apply(pki.ca_hash) for at in (-1, 0))
 
         signers = [  # newest first; the previous key stays, so tokens that it signed stay valid until the next rotation
-            self._made(f"service-account-{index}", _begun(pki.signing_key)).apply(partial(_numbered, index + 1))
-            for index in range(rotation.service_account, max(rotation.service_account - 2, -1), -1)
+            self._signer(index) for index in range(rotation.service_account, max(rotation.service_account - 2, -1), -1)
         ]
+        self.verifying_keys = self.published_keys = _public(signers)
+        if ahead:
+            self.published_keys = _public([*signers, self._signer(rotation.service_account + 1)])
         encryption = [  # newest first; keys in use are never replaced, so these have no trigger
             self._made(f"encryption-{index}", pki.encryption_key) for index in reversed(range(rotation.encryption + 1))
         ]
@@ -171,12 +181,27 @@ class Generated(pulumi.ComponentResource):
         value = self._generations[generation - 1][key].apply(crossed)
         return stash(name, value, parent=self, secret=True)
 
+    def _signer(self, index: int) -> pulumi.Output[dict[str, Any]]:
+        """Return the key of service-account tokens of a rotation."""
+        return self._made(f"service-account-{index}", _begun(pki.signing_key)).apply(partial(_numbered, index + 1))
+
     def _made(
         self, key: str, make: Callable[[], Any], generation: int | None = None, *, secret: bool = True
     ) -> pulumi.Output[Any]:
         """Stash a value."""
         value = pulumi.Output.unsecret(self._generations[0]["cluster-ca"]).apply(lambda _: make())
         return stash(f"{self.pulumi_resource_name}-{key}", value, parent=self, secret=secret, trigger=generation)
+
+
+def with_issuer(document: pulumi.Output[str], issuer: pulumi.Output[Issuer]) -> pulumi.Output[str]:
+    """Return the control plane's secret with the issuer of its tokens.
+
+    issuer: resolves once the documents are published that have the public keys of this run. So no control plane can
+    sign with a key that nobody can verify: it reads the key and the issuer's URL here.
+    """
+    return pulumi.Output.all(document, issuer).apply(
+        lambda known: json.dumps({**json.loads(known[0]), "issuer": known[1]})
+    )
 
 
 def _begun(make: Callable[[], Any]) -> Callable[[], Any]:
@@ -192,6 +217,11 @@ def _suffix() -> str:
 def _numbered(number: int, key: pki.SigningKey) -> dict[str, Any]:
     """Return a key with its number: machines compare numbers to find the newer key, and a key that was removed."""
     return {"number": number, **key}
+
+
+def _public(signers: Sequence[pulumi.Output[dict[str, Any]]]) -> pulumi.Output[list[str]]:
+    """Return the public keys of these keys."""
+    return pulumi.Output.unsecret(pulumi.Output.all(*signers).apply(lambda known: [each["public"] for each in known]))
 
 
 def _after(first: pulumi.Output[Any], value: pulumi.Output[Any]) -> pulumi.Output[Any]:

@@ -82,7 +82,7 @@ class ServiceAccess:
     """Client ids, by name of the identity, on clouds where a machine must name its identity."""
 
 
-def launch_data(context: ClusterContext, stores: Stores, public_host: Output[str], access: ServiceAccess) -> LaunchData:
+def launch_data(context: ClusterContext, stores: Stores, access: ServiceAccess) -> LaunchData:
     """Return the launch data with every fact of components/machine/facts.py."""
     plan = context.plan
     common = Output.all(
@@ -91,13 +91,12 @@ def launch_data(context: ClusterContext, stores: Stores, public_host: Output[str
         cluster=plan.name,
         api_host=plan.endpoint.host,
         api_url=plan.endpoint.url,
-        api_public_host=public_host,
-        ca_hash=context.generated.ca_hash,
-        cluster_hash=context.generated.cluster_hash,
+        ca_hash=context.secrets.ca_hash,
+        cluster_hash=context.secrets.cluster_hash,
         ca_url=stores.ca_url,
         bundle_store=stores.bundle_store,
         snapshot_store=stores.snapshot_store,
-        **{fact: access.secret_names[secret] for fact, secret in SECRETS.items()},
+        **{fact: name for fact, secret in SECRETS.items() if (name := access.secret_names.get(secret)) is not None},
         **access.services,
     )
     client_ids = {name: {"identity": client_id} for name, client_id in access.identities.items()}

@@ -17,6 +17,7 @@ from components.rollout.upgrade import Upgrade
 from components.sdk.registration import urn_dependency
 from components.spec.quantities import waits_for
 from components.wiring.context import ClusterContext
+from components.wiring.joined_cluster import JoinedCluster
 from components.wiring.launch_data import LaunchData, group_tags
 
 Made = TypeVar("Made", bound=pulumi.Resource)
@@ -198,10 +199,16 @@ def machines(
     access = context.access(public_host)
     rollout = gates.Rollout(plan, records, access, simulated=simulated, tunnel=tunnel)
     rollout.version, context.pod_routes.release = upgrade.version, rollout.release
-    control_plane = ControlPlane(plan.name, plan.control_plane, cloud_machines, protect=plan.spec.protect, opts=opts)
-    key = context.generated.desired_state_key
-    context.generated.gate.open(records)
-    upgrade.source = ControlPlaneRecords(records, control_plane.instance_ids, key)
+    resources: list[Made] = []
+    if isinstance(context.secrets, JoinedCluster):
+        context.secrets.open(records)
+        rollout.hooks.before_create = [context.secrets.hook]
+    else:
+        group, key = plan.control_plane, context.generated.desired_state_key
+        control_plane = ControlPlane(plan.name, group, cloud_machines, protect=plan.spec.protect, opts=opts)
+        context.generated.gate.open(records)
+        upgrade.source = ControlPlaneRecords(records, control_plane.instance_ids, key)
+        resources += control_plane.made
     pools = [Workers(plan.name, pool, cloud_machines, rollout, upgrade, opts=opts) for pool in plan.pools]
-    resources = [*control_plane.made, *(machine for pool in pools for machine in pool.made)]
+    resources += [machine for pool in pools for machine in pool.made]
     return Registered(dict(zip(plan.machines, resources, strict=True)), rollout.traffic.hooks)

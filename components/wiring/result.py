@@ -1,7 +1,7 @@
 """CloudOutputs: the result of each cloud's `build`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pulumi import Output
 
@@ -18,3 +18,9 @@ class CloudOutputs:
     """URL of the snapshot store."""
     load_balancers: Mapping[str, Output[str]]
     """DNS names (AWS) or addresses of the load balancers of `ingress`, by name."""
+    issuer: Output[str] | None = None
+    """URL of the issuer of `pod_identity`; None without it."""
+    pod_roles: Mapping[str, Output[str]] = field(default_factory=dict[str, Output[str]])
+    """ARNs of the roles of pods, by namespace/name of the service account."""
+    gmsa_identity: Output[str] | None = None
+    """Azure: principal id of the identity by which the plug-in of gMSA reads its secret; None without a plug-in."""

@@ -75,9 +75,11 @@ class Stores(pulumi.ComponentResource, ABC):
         plan, groups = context.plan, context.upgrade.groups()
         self.bundle_urls = {group.name: self._bundle(group.name, groups[group.name]) for group in plan.machine_groups}
         # those of earlier generations too: a machine may start late. Every machine may read bundles/.
-        for generation, pem in enumerate(context.generated.ca_pinned):
+        for generation, pem in enumerate(context.secrets.ca_pinned):
             place = (f"ca-{generation}", f"bundles/ca-{generation}.crt") if generation else ("ca", "ca.crt")
             self.ca_url = self._url(self._put(Content(*place, pem)))
+        if plan.joins:  # no agent of Mullion follows a pointer there
+            return
         document = pointer(plan, context.generated, context.upgrade, self.bundle_urls[plan.control_plane.name], self)
         options = ResourceOptions(hooks=context.upgrade.hooks, depends_on=secrets)
         self._put(Content("desired-state", POINTER, document, options=options))

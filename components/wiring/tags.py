@@ -51,7 +51,7 @@ class Tags:
         separator: str = ":",
         others: Mapping[str, str] | None = None,
     ) -> pulumi.Input[Mapping[str, pulumi.Input[str]]]:
-        """Return the tags of a resource with this class and logical name; its `parent` is a child of the cluster.
+        """Return the tags of a resource with this class and logical name. parent: the cluster or a child of it.
 
         more: additional tags, without the prefix `mullion:`. few: without the user's tags.
         separator: character between `mullion` and the rest of a key. others: tags whose keys stay as they are.
@@ -83,12 +83,15 @@ class Tags:
         )
 
     def _urn(self, parent: pulumi.Resource, kind: type[pulumi.Resource], name: str) -> str | pulumi.Output[str]:
-        """Return the URN of a child of `parent`, which is a child of the cluster."""
-        token: str = kind.pulumi_type  # type: ignore[attr-defined]  # each generated class has it
-        types = f"{parent.pulumi_resource_type}${token}"
-        if isinstance(self.root, str):
-            return descendant(self.root, types, name)
-        return pulumi.Output.from_input(self.root).apply(lambda root: descendant(root, types, name))
+        """Return the URN of a child of `parent`, which is the cluster or a child of it."""
+        token = str(kind.pulumi_type)  # type: ignore[attr-defined]  # each generated class has it
+        above = str(parent.pulumi_resource_type)
+
+        def urn(root: str) -> str:
+            # no child of a cluster has its type
+            return descendant(root, token if _type(root) == above else f"{above}${token}", name)
+
+        return urn(self.root) if isinstance(self.root, str) else pulumi.Output.from_input(self.root).apply(urn)
 
 
 def component_urn(component: pulumi.ComponentResource, opts: pulumi.ResourceOptions | None) -> pulumi.Input[str]:
@@ -107,6 +110,11 @@ def component_urn(component: pulumi.ComponentResource, opts: pulumi.ResourceOpti
         return value
 
     return pulumi.Output(set(), asyncio.ensure_future(urn()), component.urn.is_known())
+
+
+def _type(urn: str) -> str:
+    """Return the type of a URN's resource."""
+    return urn.rsplit("::", 2)[1].rpartition("$")[2]
 
 
 def descendant(root: str, types: str, name: str) -> str:

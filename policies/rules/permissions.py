@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from components import naming
 from policies.rules.rule import Resource, ResourceRule, document, items, known
 
 SESSIONS = frozenset(
@@ -15,10 +16,12 @@ SESSIONS = frozenset(
 """Actions of SSM Agent, which AWS's own policy allows on * (AmazonSSMManagedInstanceCore)."""
 WITHOUT_RESOURCES = SESSIONS | frozenset(
     {
-        "ecr:GetAuthorizationToken",
+        *("ecr:GetAuthorizationToken", "ecr-public:GetAuthorizationToken", "sts:GetServiceBearerToken"),
         *("ec2:DescribeAccountAttributes", "ec2:DescribeAddresses", "ec2:DescribeAvailabilityZones"),
         *("ec2:DescribeInstances", "ec2:DescribeInstanceTopology", "ec2:DescribeInternetGateways"),
-        *("ec2:DescribeRouteTables", "ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs"),
+        *("ec2:DescribeInstanceTypes", "ec2:DescribeRouteTables", "ec2:DescribeSecurityGroups"),
+        *("ec2:DescribeSnapshots", "ec2:DescribeSubnets", "ec2:DescribeVolumes", "ec2:DescribeVolumesModifications"),
+        *("ec2:DescribeVolumeStatus", "ec2:DescribeVpcs"),
         *("elasticloadbalancing:DescribeListeners", "elasticloadbalancing:DescribeLoadBalancerAttributes"),
         *("elasticloadbalancing:DescribeLoadBalancerPolicies", "elasticloadbalancing:DescribeLoadBalancers"),
         *("elasticloadbalancing:DescribeTargetGroupAttributes", "elasticloadbalancing:DescribeTargetGroups"),
@@ -31,8 +34,10 @@ MANAGED = frozenset(
     {"AmazonEC2ContainerRegistryReadOnly", "AmazonSSMManagedInstanceCore", "CloudWatchAgentServerPolicy"}
 )
 """AWS's own policies that a machine can have; all others hold more than a machine needs."""
+PODS, OF_PODS = "mullion:aws:PodIdentity", f"-{naming.PODS}-"
+"""Component of pods' roles, and a part of their names."""
 BROAD = ("AdministratorAccess", "PowerUserAccess", "FullAccess")
-"""Suffixes of policies that no machine can have, whoever wrote them."""
+"""Suffixes of policies that no machine and no pod can have, whoever wrote them."""
 
 POLICIES = frozenset({"aws:iam/rolePolicy:RolePolicy", "aws:iam/policy:Policy"})
 ROLE = "aws:iam/role:Role"
@@ -93,8 +98,15 @@ def _narrow(resource: Resource) -> Iterator[str]:
             yield from _statement(statement)
     for arn in [*_listed(resource.properties.get("policyArn")), *_listed(resource.properties.get("managedPolicyArns"))]:
         name, of_aws = arn.rpartition("/")[2], ":iam::aws:policy/" in arn
-        if arn.endswith(BROAD) or (of_aws and name not in MANAGED):
+        if arn.endswith(BROAD) or (of_aws and name not in MANAGED and not _is_of_pods(resource)):
             yield f"it has the policy {arn.rpartition('/')[2]}; write one with only the permissions that it needs"
+
+
+def _is_of_pods(resource: Resource) -> bool:
+    """Return whether a policy is attached to a role of pods, for which the stack file names its policies."""
+    role = resource.properties.get("role")
+    parents = resource.urn.split("::")[2].split("$")
+    return resource.type == ATTACHMENT and PODS in parents and (not known(role) or OF_PODS in str(role))
 
 
 def _of_gcp(resource: Resource) -> Iterator[str]:

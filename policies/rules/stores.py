@@ -1,9 +1,13 @@
-"""Stores: private, encrypted, reached only over TLS. GCP and Azure always encrypt, and GCP accepts only TLS."""
+"""Stores: private, encrypted, reached only over TLS. GCP and Azure always encrypt, and GCP accepts only TLS.
+
+The bucket of a cluster's issuer has two documents that everybody may read, and nothing else.
+"""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from policies.rules.rule import UNKNOWN, Resource, StackRule, at, document, items
+from components.spec.pod_identity import DISCOVERY, KEYS
+from policies.rules.rule import OBJECTS, UNKNOWN, Resource, StackRule, at, document, items
 
 BUCKET = "aws:s3/bucket:Bucket"
 ENCRYPTION = "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration"
@@ -43,6 +47,28 @@ def _denies_http(statement: Mapping[str, Any]) -> bool:
     )
 
 
+def _is_issuer(closed: Resource | None, policy: Resource | None, names: Collection[Any]) -> bool:
+    """Return whether a bucket has the issuer's documents alone, and its policy opens these to reads alone.
+
+    names: of its objects.
+    """
+    if not names or not {*names} <= {DISCOVERY, KEYS} or closed is None or policy is None:
+        return False
+    if not all(closed.properties.get(each) is True for each in BLOCKS if each.endswith("Acls")):
+        return False
+    written = policy.properties.get("policy")
+    return written is UNKNOWN or all(map(_opens_documents, items(document(written), "Statement")))
+
+
+def _opens_documents(statement: Mapping[str, Any]) -> bool:
+    """Return whether a statement denies, or allows reads of the issuer's documents alone."""
+    if statement.get("Effect") == "Deny":
+        return True
+    resources = statement.get("Resource")
+    named = [str(each).partition("/")[2] for each in (resources if isinstance(resources, list) else [resources])]
+    return statement.get("Action") in ("s3:GetObject", ["s3:GetObject"]) and {*named} <= {DISCOVERY, KEYS}
+
+
 SETTINGS = {
     ENCRYPTION: (_encrypts, "has no encryption setting"),
     CLOSED: (_closes, "does not block public access in all four ways"),
@@ -68,20 +94,28 @@ OWN: dict[str, tuple[tuple[str, Any], ...]] = {
 
 
 def _stores(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
-    settings: dict[tuple[str, str], Resource] = {}
-    for each in resources:
-        if each.type in SETTINGS:
-            settings |= {(urn, each.type): each for urn in each.inputs_from.get("bucket", ())}
     for store in resources:
         for path, wanted in OWN.get(store.type, ()):
             if at(store.properties, path) not in (wanted, UNKNOWN):
                 yield store, f"{path} is not {wanted}; others could read its contents"
+    of_bucket: dict[str, list[Resource]] = {}
+    for each in resources:
+        for urn in each.inputs_from.get("bucket", ()):
+            of_bucket.setdefault(urn, []).append(each)
     for bucket in resources:
         if bucket.type == BUCKET:
-            for kind, (holds, wrong) in SETTINGS.items():
-                setting = settings.get((bucket.urn, kind))
-                if setting is None or not holds(setting):
-                    yield bucket, f"{wrong}; add a {kind.rpartition(':')[2]}"
+            yield from ((bucket, wrong) for wrong in _bucket(of_bucket.get(bucket.urn, [])))
+
+
+def _bucket(parts: Collection[Resource]) -> Iterator[str]:
+    """Yield what is wrong with a bucket's settings. parts: its settings and objects."""
+    settings = {each.type: each for each in parts if each.type in SETTINGS}
+    names = {each.properties.get(OBJECTS[each.type]) for each in parts if each.type in OBJECTS}
+    public = _is_issuer(settings.get(CLOSED), settings.get(POLICY), names)
+    for kind, (holds, wrong) in SETTINGS.items():
+        setting = settings.get(kind)
+        if (setting is None or not holds(setting)) and not (public and kind == CLOSED):
+            yield f"{wrong}; add a {kind.rpartition(':')[2]}"
 
 
 RULES = (StackRule("stores-encrypted", "Stores are private, encrypted, and reached over TLS only.", _stores),)

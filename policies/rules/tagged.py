@@ -18,6 +18,7 @@ TYPES = frozenset(
         "aws:ec2/subnet:Subnet",
         "aws:ec2/vpc:Vpc",
         "aws:iam/instanceProfile:InstanceProfile",
+        "aws:iam/openIdConnectProvider:OpenIdConnectProvider",
         "aws:iam/role:Role",
         "aws:lb/listener:Listener",
         "aws:lb/loadBalancer:LoadBalancer",

@@ -42,6 +42,7 @@ from agent import (
 from agent.api import Api, fault, from_kubeconfig
 from agent.following import Following
 from agent.leases import Lease
+from agent.measures import Measures
 from agent.memory import Memory
 from agent.revoked_machines import RevokedMachines
 from agent.seen import Seen, Silence
@@ -73,6 +74,7 @@ class Agent:
         self.next: dict[str, float] = {}
         self.following = Following(self.run, self.me)
         self.space = space.Space()
+        self.measures = Measures()
         self.revoked = RevokedMachines(self.run)
         self.founding: int | None = None
         """Number of the founding record; a restore, after which every agent is new, adds a record."""
@@ -86,6 +88,8 @@ class Agent:
         self.config = configuration.read(self.root)
         api = self.tried("api", lambda: from_kubeconfig(self.run.path(self.config["kubeconfig"])))
         held = self.tried("lease", lambda: self.hold(api)) if api else None
+        if not held:
+            self.measures.forget_leading(self.said["errors"])
         answers = api if held is not None else None
         if answers and not held:  # the active agent first writes the list
             self.paced("refusals", 0, lambda: self.following.refusals.reconcile(self.config, answers))
@@ -110,6 +114,8 @@ class Agent:
         self.said["waits_for"] = self.tried("following", lambda: self.following.step(answers, pointer)) or ""
         serials = {name: document["serial"] for name, document in self.read.items()}
         self.said |= {"active": bool(held), "serials": serials, "members": len(listed)}
+        self.paced("certificates", 300, lambda: self.measures.read_certificates(self.run, self.config))
+        self.tried("metrics", lambda: self.measures.write(self.run, self.config, self.said, self.space))
         self.run.try_for(SECONDS)
         self.status.write(self.run, self.following.current(), self.said)
 
@@ -152,6 +158,7 @@ class Agent:
         seen.machines.founding = -1 if self.founding is None else self.founding
         if not self.revoked.entered:
             seen.members = None  # then no concern admits a machine, judges a request or deletes a Node
+        self.measures.leading |= {"revoked", "founding-number", *(name for name, *_ in rows)}
         for name, every, function in rows:
             # a new certificate is accepted once the next round has listed it, so a long concern waits for that round
             if not (seen.machines.has_approved and name in LONG):
@@ -185,6 +192,7 @@ class Agent:
         """Return the function's result. If it fails, return None and record the error."""
         self.run.try_for(SECONDS)
         errors = self.said["errors"]
+        self.measures.concerns.add(name)
         try:
             value = function()
         except Exception as error:

@@ -135,7 +135,7 @@ def reconcile(run: Run, configuration: Configuration, now: float) -> dict[str, o
     section, (found, others) = configuration["snapshots"], stored(run, now)
     if due(found, now, section["every_minutes"]):
         make(run, configuration, "timer", now)
-        found, others = stored(run, now)
+        found, others = stored(run, max(now, time.time()))  # another machine may have stored one during these minutes
     if others:
         say(f"{len(others)} objects of the snapshot store are ignored, such as {others[0][:200]}: {IGNORED}", "failed")
     for each in surplus(found, now, section):

@@ -113,6 +113,8 @@ class Space:
         """Moment of this member's last defragmentation."""
         self.failed = False
         """Whether that defragmentation failed."""
+        self.used: float | None = None
+        """Share of the quota in use by the largest member; None without a quota, or while etcd does not answer."""
         self.answering: tuple[frozenset[int], float, float] = (frozenset(), 0.0, 0.0)
         """Members that answer, seconds for which others have not, and when they were read."""
 
@@ -123,6 +125,7 @@ class Space:
         RuntimeError if etcd is nearly full, has another alarm, or cannot be defragmented.
         """
         quota: int = config["etcd"]["quota"]
+        self.used = None
         try:
             raised = alarms(run, config)
         except Failure:
@@ -134,6 +137,7 @@ class Space:
             )
         full = bool(raised)
         found, revision, whole = members(run, config)
+        self.used = max(each.used for each in found) / quota if quota and found else None
         mine = next((each for each in found if each.address == run.told["machine"]["address"]), None)
         if mine and full and mine.leader:
             # the API server's own compaction needs a write; it keeps the newest version of each object

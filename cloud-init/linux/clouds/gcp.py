@@ -6,7 +6,9 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
 from urllib.parse import urlencode
 
 import identity_tokens
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from run import Run
 
 MACHINE = re.compile(r"gce://[^/]+/([a-z0-9-]+/[a-z0-9-]+)")
+PLACE = re.compile(r"[a-z]+-[a-z]+\d+(-[a-z0-9]+)?")
+"""Name of a region, or of a zone: europe-west1-b."""
+NOTHING = "NO_RESULTS_ON_PAGE"
+"""Warning of a zone without instances that were asked for."""
 LISTING = objects.S3
 JSON = "application/json"
 KEYS = ("www.googleapis.com", "/oauth2/v3/certs")
@@ -73,19 +79,55 @@ def provider_id() -> str:
     return f"gce://{metadata('project/project-id')}/{zone}/{metadata('instance/name')}"
 
 
+_newest: dict[str, int] = {}
+"""Number of the newest version that this process has read or made, by URL of the secret."""
+
+
 def secret(run: Run, name: str) -> str:
-    """Return the newest version."""
-    said = json.loads(run.ask("secrets", f"{_place(run, name)}/versions/latest:access"))
+    """Return the newest version, and none that is older than what this process has read or made.
+
+    `latest` may name an earlier version for minutes or hours; a read by number may not (Secret Manager, "Resource
+    consistency").
+    """
+    place = _place(run, name)
+    known, said = _newest.get(place, 0), None
+    try:
+        said = _version(run, place, "latest")
+    except HTTPError:
+        if not known:
+            raise
+    if said is None or _number(said) < known:
+        try:
+            said = _version(run, place, str(known))
+        except HTTPError as error:
+            if said is None or error.code != HTTPStatus.NOT_FOUND:  # the secret was deleted and made again
+                raise
+    _newest[place] = _number(said)
     return base64.b64decode(said["payload"]["data"]).decode()
 
 
+def _version(run: Run, place: str, version: str) -> dict[str, Any]:
+    return json.loads(run.ask("secrets", f"{place}/versions/{version}:access"))
+
+
+def _number(version: dict[str, Any]) -> int:
+    return int(version["name"].rpartition("/")[2])
+
+
 def put_secret(run: Run, name: str, text: str) -> None:
-    """Store a new version and destroy the previous one, because the service keeps all versions."""
-    body = json.dumps({"payload": {"data": base64.b64encode(text.encode()).decode()}}).encode()
-    made = json.loads(run.ask("secrets", f"{_place(run, name)}:addVersion", "POST", body, content_type=JSON))
-    before = int(made["name"].rpartition("/")[2]) - 1
-    if before:
-        run.ask("secrets", f"{_place(run, name)}/versions/{before}:destroy", "POST", b"{}", content_type=JSON)
+    """Store a new version and destroy the one before the previous, because the service keeps all versions.
+
+    Others may still read the previous one as `latest`.
+    """
+    place, body = _place(run, name), json.dumps({"payload": {"data": base64.b64encode(text.encode()).decode()}})
+    made = _number(json.loads(run.ask("secrets", f"{place}:addVersion", "POST", body.encode(), content_type=JSON)))
+    _newest[place] = made
+    if made > 2:
+        try:
+            run.ask("secrets", f"{place}/versions/{made - 2}:destroy", "POST", b"{}", content_type=JSON)
+        except HTTPError as error:
+            if "FAILED_PRECONDITION" not in str(error):  # that it is destroyed already
+                raise
 
 
 def _place(run: Run, name: str) -> str:
@@ -98,10 +140,20 @@ def put_large(run: Run, url: str, content: memoryview) -> None:
 
 
 def gone(run: Run, machine: str) -> bool:
-    """Return whether no zone lists the machine. Stopped machines are listed (TERMINATED) and may start again."""
-    place, _, name = machine.rpartition("/")
-    wanted = f'name = "{name}"' if place else f"id = {machine}"
-    return not any(not place or zone == f"zones/{place}" for zone, _ in _listed(run, wanted))
+    """Return whether Compute Engine does not have the machine. It has stopped ones (TERMINATED), which may start again.
+
+    machine: ZONE/NAME, or an id, which no zone of this region must list.
+    """
+    zone, _, name = machine.rpartition("/")
+    if not zone:
+        return not any(_listed(run, f"id = {machine}"))
+    try:
+        run.ask("compute", f"{run.value('facts.compute_service')}/zones/{zone}/instances/{name}")
+    except HTTPError as error:
+        if error.code != HTTPStatus.NOT_FOUND:
+            raise
+        return True
+    return False
 
 
 def machines(run: Run, addresses: dict[str, str]) -> dict[str, str]:
@@ -112,7 +164,7 @@ def machines(run: Run, addresses: dict[str, str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     prefix, own = f"{run.value('facts.cluster')}-", instance()
-    listed = [each for _, each in _listed(run)]
+    listed = list(_listed(run))
     network = next((face.get("network") for each in listed if each["id"] == own for face in _interfaces(each)), None)
     if network is None:
         raise LookupError(f"the list of instances lacks {own}, this machine, or its network")
@@ -135,13 +187,39 @@ def names(run: Run, machine: str) -> frozenset[str]:
     return frozenset()
 
 
-def _listed(run: Run, wanted: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield zone (zones/NAME) and instance of the project's instances that pass a filter; empty: all."""
-    asked, page = f"{run.value('facts.compute_service')}/aggregated/instances", {"filter": wanted} if wanted else {}
+def _listed(run: Run, wanted: str = "") -> Iterator[dict[str, Any]]:
+    """Yield the project's instances that pass a filter; empty: all.
+
+    Raise LookupError if a zone of this region does not answer. Those of other regions need not: a cluster is in one.
+    """
+    region = run.value("facts.region")
+    asked = f"{run.value('facts.compute_service')}/aggregated/instances"
+    page = {"returnPartialSuccess": "true", **({"filter": wanted} if wanted else {})}
     while True:
         said = json.loads(run.ask("compute", f"{asked}?{urlencode(page)}"))
-        for zone, found in said["items"].items():
-            yield from ((zone, each) for each in found.get("instances") or ())
+        for found in said["items"].values():
+            yield from found.get("instances") or ()
+        if here := [each for each in _silent(said) if not _elsewhere(each, region)]:
+            raise LookupError(f"no list of instances of {', '.join(here)}")
         if not said.get("nextPageToken"):
             return
         page["pageToken"] = said["nextPageToken"]
+
+
+def _silent(said: dict[str, Any]) -> list[str]:
+    """Return the zones that a list lacks because they do not answer; `a zone` if it does not say which.
+
+    Source: Compute Engine API, instances.aggregatedList: returnPartialSuccess, unreachables, warning.code.
+    """
+    warned = [scope for scope, found in said["items"].items() if _warning(found) != NOTHING]
+    found = {each.rpartition("/")[2] for each in (*warned, *(said.get("unreachables") or ()))}
+    return sorted(found) or ["a zone"] * (_warning(said) != NOTHING)
+
+
+def _warning(answer: dict[str, Any]) -> str:
+    return (answer.get("warning") or {}).get("code") or NOTHING
+
+
+def _elsewhere(place: str, region: str) -> bool:
+    """Return whether a place is another region, or a zone of another one."""
+    return bool(PLACE.fullmatch(place)) and not f"{place}-".startswith(f"{region}-")

@@ -21,6 +21,8 @@ MANAGER = "mullion"
 KEPT = ("default", "kube-system", "kube-public", "kube-node-lease")
 """Kubernetes' own namespaces, which are never removed."""
 
+DEFINITION = "CustomResourceDefinition"
+
 Object = tuple[str, str, str, str]
 """apiVersion, kind, namespace (empty if cluster-scoped), name."""
 
@@ -78,13 +80,21 @@ def addons_hold(run: Run, step: Step) -> bool:
 
 
 def make_addons(run: Run, step: Step) -> None:
-    """Apply all manifests, then remove objects of the record that the files no longer have."""
+    """Apply all manifests, then remove objects of the record that the files no longer have.
+
+    Definitions of kinds come first, because kubectl maps objects of a kind only once the API server serves it. They are
+    never removed: all objects of the kind would go with them, those of others too.
+    """
     made, before = manifests(run, step), inventory(run, step)["objects"]
     wanted = [named(each) for each in made]
     write_inventory(run, step, "", [*{*before, *wanted}])
+    if definitions := [each for each in made if each["kind"] == DEFINITION]:
+        apply(run, step, json.dumps({"apiVersion": "v1", "kind": "List", "items": definitions}))
+        names = [f"{DEFINITION}/{each['metadata']['name']}" for each in definitions]
+        kubectl(run, step, "wait", "--for=condition=Established", "--timeout=60s", *names)
     apply(run, step, json.dumps({"apiVersion": "v1", "kind": "List", "items": made}))
     for each in before:
-        if each not in wanted and not (each[1] == "Namespace" and each[3] in KEPT):
+        if each not in wanted and each[1] != DEFINITION and not (each[1] == "Namespace" and each[3] in KEPT):
             remove(run, step, each)
     write_inventory(run, step, digest(made), wanted)
 

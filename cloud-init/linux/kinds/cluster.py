@@ -58,12 +58,17 @@ def make_authority(run: Run, step: Step) -> None:
 
 
 def token_holds(run: Run, step: Step) -> bool:
-    """Return whether the stored token is valid in the cluster for at least half its lifetime, or is not due."""
+    """Return whether the stored token is valid in the cluster for at least half its lifetime, or is not due.
+
+    Raise Failure secret-unavailable if the cloud does not say which token is stored: it may be a valid one.
+    """
     if step.get("requires") and not run.path(step["requires"]).exists():
         return True
     try:
         identifier, _, secret = run.secret(step["secret"]).strip().partition(".")
-    except Failure:
+    except Failure as failure:
+        if not failure.absent:
+            raise
         return False
     if not TOKEN.fullmatch(f"{identifier}.{secret}"):
         return False

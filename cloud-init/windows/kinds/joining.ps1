@@ -21,11 +21,12 @@ function Test-NodeCertificate {
 }
 
 # .SYNOPSIS
-# Return the bootstrap kubeconfig with this machine's token.
+# Return the bootstrap kubeconfig with the machine's token: derived from the secret, or the secret itself.
 function Get-BootstrapContent {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
-    $token = Get-JoinToken $Run $Step['secret']
+    $token = if ($Step['token'] -eq 'stored') { (Get-Secret $Run $Step['secret']).Trim() }
+    else { Get-JoinToken $Run $Step['secret'] }
     $Step['kubeconfig']['users'][0]['user'] = @{ token = $token }
     , $Utf8.GetBytes((ConvertTo-JsonText $Step['kubeconfig']) + "`n")
 }

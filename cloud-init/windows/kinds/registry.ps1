@@ -1,6 +1,7 @@
 # Values of the registry.
 
 $Machine = 'HKEY_LOCAL_MACHINE'
+$Guid = '\A\{[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}\z'
 
 # .SYNOPSIS
 # Return a value, or $null if it does not exist.
@@ -27,7 +28,7 @@ function ConvertTo-RegistryData {
 
 # .SYNOPSIS
 # Return whether the value has the kind and data; for an empty list, whether it does not exist. %variables% are compared
-# unexpanded.
+# unexpanded, and GUIDs without case: Windows registers its own classes in either.
 function Test-RegistryValue {
     [CmdletBinding()]
     param([string] $Key, [string] $Name, [string] $Kind, $Data)
@@ -38,7 +39,8 @@ function Test-RegistryValue {
         $none = $Kind -eq 'MultiString' -and -not @($Data).Count
         if ($null -eq $found -or $none) { return $none -and $null -eq $found }
         if ("$($open.GetValueKind($Name))" -ne $Kind) { return $false }
-        ($found -join "`n") -ceq ((ConvertTo-RegistryData $Kind $Data) -join "`n")
+        $now, $wanted = ($found -join "`n"), ((ConvertTo-RegistryData $Kind $Data) -join "`n")
+        if ($wanted -match $Guid) { $now -eq $wanted } else { $now -ceq $wanted }
     }
     finally { $open.Dispose() }
 }
@@ -102,5 +104,6 @@ function Set-RegistryStep {
     [CmdletBinding()]
     param($Run, $Step)
     if ($Step['restart']) { Request-Reboot $Run }
-    Set-RegistryValue (Get-RegistryKey $Step) $Step['value'] $Step['type'] (Get-RegistryStepData $Step)
+    $words = (Get-RegistryKey $Step), $Step['value'], $Step['type'], (Get-RegistryStepData $Step)
+    if ($Step['owned']) { Set-OwnedRegistryValue @words } else { Set-RegistryValue @words }
 }

@@ -19,7 +19,8 @@ $Kinds = @{
     'firewall-rule'         = 120, 'rule:text protocol:tcp,udp ports:list sources:list?'
     'hns-network'           = 300, 'network:text subnet:text endpoint:text'
     'hostname'              = 120, 'value:text restart:flag?'
-    'kubelet-bootstrap'     = 120, 'path:text kubeconfig:any secret:text certificate:text node:text'
+    'kubelet-bootstrap'     = 120, ('path:text kubeconfig:any secret:text certificate:text node:text ' +
+        'token:derived,stored?')
     'link'                  = 120, 'path:text target:text'
     'local-user'            = 120, 'user:text'
     'metadata-route'        = 120, 'addresses:list hold_seconds:number?'
@@ -32,7 +33,7 @@ $Kinds = @{
     'port-range'            = 120, 'protocol:tcp,udp start:number count:number'
     'probe'                 = 120, 'argv:list message:text expect:text? records:mtu,os_version?'
     'reboot'                = 120, ''
-    'registry'              = 120, ('key:text value:text data:any bits:flag? restart:flag? ' +
+    'registry'              = 120, ('key:text value:text data:any bits:flag? restart:flag? owned:flag? ' +
         'type:DWord,QWord,String,ExpandString,MultiString,Binary')
     'secret'                = 120, 'secret:text path:text member:text?'
     'service'               = 120, ('service:text command:list depends:list? environment:map? restarts_on:list? ' +

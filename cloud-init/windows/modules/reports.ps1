@@ -2,6 +2,10 @@
 
 $EventSource = 'mullion'
 $States = @{ reboot = 'reboot'; failed = 'failed' }    # state in the status record by state of the result
+$RunMetrics = @{    # what cloud-init/linux/metrics.py says of them
+    mullion_run_code = "Code of the executor's last run: 0 if it succeeded, else a number of docs/errors.md."
+    mullion_run_ended_timestamp_seconds = "Moment at which the executor's last run ended."
+}
 $Told = 1000    # characters of a message in the status record
 
 # .SYNOPSIS
@@ -93,6 +97,23 @@ function Get-Summary {
 }
 
 # .SYNOPSIS
+# Write the result as metrics in Prometheus' text format, for the textfile collector of windows_exporter.
+function Write-Metric {
+    [CmdletBinding()]
+    param([hashtable] $Run, [int] $Code)
+    $values = [ordered] @{
+        mullion_run_code = $Code; mullion_run_ended_timestamp_seconds = [DateTimeOffset]::UtcNow.ToUnixTimeSeconds()
+    }
+    $text = -join @(
+        foreach ($name in $values.Keys) {
+            "# HELP $name $($RunMetrics[$name])`n# TYPE $name gauge`n$name $($values[$name])`n"
+        }
+    )
+    try { Set-WholeFile "$State\metrics\run.prom" $Utf8.GetBytes($text) }
+    catch { Write-Said $Run "the metrics cannot be written: $($_.Exception.GetBaseException().Message)" }
+}
+
+# .SYNOPSIS
 # Write the result to all reports; a check only prints it.
 function Write-Result {
     [CmdletBinding()]
@@ -102,6 +123,7 @@ function Write-Result {
     if ($Run.Checking) { return [Console]::Out.WriteLine($text) }
     try { Set-WholeFile "$State\result.json" $Utf8.GetBytes($text) }
     catch { Write-Said $Run "the result cannot be written: $($_.Exception.GetBaseException().Message)" }
+    Write-Metric $Run $Result['code']
     $summary = Get-Summary $Result
     Write-Said $Run $summary
     Write-Event $Run $summary $Result['code']

@@ -14,6 +14,13 @@ JOINING: dict[str, Kind] = {
             "path": Field(PATH, "File of the kubelet's --bootstrap-kubeconfig."),
             "kubeconfig": Field(DOCUMENT, "Content of the file; its first user gets the token."),
             "secret": Field(NAME, "Name of the secret with the token; it is read only while a token is needed."),
+            "token": Field(
+                one_of("derived", "stored"),
+                "derived, the default: the machine announces a number and derives a token of its own from it and the"
+                " secret; stored: the secret is the token, and the machine announces nothing.",
+                required=False,
+                systems=_WINDOWS,
+            ),
             "certificate": Field(PATH, "PEM file with the kubelet's certificate and key."),
             "node": Field(NAME, "Node name; the certificate's user is system:node:<node>."),
             "requires": Field(

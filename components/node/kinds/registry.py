@@ -20,9 +20,15 @@ REGISTRY: dict[str, Kind] = {
                 FLAG, "DWord: whether data has the bits to set, and the value's other bits stay.", required=False
             ),
             "restart": Field(FLAG, "Whether Windows reads the value only at its start.", required=False),
+            "owned": Field(
+                FLAG,
+                "Whether the key above may belong to Windows' installer, which gives no other account write access.",
+                required=False,
+            ),
         },
         compares="Type and data, without expanding variables.",
-        sets="Creates the key and writes the value; with restart, requests a restart.",
+        sets="Creates the key and writes the value; with restart, requests a restart. With owned, if Windows refuses:"
+        " takes the ownership of the nearest existing key, allows SYSTEM to write, writes, and gives both back.",
         undo="an earlier value of that name",
         cuts=_ONE,
         systems=_WINDOWS,

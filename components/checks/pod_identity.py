@@ -1,0 +1,111 @@
+"""Roles of pods (`pod_identity`): versions, entries, policies, and ways to the cloud."""
+
+from collections.abc import Iterator
+
+from components import releases
+from components.checks.check import Finding, Subject, at, error, warning
+from components.checks.versions import supported
+from components.spec.kubeadm_flags import flags
+from components.spec.models import Cloud, Egress
+from components.spec.pod_identity import ServiceAccount
+
+BROAD = ("AdministratorAccess", "PowerUserAccess", "FullAccess")
+"""Suffixes of policies that no machine and no pod can have, whoever wrote them (the policy pack refuses them too)."""
+_OURS = ("service-account-issuer", "service-account-jwks-uri")
+
+
+def _accounts(subject: Subject) -> list[ServiceAccount]:
+    return subject.spec.pod_identity.service_accounts if subject.spec.pod_identity else []
+
+
+def _of(index: int, *path: object, **values: object) -> Finding:
+    return at("pod_identity", "service_accounts", index, *path, **values)
+
+
+def _early(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.pod_identity and supported(subject):
+        first = releases.first_in_order(subject.spec.kubernetes)
+        if first != subject.spec.kubernetes:
+            yield at("pod_identity", version=subject.spec.kubernetes, first=first)
+
+
+def _twice(subject: Subject) -> Iterator[Finding]:
+    keys = [each.key for each in _accounts(subject)]
+    for index, key in enumerate(keys):
+        if key in keys[:index]:
+            yield _of(index, value=key)
+
+
+def _policies(subject: Subject) -> Iterator[Finding]:
+    for index, account in enumerate(_accounts(subject)):
+        for place, policy in enumerate(account.policies):
+            if policy in account.policies[:place]:
+                yield _of(index, "policies", place, value=policy)
+
+
+def _broad(subject: Subject) -> Iterator[Finding]:
+    for index, account in enumerate(_accounts(subject)):
+        for place, policy in enumerate(account.policies):
+            if policy.endswith(BROAD):
+                yield _of(index, "policies", place, value=policy.rpartition("/")[2])
+
+
+def _flags(subject: Subject) -> Iterator[Finding]:
+    path = ("kubeadm", "config", "ClusterConfiguration", "apiServer")
+    written = subject.spec.kubeadm.config.get("ClusterConfiguration", {}).get("apiServer")
+    for place, name, _ in flags(written, path) if subject.spec.pod_identity else ():
+        if name in _OURS:
+            yield at(*place, name=name)
+
+
+def _no_way(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.cloud is Cloud.AWS and _accounts(subject) and subject.spec.network.egress is Egress.NONE:
+        yield at("pod_identity", "service_accounts")
+
+
+CHECKS = (
+    error(
+        "pod-identity-early",
+        "pod_identity kubernetes",
+        _early,
+        "API servers need two issuers in an order, so that the new one signs and tokens of the old one stay valid;"
+        " kubeadm {version} sorts them",
+        "write Kubernetes {first} or newer, or remove pod_identity",
+    ),
+    error(
+        "pod-identity-twice",
+        "pod_identity",
+        _twice,
+        "{value} is listed twice",
+        "keep one entry, with the policies of both",
+    ),
+    error(
+        "pod-identity-policy-twice",
+        "pod_identity",
+        _policies,
+        "{value} is listed twice",
+        "keep one: a role has a policy once",
+    ),
+    error(
+        "pod-identity-broad",
+        "pod_identity",
+        _broad,
+        "{value} allows more than a pod needs, and whoever may create pods in the namespace gets it",
+        "write the ARN of a policy with only the actions and resources that the pods use",
+    ),
+    error(
+        "pod-identity-flags",
+        "pod_identity kubeadm.config",
+        _flags,
+        "with pod_identity Mullion sets {name}: tokens name the public issuer",
+        "in a new cluster remove it; in one that was built with it remove pod_identity, because API servers would"
+        " refuse all tokens of that issuer",
+    ),
+    warning(
+        "pod-identity-no-way",
+        "pod_identity cloud network.egress",
+        _no_way,
+        "pods assume their roles at AWS's service STS, and egress: none lets them reach no address outside",
+        "give the network an interface endpoint of STS, or the pods a proxy (HTTPS_PROXY)",
+    ),
+)

@@ -1,0 +1,62 @@
+"""What a user gives `MixedCluster`: models of identities of pods as TypedDicts. Written by `make generate`."""
+
+from typing import Any
+
+from typing_extensions import NotRequired, TypedDict
+
+from components.spec.models import TokenIssuer
+
+
+class ServiceAccountArgs(TypedDict):
+    """A service account of Kubernetes whose pods get a role of the cloud."""
+
+    namespace: str
+    """Namespace of the service account."""
+    name: str
+    """Name of the service account."""
+    policies: NotRequired[list[str]]
+    """ARNs of the managed policies that its role gets; IAM attaches 10 to a role, and 20 with a higher quota."""
+
+
+class PodIdentityArgs(TypedDict):
+    """Roles of the cloud for pods, by their service accounts: the cluster's issuer of tokens becomes public."""
+
+    issuer: NotRequired[TokenIssuer]
+    """Whether API servers sign tokens for the public issuer, or only accept its tokens: the step before and after."""
+    service_accounts: NotRequired[list[ServiceAccountArgs]]
+    """Service accounts, and the policies of the role that Mullion makes for each."""
+
+
+class NamedGmsaArgs(TypedDict):
+    """A gMSA that pods may have by its name."""
+
+    contents: dict[str, Any]
+    """The JSON that New-CredentialSpec writes, with HostAccountConfig. No secret: who may read pods reads it."""
+    users: NotRequired[list[str]]
+    """Service accounts whose pods may have it, as NAMESPACE/NAME."""
+
+
+class CcgPluginArgs(TypedDict):
+    """The plug-in of Container Credential Guard that gives Windows machines an account of the domain.
+
+    Its DLL is an entry of `artifacts.entries` with the name ccg-plugin, this version and os: windows; or the machines'
+    image has it, registered (`preinstalled`).
+    """
+
+    clsid: str
+    """COM class of the plug-in, in braces, as its publisher names it; PluginGUID of the credential specs."""
+    version: NotRequired[str]
+    """Version of the plug-in, as in artifacts.entries. Required without preinstalled."""
+    preinstalled: NotRequired[bool]
+    """Whether the image of the Windows machines has the plug-in, registered: nothing is downloaded."""
+
+
+class GmsaArgs(TypedDict):
+    """Group managed service accounts (gMSA) for Windows pods. Kubernetes 1.30 and newer."""
+
+    credential_specs: NotRequired[dict[str, NamedGmsaArgs]]
+    """Credential specs by name, which pods write as gmsaCredentialSpecName."""
+    plugin: NotRequired[CcgPluginArgs]
+    """Plug-in that asks for the gMSA's password in place of the machine, which is in no domain. Default: none."""
+    keep_policy: NotRequired[bool]
+    """Refuse pods with a gMSA without a plug-in too: after it was removed, and for images that have one."""
