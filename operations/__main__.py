@@ -1,6 +1,7 @@
 """The `mullion` command. Each command imports what it needs when it runs, so that `--help` and `plan` start fast."""
 
 import os
+import shlex
 import sys
 from typing import Annotated, Any
 
@@ -19,17 +20,26 @@ from operations import (
     request_cli,
     sandbox_cli,
 )
+from operations.console.command_line import continued_by
 from operations.console.exits import ending
 from operations.console.help_text import PanelGroup
 from operations.console.output import guarded
+
+LINE = "mullion.line"
+"""Key of the whole command line in the context of a command."""
 
 
 class Program(PanelGroup):
     """The whole command: prints an error that a person can act on as one message, and exits with its code."""
 
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        ctx.meta[LINE] = shlex.join(["mullion", *args])
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         try:
-            return super().invoke(ctx)
+            with continued_by(lambda: ctx.meta[LINE]):
+                return super().invoke(ctx)
         except (Exception, KeyboardInterrupt) as error:
             if isinstance(error, (typer.Exit, typer.Abort, TyperException)):
                 raise

@@ -65,7 +65,7 @@ def up(
     ] = None,
 ) -> None:
     """Build the cluster of a stack, or apply the changes of its stack file."""
-    from operations.commands import up_and_down
+    from operations.commands import joined, up_and_down
     from operations.stacks.boot_overlay import As
 
     if (bootable and not sandbox) or (kubernetes and not bootable):
@@ -75,6 +75,8 @@ def up(
     if preview:
         _preview(stack, sandbox)
         return
+    if bootable:
+        joined.refuse(stack, "sandbox boot")
     up_and_down.up(stack, sandbox=sandbox, yes=yes, refresh=refresh, bootable_as=As(kubernetes) if bootable else None)
 
 
@@ -146,8 +148,10 @@ def kubeconfig(
     ] = False,
 ) -> None:
     """Write the administrator's kubeconfig; its certificate is valid for at least five days."""
+    from operations.commands import joined
     from operations.commands import kubeconfig as kubeconfigs
 
+    joined.refuse(stack, "kubeconfig")
     kubeconfigs.kubeconfig(stack, output, oidc=oidc)
 
 
@@ -221,10 +225,12 @@ def upgrade(
     kubeconfig: Kubeconfig = None,
 ) -> None:
     """Upgrade Kubernetes: ask the running cluster what would stop it, upgrade its control plane, then the pools."""
+    from operations.commands import joined
     from operations.commands import upgrade as upgrading
 
     if check and (sandbox or yes):
         raise typer.BadParameter("--check takes neither --sandbox nor --yes")
+    joined.refuse(stack, "upgrade")
     if check:
         upgrading.check(stack, version, kubeconfig, ignored or ())
         return

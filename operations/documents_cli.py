@@ -56,20 +56,50 @@ def sbom(
     billing.sbom(stack, output)
 
 
-@command(INSPECT, "mullion join --check admin.conf", "mullion join --check admin.conf --kubernetes 1.36.3")
+@command(
+    INSPECT,
+    "mullion join admin.conf --check",
+    "mullion join admin.conf win --region eu-west-1 --network vpc-0123456789abcdef0"
+    " --subnet subnet-0123456789abcdef1=10.0.8.0/24",
+)
 def join(
-    check: Annotated[
-        Path, typer.Option("--check", metavar="KUBECONFIG", help="Kubeconfig of the cluster's administrator.")
+    kubeconfig: Annotated[
+        Path, typer.Argument(metavar="KUBECONFIG", help="Kubeconfig of the cluster's administrator.")
     ],
+    stack: Annotated[str | None, typer.Argument(metavar="[STACK]", help="Name of the stack file to write.")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only check the cluster, and print the patches that it needs.")
+    ] = False,
     kubernetes: Annotated[
         str | None, typer.Option(metavar="VERSION", help="Version of the Windows nodes. Default: the newest that fits.")
     ] = None,
+    network: Annotated[
+        str | None, typer.Option(metavar="ID", help="VPC of the Windows machines, which reaches the cluster.")
+    ] = None,
+    subnet: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID=RANGE", help="Subnet of Windows machines alone, one per zone; repeat it."),
+    ] = None,
+    nodes: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RANGE", help="Range of the cluster's machines; repeat it. Default: each node's address."),
+    ] = None,
+    windows: Annotated[str, typer.Option(metavar="RELEASE", help="2019, 2022 or 2025.")] = "2022",
+    region: Annotated[str | None, typer.Option(metavar="NAME", help="Region of the VPC.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check whether Windows workers can join a cluster made by kubeadm, and print the patches that it needs."""
+    """Write the stack file of Windows workers for a cluster that somebody else made with kubeadm (AWS), or check it."""
     from operations.commands import join as joining
 
-    joining.check(check, kubernetes=kubernetes, as_json=as_json)
+    if as_json and not check:
+        raise typer.BadParameter("--json needs --check")
+    if check:
+        joining.check(kubeconfig, kubernetes=kubernetes, as_json=as_json)
+        return
+    if stack is None:
+        raise typer.BadParameter("name the STACK whose file is written, or give --check")
+    found = (tuple(subnet or ()), tuple(nodes or ()))
+    joining.join(kubeconfig, joining.Wanted(stack, network, *found, windows, region, kubernetes))
 
 
 @command(SELF_SERVICE, "mullion portal", "mullion portal --port 9000")

@@ -68,6 +68,10 @@ def run(
     sandbox: Sandbox = False,
     yes: Yes = False,
     boot: Boot = False,
+    credentials: Annotated[
+        bool,
+        typer.Option("--pass-credentials", help="Let the command have the credentials of the cloud and the state."),
+    ] = False,
 ) -> None:
     """Build a cluster for one command, run the command with its kubeconfig, and always remove the cluster."""
     from operations.commands import run as running
@@ -88,6 +92,7 @@ def run(
         yes,
         collect,
         boot,
+        credentials,
     )
     raise typer.Exit(running.run(wanted))
 
@@ -145,6 +150,9 @@ def reap(
         bool, typer.Option("--yes", "-y", help="Remove the expired clusters. Default: only list them.")
     ] = False,
     most: Annotated[int, typer.Option("--max", metavar="N", min=1, help="Remove at most N clusters.")] = 10,
+    within: Annotated[
+        str, typer.Option("--within", metavar="TIME", help="Begin no removal after this time: 90m.")
+    ] = "90m",
     form: Annotated[str, typer.Option("--format", metavar="text|json|markdown", help="Format of the report.")] = "text",
     cloud: Annotated[
         str,
@@ -158,13 +166,14 @@ def reap(
     ] = False,
 ) -> None:
     """List the clusters past their expiry; with --yes remove them. Needs their states, not their stack files."""
+    from operations.commands import reap as reaping
+
+    limits = reaping.Limits(most, within)
     if cloud:
         from operations.commands import reap_tags
 
-        reap_tags.run(reap_tags.Asked(cloud, _named(regions), sandbox, yes, most, snapshots, form))
+        reap_tags.run(reap_tags.Asked(cloud, limits, _named(regions), sandbox, yes, snapshots, form))
         return
     if regions or snapshots:
         raise typer.BadParameter("--regions and --snapshots need --by-tags")
-    from operations.commands import reap as reaping
-
-    reaping.reap(sandbox=sandbox, yes=yes, most=most, form=form)
+    reaping.reap(sandbox=sandbox, yes=yes, limits=limits, form=form)

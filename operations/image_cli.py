@@ -32,8 +32,9 @@ def bake(
     yes: Yes = False,
 ) -> None:
     """Bake an image of a Windows pool on a temporary machine, and write it into the stack file."""
-    from operations.commands import bake_image
+    from operations.commands import bake_image, joined
 
+    joined.refuse(stack, "image bake")
     bake_image.bake(bake_image.Wanted(stack, pool, keep, timeout, pin, sandbox, yes))
 
 

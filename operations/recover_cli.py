@@ -35,8 +35,10 @@ def revoke(
     kubeconfig: Kubeconfig = None,
 ) -> None:
     """Revoke a compromised worker: it gets no certificate, its token is deleted. Replace it afterwards."""
+    from operations.commands import joined
     from operations.commands import revoke as revoking
 
+    joined.refuse(stack, "revoke")
     revoking.revoke(stack, node, kubeconfig)
 
 
@@ -48,8 +50,9 @@ def replace_control_plane(
     yes: Yes = False,
 ) -> None:
     """Replace one of three control-plane machines: after a loss, for a newer image, for another size."""
-    from operations.commands import control_planes
+    from operations.commands import control_planes, joined
 
+    joined.refuse(stack, "replace-control-plane")
     control_planes.replace(stack, machine, sandbox=sandbox, yes=yes)
 
 
@@ -59,8 +62,10 @@ def snapshot(
     kubeconfig: Kubeconfig = None,
 ) -> None:
     """Store a snapshot of etcd now, beside the regular ones, and print its key."""
+    from operations.commands import joined
     from operations.commands import snapshot as snapshots
 
+    joined.refuse(stack, "snapshot")
     snapshots.snapshot(stack, kubeconfig)
 
 
@@ -75,6 +80,7 @@ def restore(
     confirm: Confirm = None,
 ) -> None:
     """Rebuild the control plane from a snapshot of etcd, when every control-plane machine is lost."""
-    from operations.commands import control_planes
+    from operations.commands import control_planes, joined
 
+    joined.refuse(stack, "restore")
     control_planes.restore(stack, snapshot, sandbox=sandbox, confirmed=confirm, listed=listed)

@@ -103,6 +103,32 @@ def show(
     request.show(request.Portal(server, token_file), cluster, wait=wait, as_json=as_json)
 
 
+@command(
+    REQUESTS,
+    "mullion request change red-web --set pools.windows.count=3",
+    "mullion request change red-web --set pools.windows.count=3 --plan",
+)
+def change(
+    cluster: ClusterName,
+    settings: Annotated[
+        list[str], typer.Option("--set", metavar="PATH=VALUE", help="Field of the template: pools.windows.count=2")
+    ],
+    plan: Annotated[bool, typer.Option("--plan", help="Show machines and cost; change nothing.")] = False,
+    wait: Wait = False,
+    server: Server = LOCAL,
+    token_file: TokenFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change what was chosen for a cluster that is built: more workers, another size. Its expiry stays."""
+    from operations.commands import request
+
+    portal, choices = request.Portal(server, token_file), request.choices(settings)
+    if plan:
+        request.plan_change(portal, cluster, choices, as_json=as_json)
+    else:
+        request.act(portal, cluster, "change", {"choices": choices}, wait=wait, as_json=as_json)
+
+
 @command(REQUESTS, "mullion request extend red-web 4")
 def extend(
     cluster: ClusterName,

@@ -27,7 +27,9 @@ def chaos(
 ) -> None:
     """Break a throw-away copy of a stack in the sandbox with random changes and faults, and check it after each."""
     from operations.chaos import run as breaking
+    from operations.commands import joined
 
+    joined.refuse(stack, "chaos")
     breaking.chaos(stack, seed=seed, runs=runs, length=length)
 
 
@@ -156,8 +158,10 @@ def boot(
     timeout: Annotated[str, typer.Option(metavar="TIME", help="Longest wait: 90s, 20m.")] = "20m",
 ) -> None:
     """Boot the machines of the sandbox from their user-data, and show the cluster that they form."""
+    from operations.commands import joined
     from operations.commands import sandbox_boot as booting
 
+    joined.refuse(stack, "sandbox boot")
     booting.boot(stack, timeout)
 
 

@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -42,10 +42,13 @@ def copy_clone(folder: Path) -> None:
 class ScratchClone:
     """A copy of the clone in a folder, for one stack."""
 
-    def __init__(self, folder: Path, engine: Engine, stack: str) -> None:
+    def __init__(self, folder: Path, engine: Engine, stack: str, config: Mapping[str, Any] | None = None) -> None:
+        """config: the stack's configuration, if the clone has no file of it."""
         self.folder, self.engine, self.stack = folder, engine, stack
         copy_clone(folder)
         self.file = folder / "stacks" / f"Pulumi.{stack}.yaml"
+        if config is not None:
+            self.file.write_text(yaml.safe_dump({"config": dict(config)}, sort_keys=False), "utf-8")
         self._original = self.file.read_bytes()
         self.sandbox = folder / ".mullion" / "sandbox" / stack
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(REMOVED)}
@@ -54,10 +57,22 @@ class ScratchClone:
         self.fresh()
 
     def fresh(self) -> None:
-        """Delete all states and sandboxes, and restore the stack file."""
+        """Delete all states and sandboxes, and restore the stack file. The sandbox gets what the file names of the
+        user: networks and the key. Raises RuntimeError with the command's error if it cannot.
+        """
         shutil.rmtree(self.folder / ".mullion", ignore_errors=True)
         self.sandbox.mkdir(parents=True)
         self.file.write_bytes(self._original)
+        cluster = self.document()
+        if (cluster.get("network") or {}).get("existing") or (cluster.get("api") or {}).get("virtual_network_rules"):
+            self._created("network")
+        if cluster.get("encryption_key"):
+            self._created("key")
+
+    def _created(self, what: str) -> None:
+        done = self.run("sandbox", what, self.stack)
+        if done.returncode:
+            raise RuntimeError(f"mullion sandbox {what} {self.stack}: {done.stderr}")
 
     def document(self) -> dict[str, Any]:
         """Return the stack file's `mullion:cluster` object."""

@@ -12,6 +12,7 @@ from operations.clouds import cloud_tables
 from operations.recovery import state_check
 from operations.recovery.state_check import Thing
 from sandbox.cloud_state import CloudState
+from sandbox.existing_network import is_of_no_cluster
 from sandbox.records import Operation, Record
 from sandbox.values import ASSETS, SECRET, SIGNATURE
 
@@ -30,7 +31,7 @@ class Snapshot:
     state: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The state on the disk."""
     there: tuple[Record, ...] = ()
-    """Resources in the sandbox."""
+    """Resources in the sandbox, without those of the user's network."""
     calls: tuple[Operation, ...] = ()
     """All calls to the sandbox so far."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -74,7 +75,8 @@ class Asked:
 def snapshot(clone: ScratchClone) -> Snapshot:
     """Return a snapshot of a clone."""
     with clone.cloud_state() as cloud_state:
-        there, calls = tuple(cloud_state.resources()), tuple(cloud_state.operations())
+        there = tuple(each for each in cloud_state.resources() if not is_of_no_cluster(each.urn))
+        calls = tuple(cloud_state.operations())
         reported = _reported(cloud_state)
     secrets = {urn: digest for urn, digest in clone.secrets().items() if GENERATED in urn}
     kept = frozenset(state_check.kept_in(clone.sandbox))

@@ -8,10 +8,12 @@ from components.catalogue.account_limits import (
     ACCOUNTS,
     ADDRESSES,
     ENDPOINTS,
+    EVERYWHERE,
     FIREWALLS,
     NETWORKS,
     NEW_ACCOUNT,
     SSD,
+    STATIC,
     VCPUS,
 )
 from components.plan import ClusterPlan
@@ -36,8 +38,12 @@ def _addresses(plan: ClusterPlan) -> int:
     if plan.spec.cloud.facts.edge_subnets:
         return len(plan.network.gateways)
     machines = len(plan.machines) * plan.has_public_machines
-    balancers = plan.endpoint.public + sum(not balancer.internal for balancer in plan.load_balancers)
-    return len(plan.network.gateways) + machines + balancers + plan.builds_bastion
+    return len(plan.network.gateways) + machines + _balancers(plan) + plan.builds_bastion
+
+
+def _balancers(plan: ClusterPlan) -> int:
+    """Return the number of public load balancers; on GCP each has a reserved address."""
+    return plan.endpoint.public + sum(not balancer.internal for balancer in plan.load_balancers)
 
 
 def _ssd(plan: ClusterPlan) -> int:
@@ -62,7 +68,9 @@ def _accounts(plan: ClusterPlan) -> int:
 
 NEEDED: Mapping[str, Callable[[ClusterPlan], int]] = {
     VCPUS: _vcpus,
+    EVERYWHERE: _vcpus,
     ADDRESSES: _addresses,
+    STATIC: _balancers,
     SSD: _ssd,
     NETWORKS: _networks,
     FIREWALLS: _firewalls,
@@ -73,8 +81,11 @@ NEEDED: Mapping[str, Callable[[ClusterPlan], int]] = {
 
 
 def account_limits(plan: ClusterPlan) -> list[dict[str, Any]]:
-    """Return a row for each limit: what is limited, the cloud's name of the limit, need of the cluster, new account."""
+    """Return a row for each limit: what is limited, the cloud's name of the limit, need of the cluster, new account.
+
+    new_account: None if the cloud chooses the limit for each account.
+    """
     return [
-        {"what": what, "title": limit.title, "needed": NEEDED[what](plan), "new_account": limit.new}
+        {"what": what, "title": limit.title, "needed": NEEDED[what](plan), "new_account": limit.new or None}
         for what, limit in NEW_ACCOUNT[plan.spec.cloud.value].items()
     ]

@@ -9,10 +9,21 @@ import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from components.catalogue.account_limits import ADDRESSES, ENDPOINTS, FIREWALLS, NETWORKS, REQUEST, SSD, VCPUS
+from components.catalogue.account_limits import (
+    ADDRESSES,
+    ENDPOINTS,
+    EVERYWHERE,
+    FIREWALLS,
+    NETWORKS,
+    REQUEST,
+    SSD,
+    STATIC,
+    VCPUS,
+)
 from components.plan import ClusterPlan
 from components.spec.models import Cloud
 from operations.clouds.account_limits import account_limits
@@ -74,7 +85,7 @@ def _azure_vcpus(answer: Any) -> Mapping[str, Quota]:
     return found
 
 
-_METRICS = {"CPUS": VCPUS, "N2_CPUS": VCPUS, "IN_USE_ADDRESSES": ADDRESSES, "SSD_TOTAL_GB": SSD}
+_METRICS = {"IN_USE_ADDRESSES": ADDRESSES, "SSD_TOTAL_GB": SSD, "STATIC_ADDRESSES": STATIC}
 
 
 def _gcp(plan: ClusterPlan) -> Callable[[Any], Mapping[str, Quota]]:
@@ -85,16 +96,20 @@ def _gcp(plan: ClusterPlan) -> Callable[[Any], Mapping[str, Quota]]:
     families = {group.size.partition("-")[0] for group in plan.machine_groups if group.machines}
     cores = "N2_CPUS" if families == {"n2"} else "CPUS" if families <= {"e2", "n1", "f1", "g1"} else ""
 
-    def read(answer: Any) -> Mapping[str, Quota]:
-        rows = [each for each in answer["quotas"] if each["metric"] in (cores, "IN_USE_ADDRESSES", "SSD_TOTAL_GB")]
-        return {_METRICS[each["metric"]]: Quota(int(each["limit"]), int(each["usage"])) for each in rows}
-
-    return read
+    return partial(_gcp_quotas, {**_METRICS, cores: VCPUS})
 
 
-def _gcp_project(answer: Any) -> Mapping[str, Quota]:
-    """Read the quotas of a project (Compute Engine API, projects: quotas)."""
-    names = {"NETWORKS": NETWORKS, "FIREWALLS": FIREWALLS}
+def _gcp_project(plan: ClusterPlan) -> Callable[[Any], Mapping[str, Quota]]:
+    """Return a reader of the project's quotas (Compute Engine API, projects: quotas).
+
+    CPUS_ALL_REGIONS counts machines of all families. The host project of a network of the user's has quotas of its own.
+    """
+    of_network = {} if plan.network.existing else {"NETWORKS": NETWORKS, "FIREWALLS": FIREWALLS}
+    return partial(_gcp_quotas, {"CPUS_ALL_REGIONS": EVERYWHERE, **of_network})
+
+
+def _gcp_quotas(names: Mapping[str, str], answer: Any) -> Mapping[str, Quota]:
+    """Read quotas of a region or project. names: what is limited, by metric."""
     rows = [each for each in answer["quotas"] if each["metric"] in names]
     return {names[each["metric"]]: Quota(int(each["limit"]), int(each["usage"])) for each in rows}
 
@@ -130,9 +145,7 @@ def _questions(plan: ClusterPlan) -> tuple[_Question, ...]:
         case Cloud.GCP:
             command = ("gcloud", "compute", "regions", "describe", "{region}")
             project = ("gcloud", "compute", "project-info", "describe", "--format=json(quotas)")
-            # the host project of a network of the user's has quotas of its own
-            whole = () if plan.network.existing else (_Question(project, _gcp_project),)
-            return (_Question((*command, "--format=json"), _gcp(plan)), *whole)
+            return (_Question((*command, "--format=json"), _gcp(plan)), _Question(project, _gcp_project(plan)))
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,12 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 from pulumi_aws import _utilities
 
+from components.aws.cloud_controller import CLUSTER_TAG
 from components.aws.images import newest
 from components.aws.records import RUNNING, STOPPED, Records
 from components.rollout.provider_calls import ProviderCalls, ProviderError
 from operations.clouds import cloud_tables
+from operations.clouds.driver_made import Made
 
 _NOT_FOUND = ("does not exist", "NotFound", "no results", "couldn't find resource", "no matching")
 """Parts of error messages about an object that is deleted or never existed."""
@@ -62,6 +64,13 @@ _KINDS = ("elasticloadbalancing:loadbalancer", "elasticloadbalancing:targetgroup
 """Kinds of what a cloud controller makes (Resource Groups Tagging API, "ResourceTypeFilters")."""
 
 
+_DRIVER_MADE: dict[str, tuple[str, dict[str, Any]]] = {
+    "aws:ebs/volume:Volume": ("aws:ebs/getEbsVolumes:getEbsVolumes", {}),
+    "aws:ebs/snapshot:Snapshot": ("aws:ebs/getSnapshotIds:getSnapshotIds", {"owners": ["self"]}),
+}
+"""Types of what a storage driver makes: function that lists their ids, and its arguments besides filters."""
+
+
 async def made_by_controller(parent: pulumi.Resource, tag: str, network: str) -> list[dict[str, Any]]:
     """Return type, id, name and properties of what a cloud controller made in a VPC. tag: key of the cluster's tag.
 
@@ -76,6 +85,25 @@ async def made_by_controller(parent: pulumi.Resource, tag: str, network: str) ->
     arns = [str(each["resourceArn"]) for each in answer.get("resourceTagMappingLists") or []]
     found = [await _made(calls, arn) for arn in arns]
     return [each for each in found if each["properties"].get("vpcId") == network]
+
+
+async def made_by_driver(parent: pulumi.Resource, cluster: str, keep: str) -> dict[str, dict[str, Made]]:
+    """Return what a cluster's storage driver made, by type of resource and id; the tag `keep` keeps it.
+
+    Lists of the provider have ids alone, so no volume says when it was created.
+
+    Raises ProviderError if the account cannot be searched.
+    """
+    calls = ProviderCalls(parent, _utilities.get_version())
+    ours, kept = {"name": f"tag:{CLUSTER_TAG}{cluster}", "values": ["owned"]}, {"name": "tag-key", "values": [keep]}
+    found: dict[str, dict[str, Made]] = {}
+    for kind, (function, more) in _DRIVER_MADE.items():
+        every, some = [
+            (await calls.invoke(function, {**more, "filters": filters})).get("ids") or []
+            for filters in ([ours], [ours, kept])
+        ]
+        found[kind] = {each: Made(each in some) for each in every}
+    return found
 
 
 async def _made(calls: ProviderCalls, arn: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pulumi import Output, ResourceOptions
 from pulumi.runtime.settings import get_root_resource
 from pulumi_azure_native import _utilities, storage
 
-from components.azure.records import STOPPED, Blobs, Records, parts
+from components.azure.records import Blobs, Records, parts, runs
 from components.rollout.provider_calls import ProviderCalls, ProviderError
 from operations.clouds import cloud_tables
 
@@ -33,8 +33,7 @@ async def not_running(records: Records, machine: Mapping[str, Any]) -> str:
         return ""
     if found.get("vmId") != machine["id"]:
         return cloud_tables.GONE
-    codes = {str(status["code"]) for status in found["instanceView"]["statuses"]}
-    return "" if STOPPED.isdisjoint(codes) else cloud_tables.STOPPED
+    return "" if runs(found) else cloud_tables.STOPPED
 
 
 def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | None = None) -> pulumi.Resource:

@@ -220,14 +220,17 @@ def of_type(token: str) -> Cloud:
     return next(each for each in CLOUDS.values() if each.machine.partition(":")[0] == package)
 
 
-def roles(cloud: Cloud, outputs: Mapping[tuple[str, str], Mapping[str, Any]], stack: str) -> dict[str, str]:
+def roles(
+    cloud: Cloud, outputs: Mapping[tuple[str, str], Mapping[str, Any]], stack: str, *, joins: bool = False
+) -> dict[str, str]:
     """Return role ids by name of the identity, where status records' names begin with them. Raises KeyError if the
-    state lacks one.
+    state lacks one. joins: whether the control plane is somebody else's.
     """
     if cloud.role is None:
         return {}
     type_, output = cloud.role
-    return {name: str(outputs[type_, f"{stack}-{name}"][output]) for name in (CONTROL_PLANE, WORKERS)}
+    names = (WORKERS,) if joins else (CONTROL_PLANE, WORKERS)
+    return {name: str(outputs[type_, f"{stack}-{name}"][output]) for name in names}
 
 
 def identities(cloud: Cloud, outputs: Mapping[tuple[str, str], Mapping[str, Any]], stack: str) -> dict[str, str]:

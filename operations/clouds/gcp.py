@@ -6,11 +6,17 @@ from typing import Any
 import pulumi
 import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
+from pulumi_gcp import _utilities
 
 from components.gcp.images import newest
 from components.gcp.records import STOPPED, Records
-from components.rollout.provider_calls import ProviderError
-from operations.clouds import cloud_tables
+from components.rollout.provider_calls import ProviderCalls, ProviderError
+from components.sdk.registration import run_in_thread
+from operations.clouds import cloud_tables, google_lists
+from operations.clouds.api import ApiError
+from operations.clouds.bearer import Requests
+from operations.clouds.driver_made import Made
+from operations.console.exits import Stop
 
 
 def records(parent: pulumi.Resource, bucket: str) -> Records:
@@ -50,3 +56,19 @@ def text(bucket: str, key: str) -> Output[str]:
 def newest_image(os: str) -> Output[str]:
     """Return the newest image of an operating system."""
     return newest(os)
+
+
+async def made_by_driver(parent: pulumi.Resource, cluster: str, keep: str) -> dict[str, dict[str, Made]]:
+    """Return as aws.made_by_driver does; ids are paths such as projects/P/zones/Z/disks/NAME.
+
+    The provider has no function that lists disks: the API is asked with the provider's own token.
+    """
+    calls = ProviderCalls(parent, _utilities.get_version())
+    client = await calls.invoke("gcp:organizations/getClientConfig:getClientConfig", {})
+    requests = Requests(client["accessToken"])
+    try:
+        return await run_in_thread(google_lists.made_by_driver, requests, client["project"], cluster, keep)
+    except (ApiError, Stop) as error:
+        raise ProviderError(f"disks and snapshots of {client['project']} cannot be listed: {error}") from error
+    finally:
+        requests.close()

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from components.rollout.session_commands import OWN_CREDENTIALS
+
 
 @dataclass(frozen=True)
 class Identity:
@@ -19,7 +21,7 @@ class Identity:
 
 
 _OWN_CREDENTIALS = {
-    "aws": ("accessKey", "assumeRole", "sharedConfigFiles", "sharedCredentialsFiles", "endpoints"),
+    "aws": OWN_CREDENTIALS,
     "azure-native": ("clientId", "useMsi", "useOidc", "useDefaultAzureCredential"),
 }
 """Prefixes of provider settings that choose credentials the command line does not use (the providers' schemas)."""

@@ -8,7 +8,7 @@ from components.checks.acknowledged import ACCOUNT
 from components.clouds import CLOUDS
 from components.plan import ClusterPlan
 from components.spec.models import MachineAccess
-from operations.clouds import account_offers, account_state, google_ways, identity, organisation_policies
+from operations.clouds import account_offers, account_state, aws_account, google_ways, identity, organisation_policies
 from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files, target
 
@@ -40,7 +40,12 @@ def findings(name: str, planned: ClusterPlan, region: str, *, sandbox: bool, bui
     services = [] if sandbox else account_state.disabled(cloud, used, sessions=sessions)
     if not sandbox:
         rows += account_offers.rows(planned, region, used, limits, built=built)
-        rows += organisation_policies.rows(planned, used)
+        rows += organisation_policies.rows(planned, used, region)
+        rows += aws_account.account_plan(planned, used)
+        closed, notes = ([], []) if built else aws_account.endpoint_zones(planned, region, used)
+        rows += closed
+        notes += aws_account.default_key(planned, region, used)
+        yield from (AccountFinding(line, note=True) for line in notes)
     rows += [("a service that the cluster needs is not enabled", f"run: {command}") for command in services]
     for line, fault in rows:
         if fault and accepted:

@@ -4,9 +4,10 @@ The images of a stack are resources of a Pulumi stack of their own, in the same 
 to keep, so the engine deletes the others, and a builder that an earlier run left.
 """
 
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from importlib import import_module
@@ -18,7 +19,7 @@ from components.plan import ClusterPlan, MachineGroup, plan_cluster
 from components.spec import expiry
 from components.spec.models import ClusterSpec, Egress
 from components.stack_files.stack import Stack, refuse_unready
-from components.wiring.baking import BUILD, CREATED, IMAGE_TYPES, OS, PROJECT, BakedImage, Baking
+from components.wiring.baking import BUILD, CREATED, FOUND, IMAGE_TYPES, OS, PROJECT, BakedImage, Baking
 from operations.commands import extend, pin_image
 from operations.console.exits import Exit, Stop
 from operations.engine import failures, locks, state
@@ -39,6 +40,7 @@ OWN_WAYS: Mapping[str, Callable[[ClusterSpec], object]] = {
 """Options by which machines reach downloads in another way than a builder."""
 BUILDER = "mullion:{}:Builder"
 """Type of the component that is a builder, by cloud."""
+LOST = "aws ec2 deregister-image --image-id {} --delete-associated-snapshots"
 PLACEHOLDER = "ami-00000000000000000"
 
 
@@ -74,14 +76,16 @@ def bake(wanted: Wanted) -> None:
         refuse_unusable(stack.name)
     _ask(stack, group, wanted)
     baking = _baking(planned, group, expiry.now(), seconds, sandbox=wanted.sandbox)
-    with failures.interruptible(), _opened(stack.name, baking.cloud, sandbox=wanted.sandbox) as images:
-        made, deleted = images.bake(baking, wanted.keep, set(stack.spec.images.values()))
-    print(f"baked {made.id}, named {made.name}, of pool {group.name} ({group.os.value}, build {made.tags[BUILD]})")
-    _tell(deleted)
-    if wanted.pin:
-        pin_image.set_image(stack, group.os, made.id)
-    else:
-        print(f"To use it, write into {stack_files.file(stack.name).name}: images: {{{group.os.value}: {made.id}}}")
+    with failures.interruptible(), _opened(stack, sandbox=wanted.sandbox) as images:
+        before = images.found()
+        made = images.bake(baking, before)
+        print(f"baked {made.id}, named {made.name}, of pool {group.name} ({group.os.value}, build {made.tags[BUILD]})")
+        if wanted.pin:  # before older images are deleted: that may fail, and this one is good
+            pin_image.set_image(stack, group.os, made.id)
+        else:
+            print(f"To use it, write into {stack_files.file(stack.name).name}: images: {{{group.os.value}: {made.id}}}")
+        _tell(images.clean([*before, made], wanted.keep, set(stack.spec.images.values())))
+        _tell_lost(images)
 
 
 def clean(name: str, keep: int | None, *, sandbox: bool) -> None:
@@ -89,14 +93,24 @@ def clean(name: str, keep: int | None, *, sandbox: bool) -> None:
     stack = stack_files.load(name)
     if not sandbox:
         refuse_unusable(name)
-    with failures.interruptible(), _opened(name, stack.spec.cloud.value, sandbox=sandbox) as images:
+    with failures.interruptible(), _opened(stack, sandbox=sandbox) as images:
         found = images.found()
         _tell(images.clean(found, len(found) if keep is None else keep, set(stack.spec.images.values())))
+        _tell_lost(images)
 
 
 def _tell(deleted: Sequence[BakedImage]) -> None:
     for each in deleted:
         print(f"deleted {each.id}, named {each.name}")
+
+
+def _tell_lost(images: "_Images") -> None:
+    for each in images.lost():
+        print(
+            f"warning: {each} has the tag of an image of this stack, and its state does not have it: a run that made it"
+            f" was killed, or another backend has it. To delete it with its snapshots: {LOST.format(each)}",
+            file=sys.stderr,
+        )
 
 
 def _group(planned: ClusterPlan, pool: str | None) -> MachineGroup:
@@ -146,12 +160,21 @@ def _baking(planned: ClusterPlan, group: MachineGroup, now: datetime, seconds: i
 
 
 @contextmanager
-def _opened(name: str, cloud: str, *, sandbox: bool) -> Iterator["_Images"]:
-    """Yield the images of a stack. Raises Stop if another run changes them."""
-    own = f"{name}{SUFFIX}"
-    with failures.reported(own), lasting(name, own, PROJECT, sandbox=sandbox) as run:
+def _opened(stack: Stack, *, sandbox: bool) -> Iterator["_Images"]:
+    """Yield the images of a stack. Raises Stop if another run changes them, or if they are in another region."""
+    own = f"{stack.name}{SUFFIX}"
+    with failures.reported(own), lasting(stack.name, own, PROJECT, sandbox=sandbox) as run:
         locks.cancel_dead(own, backend())
-        yield _Images(own, cloud, run)
+        images = _Images(own, stack.spec.cloud.value, run)
+        if elsewhere := images.regions() - {stack.region}:
+            there = ", ".join(sorted(elsewhere))
+            raise Stop(
+                Exit.REFUSED,
+                f"the images of {stack.name} are in {there}, and its stack file says {stack.region}; nothing was "
+                f"changed. Remove them first: write {there} and no `images` into the file, then "
+                f"{target.command('image clean', stack.name)} --keep 0",
+            )
+        yield images
 
 
 @dataclass(frozen=True)
@@ -161,6 +184,8 @@ class _Images:
     name: str
     cloud: str
     run: auto.Stack
+    deleted: list[BakedImage] = field(default_factory=list[BakedImage])
+    """Those that `clean` has deleted."""
 
     def found(self) -> list[BakedImage]:
         """Return the images in the state, the oldest first."""
@@ -168,13 +193,22 @@ class _Images:
         images = [_image(each) for each in rows if not each.get("delete")]
         return sorted(images, key=lambda each: each.tags[CREATED])
 
-    def bake(self, baking: Baking, keep: int, pinned: Collection[str]) -> tuple[BakedImage, list[BakedImage]]:
-        """Return a new image, and the deleted ones. The builder is removed, also after a failure or a signal, which are
-        raised then.
+    def regions(self) -> set[str]:
+        """Return the regions of the images in the state: the fourth part of their ARNs."""
+        rows = [each for each in state.resources(self.run) if each["type"] == IMAGE_TYPES[self.cloud]]
+        return {arn.split(":")[3] for each in rows if (arn := str((each.get("outputs") or {}).get("arn") or ""))}
+
+    def lost(self) -> list[str]:
+        """Return the ids that the account had with the tag of this stack at the last run, and that no state has."""
+        known = {each.id for each in self.found()}
+        return sorted({*self.run.outputs()[FOUND].value} - known - {each.id for each in self.deleted})
+
+    def bake(self, baking: Baking, before: Sequence[BakedImage]) -> BakedImage:
+        """Return a new image. The builder is removed, also after a failure or a signal, which are raised then.
+
+        before: the images in the state.
         """
-        before = self.found()
-        if any(each["type"] == BUILDER.format(self.cloud) for each in state.resources(self.run)):
-            self._removed(before)  # of a killed run; its disk may be half baked
+        self._without_builder(before)  # of a killed run; its disk may be half baked
         try:
             self._up(baking, before)
             made = next(each for each in self.found() if each.name == baking.image)
@@ -185,15 +219,26 @@ class _Images:
             except Stop as left:
                 raise Stop(left.code, f"{found}\n{left}") from error
             raise found from None
-        return made, self.clean([*before, made], keep, pinned)
+        try:
+            self._removed([*before, made])
+        except Stop as left:
+            raise Stop(left.code, f"baked {made.id}, named {made.name}, but the builder is left: {left}") from left
+        return made
 
     def clean(self, found: Sequence[BakedImage], keep: int, pinned: Collection[str]) -> list[BakedImage]:
         """Remove a builder, and each system's images but the newest and the pinned ones. Return the deleted images."""
         by_system = {each.tags[OS]: [one for one in found if one.tags[OS] == each.tags[OS]] for each in found}
         newest = [each.id for images in by_system.values() for each in images[max(0, len(images) - keep) :]]
         kept = [each for each in found if each.id in {*newest, *pinned}]
+        self._without_builder(found)  # first: an image that the cloud does not delete would keep it
         self._removed(kept)
-        return [each for each in found if each not in kept]
+        self.deleted.extend(each for each in found if each not in kept)
+        return self.deleted
+
+    def _without_builder(self, images: Sequence[BakedImage]) -> None:
+        """Remove a builder, if the state has one. images: all in the state."""
+        if any(each["type"] == BUILDER.format(self.cloud) for each in state.resources(self.run)):
+            self._removed(images)
 
     def _removed(self, kept: Sequence[BakedImage]) -> None:
         """Remove the builder and the images that are not kept. Raises Stop if something is left."""
@@ -207,7 +252,7 @@ class _Images:
     def _up(self, baking: Baking | None, kept: Sequence[BakedImage]) -> None:
         """Create what the program has, delete what it lacks."""
         register = import_module(f"components.{self.cloud}.baking").register
-        self.run.workspace.program = partial(register, baking, kept)
+        self.run.workspace.program = partial(register, self.name.removesuffix(SUFFIX), baking, kept)
         with failures.reported(self.name):
             self.run.up(show_secrets=False, color="never")
 

@@ -100,10 +100,13 @@ def _shell(stack: Stack, machine: str) -> None:
         raise Stop(
             Exit.USAGE,
             f"{machine} has no shell: on {spec.cloud.facts.title}, sessions of Windows machines need a user that "
-            "Google's agent creates, and Mullion switches that off (disable-account-manager). To read its logs: "
+            "Google's agent creates, and Mullion asks the agent not to (disable-account-manager). To read its logs: "
             f"mullion logs {name} {machine}",
         )
-    words = [*_before(stack), *session_commands.shell(reached_api.place(stack, _created(name, machine)))]
+    before, place = _before(stack), reached_api.place(stack, _created(name, machine))
+    words = [*before, *session_commands.shell(place)]
+    if place.hint and not before:
+        print(f"mullion: {place.hint}", file=sys.stderr)
     sys.stdout.flush()
     os.execvp(words[0], words)  # noqa: S606 - words are not parsed by a shell
 

@@ -14,6 +14,7 @@ from components.rollout.plain_text import plain
 from components.rollout.signed_documents import founding_record, is_signed_snapshot
 from operations.clouds import cloud_tables
 from operations.commands import kubeconfig, up_and_down, wait
+from operations.console.command_line import continued_by
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
 from operations.engine import state
@@ -157,7 +158,8 @@ def age(key: str, now: datetime | None = None) -> str:
 
 
 def _wait(name: str) -> None:
-    reports = wait.watch(name, READY_SECONDS, control_plane=True)
+    with continued_by(lambda: target.command("wait", name)):  # the same command would replace them once more
+        reports = wait.watch(name, READY_SECONDS, control_plane=True)
     print(wait.table_of(reports))
     if missing := wait.problems(reports):
         head = f"replaced, but {len(missing)} of {len(reports)} control plane machines are not ready:"

@@ -1,5 +1,6 @@
 """`mullion doctor`: checks that this machine has all that the commands need, and the state of each stack."""
 
+import os
 import platform
 import shutil
 import sys
@@ -9,9 +10,11 @@ from importlib import metadata
 
 from components.checks import TO_ACKNOWLEDGE
 from components.plan import ClusterPlan, plan_cluster
+from components.rollout import session_commands
+from components.spec.choices import MachineAccess
 from components.spec.report import SpecError
 from operations.clouds import cloud_tables, identity
-from operations.commands import account_check, pin_images, readiness
+from operations.commands import account_check, issuer_documents, pin_images, readiness
 from operations.console.exits import EngineError, Exit, Stop
 from operations.engine import failures, locate, locks, workspace
 from operations.recovery import recovery, state_check
@@ -23,6 +26,10 @@ PACKAGES = (
     *("pulumi", "pulumi-aws", "pulumi-azure-native", "pulumi-gcp", "pulumi-policy", "pydantic", "typer", "rich"),
     *("PyYAML", "cryptography", "httpx", "websockets"),
 )
+LARGE_STATE = 50
+"""Machines from which `doctor` says what their state costs in a backend of files: then 2 MB (docs/proof-log.md)."""
+COMPRESSION = tuple(f"PULUMI_{each}_{by}" for each in ("DIY_BACKEND", "SELF_MANAGED_STATE") for by in ("GZIP", "ZSTD"))
+"""Variables by which the engine compresses the state in a backend of files (sdk/go/common/env/env.go of Pulumi)."""
 LEAST_DISK = 2**30
 """Bytes of free disk: for an engine build, the plugins of one cloud and some states."""
 
@@ -139,6 +146,7 @@ def _stack(name: str) -> Iterator[Finding]:
     what = f"spec of {name}: {len(planned.machines)} machines, {count}{text}"
     yield Finding(what, fault, note=bool(open_warnings))
     yield _images(planned)
+    yield from _uncompressed(planned)
     yield from _account(name, planned, stack.region)
 
 
@@ -151,6 +159,21 @@ def _images(planned: ClusterPlan) -> Finding:
     return Finding(counts + advice, note=bool(free))
 
 
+def _uncompressed(planned: ClusterPlan) -> Iterator[Finding]:
+    """Yield a note if a backend of files will keep the state of many machines uncompressed.
+
+    Pulumi Cloud (http, https) takes single changes; every other backend the whole state, twice for each resource.
+    """
+    url, machines = workspace.real_backend(), len(planned.machines)
+    of_files = url and not url.startswith(("http://", "https://"))
+    if of_files and machines >= LARGE_STATE and not any(os.environ.get(name) for name in COMPRESSION):
+        yield Finding(
+            f"state of {planned.name}: the engine writes that of all {machines} machines to {url} twice a resource; set"
+            " PULUMI_DIY_BACKEND_ZSTD=true, which makes it much smaller (docs/recovery.md, Large clusters)",
+            note=True,
+        )
+
+
 def _account(name: str, planned: ClusterPlan, region: str) -> Iterator[Finding]:
     """Yield findings about the account's limits: the sandbox's if the stack is built there, else the cloud's."""
     try:
@@ -160,6 +183,8 @@ def _account(name: str, planned: ClusterPlan, region: str) -> Iterator[Finding]:
     sandbox = place is not None and place.name == target.SANDBOX
     if not sandbox:
         yield from (Finding(lack, note=True) for lack in readiness.lacks(planned.spec.cloud.value))
+        if planned.spec.access is MachineAccess.SESSION:
+            yield Finding("programs for sessions", session_commands.missing(planned.spec.cloud.value))
         yield _identity(name, planned.spec.cloud.value, region)
     for found in account_check.findings(name, planned, region, sandbox=sandbox, built=place is not None):
         yield Finding(found.line, found.fault, found.note)
@@ -206,8 +231,11 @@ def _leftovers(name: str) -> Iterator[Finding]:
     for operation in pending:
         resource = recovery.named(operation["resource"])
         yield Finding(f"{operation['type']} {resource} was interrupted", _remedy(name, sandbox))
+    resources = deployment.get("resources") or []
+    if not sandbox and (issuer := issuer_documents.issuer_of(resources)):
+        yield Finding(f"issuer of {name}: {issuer}", "\n".join(issuer_documents.faults(issuer, resources)))
     if sandbox and not pending and not locked:
-        faults = state_check.faults(name, deployment.get("resources") or [])
+        faults = state_check.faults(name, resources)
         yield Finding(f"state and sandbox of {name} {'differ' if faults else 'agree'}", "\n".join(faults))
 
 

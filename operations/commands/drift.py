@@ -7,6 +7,7 @@ from typing import Any
 
 from pulumi import automation as auto
 
+from operations.commands import lost_identities
 from operations.console.exits import Exit, Stop
 from operations.engine import failures, locate, locks
 from operations.engine.events import SILENT, Tally, step_of
@@ -51,7 +52,7 @@ def drift(name: str, *, as_json: bool) -> None:
                 if lock.dead
                 else "a run in progress"
             )
-            raise Stop(Exit.REFUSED, f"stack {name} is locked by {lock}: {holder}; its state is not complete")
+            raise Stop(Exit.LOCKED, f"stack {name} is locked by {lock}: {holder}; its state is not complete")
         drifts = find(run)
     if as_json:
         print(json.dumps([asdict(drift) for drift in drifts], indent=2))
@@ -59,7 +60,9 @@ def drift(name: str, *, as_json: bool) -> None:
         print("\n".join(line for drift in drifts for line in lines(drift)) or f"{name} has no drift")
     if drifts:
         many = f"{len(drifts)} resource{'s differ' if len(drifts) > 1 else ' differs'} from the state"
-        raise Stop(Exit.DRIFT, f"{many}; to repair: {target.command('up', name, '--refresh')}")
+        lost = lost_identities.advice((each.name, each.type) for each in drifts if each.change == "removed")
+        said = [f"{many}; to repair: {target.command('up', name, '--refresh')}", *filter(None, [lost])]
+        raise Stop(Exit.DRIFT, "\n".join(said))
 
 
 def find(run: auto.Stack) -> list[Drift]:

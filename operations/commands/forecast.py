@@ -68,20 +68,49 @@ def first_build(planned: ClusterPlan, waits: Iterable[Waits]) -> tuple[Times, li
     """Return the times of a first `up`, and the URNs of the critical path to `created`, in order."""
     from sandbox import clouds, latency
 
-    rows = [(urn, others, type_, clouds.seconds(type_, "create")) for urn, others, type_ in waits]
+    rows = [(urn, others, type_, clouds.seconds(type_, "create")) for urn, others, type_ in _queued(waits)]
     created, path = latency.critical_path(rows)
     ends = _ends(rows)
     founders = [ends[urn] for urn in ends if (match := _MACHINE.search(urn)) and match[1] == "ControlPlane"]
-    api = min(founders, default=0) + API_SECONDS
+    starts = 0 if planned.joins else API_SECONDS
+    api = min(founders, default=0) + starts
     families = _families(planned)
     workers = [(end, families[match[2]]) for urn, end in ends.items() if (match := _worker(urn))]
 
     def ready(seconds: Mapping[str, int]) -> float:
         nodes = (max(end + seconds[family], api + JOIN_SECONDS) for end, family in workers)
-        return max(max(founders, default=0) + API_SECONDS, created, *nodes)
+        return max(max(founders, default=0) + starts, created, *nodes)
 
     windows = any(family == "windows" for _, family in workers)
-    return Times(created, max(api, created), ready(BOOT_SECONDS), ready(BAKED_SECONDS) if windows else None), path
+    answers = None if planned.joins else max(api, created)
+    return Times(created, answers, ready(BOOT_SECONDS), ready(BAKED_SECONDS) if windows else None), path
+
+
+def _queued(waits: Iterable[Waits], ops: Mapping[str, str] | None = None) -> list[Waits]:
+    """Return the resources; each changed grant also waits for the one before it on the same bucket or secret.
+
+    ops: the engine's operation by URN; None: all are created.
+    """
+    from sandbox.gcp.latencies import QUEUED
+
+    last, rows = dict[str, str](), list[Waits]()
+    for urn, others, type_ in waits:
+        target = next((each for each in others if _type(each) == QUEUED.get(type_)), None)
+        if target and (ops is None or _kinds(ops.get(urn))):
+            rows.append((urn, [*others, last.get(target, target)], type_))
+            last[target] = urn
+        else:
+            rows.append((urn, others, type_))
+    return rows
+
+
+def _deleted(types: Sequence[str]) -> float:
+    """Return the seconds in which resources of these types are deleted; grants of a type one after the other."""
+    from sandbox import clouds
+    from sandbox.gcp.latencies import QUEUED
+
+    together = (clouds.seconds(each, "delete") for each in types)
+    return max(*together, *(clouds.seconds(each, "delete") * types.count(each) for each in QUEUED), 0)
 
 
 def _worker(urn: str) -> re.Match[str] | None:
@@ -108,7 +137,7 @@ def change(planned: ClusterPlan, waits: Iterable[Waits], ops: Mapping[str, str])
         for pool in planned.pools
         if pool.machines
     }
-    waits, families = list(waits), _families(planned)
+    waits, families = _queued(waits, ops), _families(planned)
     replaced = {
         match[2]: urn for urn, _, _ in waits if (match := _MACHINE.search(urn)) and "create" in _kinds(ops.get(urn))
     }
@@ -124,8 +153,7 @@ def change(planned: ClusterPlan, waits: Iterable[Waits], ops: Mapping[str, str])
             for urn, others, type_ in waits
         ]
         ready, path = latency.critical_path(rows)
-        deleted = (clouds.seconds(_type(urn), "delete") for urn, op in ops.items() if op == "delete")
-        ready = max(ready, *deleted, 0)
+        ready = max(ready, _deleted([_type(urn) for urn, op in ops.items() if op == "delete"]))
         return ready, ready - (boots.get(path[-1], 0) if path else 0)
 
     ready, created = ends(BOOT_SECONDS)

@@ -17,7 +17,7 @@ from pulumi import automation as auto
 from components.machine import pki
 from components.spec.authorities import of_generation
 from components.spec.models import Oidc
-from operations.commands import report
+from operations.commands import joined, report
 from operations.console.exits import Exit, Stop
 from operations.engine import failures, locate, state
 from operations.engine.workspace import existing, has_backend, opened
@@ -123,7 +123,12 @@ def administrator(name: str) -> str:
 
 
 def current(name: str, stored: str, run: auto.Stack) -> str:
-    """Return the stored kubeconfig; with a new certificate if the stored one expires within 5 days."""
+    """Return the stored kubeconfig; with a new certificate if the stored one expires within 5 days.
+
+    stored: empty if the cluster is somebody else's; then return the user's own. Raises Stop if it cannot be used.
+    """
+    if not stored:
+        return joined.kubeconfig(name)
     document = yaml.safe_load(stored)
     user = document["users"][0]["user"]
     ends = pki.not_after(base64.b64decode(user["client-certificate-data"]).decode())

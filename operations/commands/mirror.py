@@ -73,8 +73,7 @@ def originals(stack: Stack) -> tuple[Artifact, ...]:
 def images(stack: Stack) -> list[str]:
     """Return the container images in the node plans and of the control plane, sorted."""
     planned = plan_cluster(stack.name, stack.spec)
-    groups = (planned.control_plane, *planned.pools)
-    return sorted({image for group in groups for image in started_images(planned, group)})
+    return sorted({image for group in planned.machine_groups for image in started_images(planned, group)})
 
 
 def _each(wanted: list[Artifact], put: Put) -> Iterator[tuple[Artifact, bool | Exception]]:

@@ -9,7 +9,7 @@ import yaml
 
 from components import releases
 from components.clouds import CLOUDS as FACTS
-from components.stack_files.stack import CLUSTER, read_stack
+from components.stack_files.stack import CLUSTER, Stack, read_stack
 from operations.commands.stack_change import with_value
 from operations.commands.versions import newest
 from operations.console.exits import Exit, Stop
@@ -70,15 +70,24 @@ def new(
     source: a stack to copy; cloud and Windows release are then those of the copy.
     Raises Stop if the file exists or options do not fit together, SpecError if the name or a value is wrong.
     """
-    path = stack_files.folder() / f"Pulumi.{name}.yaml"
-    if name in stack_files.names():
-        raise Stop(Exit.USAGE, f"stacks/{path.name} exists; choose another name, or edit it")
-    _check(name)
+    path = _unused(name)
     text = _copied(source, name, cloud, windows) if source else _written(name, cloud, windows, kubernetes, region)
     for key, value in (("kubernetes", kubernetes), ("region", region)) if source else ():
         text = _with(text, key, value, path) if value else text
-    config = yaml.safe_load(text)["config"]
-    stack = read_stack(name, config)
+    stack = write(name, text)
+    print(f"wrote stacks/{path.name}: Kubernetes {stack.spec.kubernetes} on {CLOUDS[stack.spec.cloud.value]}")
+    print(f"Next:\n  mullion plan {name}\n  mullion up {name} --sandbox\n  mullion up {name}")
+    if stack.spec.cloud.value in _PLACEHOLDERS and not source:
+        print(f"Before the last one, replace the example of {_PLACEHOLDERS[stack.spec.cloud.value]} in the file.")
+
+
+def write(name: str, text: str) -> Stack:
+    """Write a stack's new file, print its warnings, and return the stack.
+
+    Raises Stop if the file exists or the stack is built, SpecError if the name or a value is wrong.
+    """
+    path = _unused(name)
+    stack = read_stack(name, yaml.safe_load(text)["config"])
     if (place := target.recall(name)) is not None:
         raise Stop(Exit.REFUSED, f"stack {name} is still built in {place}; run: {target.command('down', name)}")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,10 +96,16 @@ def new(
     for warning in stack.warnings:
         if warning.acknowledged is None:
             print(f"warning: {warning}")
-    print(f"wrote stacks/{path.name}: Kubernetes {stack.spec.kubernetes} on {CLOUDS[stack.spec.cloud.value]}")
-    print(f"Next:\n  mullion plan {name}\n  mullion up {name} --sandbox\n  mullion up {name}")
-    if stack.spec.cloud.value in _PLACEHOLDERS and not source:
-        print(f"Before the last one, replace the example of {_PLACEHOLDERS[stack.spec.cloud.value]} in the file.")
+    return stack
+
+
+def _unused(name: str) -> Path:
+    """Return the path of a stack's new file. Raises Stop if it exists, SpecError if no cluster can have the name."""
+    path = stack_files.folder() / f"Pulumi.{name}.yaml"
+    if name in stack_files.names():
+        raise Stop(Exit.USAGE, f"stacks/{path.name} exists; choose another name, or edit it")
+    _check(name)
+    return path
 
 
 def _check(name: str) -> None:

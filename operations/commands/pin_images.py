@@ -50,9 +50,8 @@ def pin(name: str, file: str | None) -> None:
 
 def images(planned: ClusterPlan) -> tuple[dict[str, set[str]], list[str]]:
     """Return the operating systems by image without digest, and the images that machines always start by tag."""
-    groups = (planned.control_plane, *planned.pools)
     names: dict[str, set[str]] = {}
-    for group in groups:
+    for group in planned.machine_groups:
         for image in started_images(planned, group):
             if "@" in image and image.partition("@")[0] not in planned.spec.artifacts.images:
                 continue  # the user's own configuration already names its digest

@@ -13,8 +13,9 @@ from typing import Any
 
 from components.releases import in_order
 from components.releases.skew import refusal
+from components.rollout.spec_gate import built_spec, fewer_control_planes, refusals
 from components.spec.authorities import Authorities
-from components.spec.models import CloudController, ClusterSpec
+from components.spec.models import ClusterSpec
 from operations.clouds import cloud_tables
 from operations.commands import spec_changes
 from operations.commands.spec_changes import Change
@@ -87,9 +88,10 @@ def from_plan(found: dict[str, Any]) -> Earlier:
         _name(machine["name"]): Was(machine["pool"], machine["address"], _digest(pools[machine["pool"]]))
         for machine in found["machines"]
     }
-    bundle = pools[CONTROL_PLANE]["bundle"]["sha256"]
+    joins = (found.get("spec") or {}).get("existing_cluster")
+    bundle = None if joins else pools[CONTROL_PLANE]["bundle"]["sha256"]
     facts = {name: {fact: each[fact] for fact in FACTS} for name, each in pools.items()}
-    spec = spec_changes.built_spec(found.get("spec"))
+    spec = built_spec(found.get("spec"))
     return Earlier(_name(found["cluster"]), machines, bundle, facts, found.get("kubernetes"), spec)
 
 
@@ -125,7 +127,7 @@ def from_state(resources: list[dict[str, Any]], where: str) -> Earlier:
     bundles = [key for key in keys if key.startswith(f"bundles/{CONTROL_PLANE}/")]
     bundle = Path(bundles[-1]).stem if bundles else None
     given = next((each.get("inputs") for each in resources if each["type"] == spec_changes.CLUSTER_TYPE), None)
-    spec = spec_changes.built_spec(given)
+    spec = built_spec(given)
     return Earlier(clusters.pop() if clusters else "", machines, bundle, {}, _version(resources, objects), spec)
 
 
@@ -151,22 +153,17 @@ def refuse(planned: dict[str, Any], earlier: Earlier) -> None:
     number = ((planned.get("spec") or {}).get("rotation") or {}).get("certificate_authorities", 0)
     if earlier.spec and (why := Authorities(number).refusal(earlier.spec.rotation.certificate_authorities)):
         faults.append(f"rotation.certificate_authorities: {why} (docs/pki.md)")
-    if _loses_controller(planned, earlier):
-        faults.append(
-            "cloud_controller: without its controller nothing keeps or removes the load balancers of Services, and"
-            " `down` would not look for them. Write external, or remove the cluster and build it again"
-        )
+    now = built_spec(planned.get("spec"))
+    if earlier.spec and now:
+        faults.extend(refusals(earlier.spec, now))
+    built = sum(was.pool == CONTROL_PLANE for was in earlier.machines.values())
+    if why := fewer_control_planes(built, sum(each["pool"] == CONTROL_PLANE for each in planned["machines"])):
+        faults.append(why)
     if faults:
         raise Stop(
             Exit.USAGE,
             "\n".join([f"`up` cannot make these changes to stack {planned['cluster']}; nothing was changed", *faults]),
         )
-
-
-def _loses_controller(planned: dict[str, Any], earlier: Earlier) -> bool:
-    spec = planned.get("spec") or {}
-    had = earlier.spec is not None and earlier.spec.cloud_controller is CloudController.EXTERNAL
-    return had and spec.get("cloud_controller", CloudController.NONE.value) == CloudController.NONE.value
 
 
 def _taken(planned: dict[str, Any], earlier: Earlier, pools: set[str]) -> Iterator[str]:
@@ -199,7 +196,7 @@ def compare(planned: dict[str, Any], earlier: Earlier) -> dict[str, Any]:
     now = {machine["name"]: machine for machine in planned["machines"]}
     kept = {name: _difference(machine, pools[machine["pool"]], earlier) for name, machine in now.items()}
     differing = {now[name]["pool"] for name, difference in kept.items() if difference}
-    spec = spec_changes.built_spec(planned.get("spec"))
+    spec = built_spec(planned.get("spec"))
     fields = _fields(planned["cluster"], earlier.spec, spec, differing)
     replaced = {
         name: _reason(difference, now[name]["pool"], earlier, fields)

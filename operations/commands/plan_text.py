@@ -22,9 +22,12 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
     pods, paths = network["pod_addresses"], whole["reachability"]
     yield f"{whole['cluster']}: Kubernetes {whole['kubernetes']} on {whole['cloud']} in {whole['region']}"
     balanced = "an internal load balancer" if endpoint["balanced"] else "the control plane's address"
+    if whole["spec"].get("existing_cluster"):
+        balanced = "of an existing cluster"
     public = "; a public load balancer for users" if endpoint["public"] else ""
     yield f"  endpoint      {endpoint['url']} ({balanced}{public})"
     yield from map(_load_balancer, whole["load_balancers"])
+    yield from _roles(whole["spec"].get("pod_identity"))
     ranges = ", ".join(f"{name} {network[name]}" for name in ("nodes", "pods", "services"))
     closed = "; no way to the internet" if network["egress"] == "none" else ""
     yield f"  network       {network['mode']}: {ranges}{closed}"
@@ -41,12 +44,13 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
         others = f"; by tag: {', '.join(by_tag)}" if exact and by_tag else ""
         yield f"  images        {len(exact)} of {len(exact) + len(by_tag)} by digest{others}"
     figures = (
-        f"{one['what']}: {one['needed']:,} needed, {one['new_account']:,} in a new account"
+        f"{one['what']}: {one['needed']:,} needed, {_of_new_account(one['new_account'])}"
         for one in whole["limits"]
         if one["needed"]
     )
     yield f"  limits        {'; '.join(figures)}"
-    if more := [limit["title"] for limit in whole["limits"] if limit["needed"] > limit["new_account"]]:
+    known = [limit for limit in whole["limits"] if limit["new_account"] is not None]
+    if more := [limit["title"] for limit in known if limit["needed"] > limit["new_account"]]:
         yield f"                a new account needs more of: {', '.join(more)} ({REQUEST[whole['cloud']]})"
     yield f"  cost          {shown.line(whole['cost'], whole['cluster'], whole['region'])}"
     if whole["spec"]["budget"]:
@@ -55,6 +59,22 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
         yield f"  expires       {whole['expires']}"
     if whole["protect"]:
         yield "  protect       on: `mullion down` asks for the cluster's name"
+
+
+def _roles(identity: dict[str, Any] | None) -> Iterator[str]:
+    """Yield the issuer of tokens and the roles of pods."""
+    if identity is None:
+        return
+    accounts = [
+        f"{each['namespace']}/{each['name']} ({len(each['policies'])})" for each in identity["service_accounts"]
+    ]
+    used = "signs tokens" if identity["issuer"] == "signs" else "is only accepted"
+    roles = ", ".join(accounts) or "none"
+    yield f"  pod roles     a public bucket has the issuer, which {used}; roles (policies): {roles}"
+
+
+def _of_new_account(limit: int | None) -> str:
+    return "not known for a new account" if limit is None else f"{limit:,} in a new account"
 
 
 def _load_balancer(balancer: dict[str, Any]) -> str:

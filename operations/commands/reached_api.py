@@ -1,20 +1,18 @@
 """The way of commands to a cluster's API: at its address, or by a tunnel to a private one (`access: session`)."""
 
 import asyncio
-import base64
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import yaml
 
 from components.plan import ClusterPlan, Machine, plan_cluster
-from components.rollout.session_commands import MachinePlace, azure_place
+from components.rollout.session_commands import MachinePlace, azure_place, credentials_hint
 from components.stack_files.stack import Stack
-from operations.commands import kubeconfig
+from operations.commands import joined, kubeconfig
 from operations.console.exits import Exit, Stop
 from operations.engine import state
 from operations.stacks import boot_site, stack_files, target
@@ -24,19 +22,13 @@ if TYPE_CHECKING:
 
 
 def access(text: str) -> "Access":
-    """Return address and keys in a kubeconfig that Mullion wrote."""
-    from components.machine.pki import KeyPair
-    from components.rollout.kubernetes_api import Access
+    """Return address and keys in an administrator's kubeconfig. Raises Stop if it does not have them."""
+    from components.rollout.own_kubeconfig import Unusable, parse
 
-    document = yaml.safe_load(text)
-    cluster, user = document["clusters"][0]["cluster"], document["users"][0]["user"]
-
-    def pem(name: str, where: dict[str, str]) -> str:
-        return base64.b64decode(where[name]).decode()
-
-    pair: KeyPair = {"certificate": pem("client-certificate-data", user), "key": pem("client-key-data", user)}
-    authority, host = pem("certificate-authority-data", cluster), urlsplit(cluster["server"]).hostname or ""
-    return Access(cluster["server"], cluster.get("tls-server-name") or host, authority, pair)
+    try:
+        return parse(text, "the kubeconfig")
+    except Unusable as error:
+        raise Stop(Exit.USAGE, str(error)) from error
 
 
 def client(text: str) -> "KubernetesApi":
@@ -50,8 +42,11 @@ def place(stack: Stack, outputs: dict[str, Any]) -> MachinePlace:
     """Return where the cloud's session command finds a machine. outputs: of its instance in the state."""
     cloud = stack.spec.cloud.value
     if cloud == "aws":
-        profile = stack_files.config(stack.name).get("aws:profile") or ""
-        return MachinePlace(cloud, outputs["id"], stack.region, profile=profile)
+        config = stack_files.config(stack.name)
+        hint = credentials_hint(
+            key.removeprefix("aws:") for key, value in config.items() if key.startswith("aws:") and value
+        )
+        return MachinePlace(cloud, outputs["id"], stack.region, profile=config.get("aws:profile") or "", hint=hint)
     if cloud == "azure":
         return azure_place(outputs["resource"], stack.name, stack.spec.network.existing)
     return MachinePlace(cloud, outputs["name"], outputs["project"], outputs["zone"])
@@ -136,7 +131,8 @@ def reached(name: str, text: str) -> Iterator[str]:
 def administrator(name: str, own: Path | None) -> Iterator[str]:
     """Yield the user's own kubeconfig, or the administrator's with a server that answers here. Raises Stop."""
     if own:
-        yield own.read_text("utf-8")
+        joins = stack_files.load(name).spec.existing_cluster
+        yield joined.kubeconfig(name, own) if joins else own.read_text("utf-8")
         return
     with reached(name, kubeconfig.administrator(name)) as text:
         yield text

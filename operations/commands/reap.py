@@ -3,21 +3,22 @@
 import fcntl
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from components.rollout.plain_text import plain
 from components.spec import expiry
 from operations.clouds import cloud_tables
 from operations.clouds.identity import of_provider
-from operations.commands import ls, removal
+from operations.commands import extend, ls, removal
 from operations.commands.ls import Inventory
 from operations.console.exits import Exit, Stop, ending
 from operations.console.table import table
-from operations.engine import clusters, workspace
+from operations.engine import clusters, failures, workspace
 from operations.engine.clusters import SANDBOX, ClusterFacts, span, utc
 from operations.stacks import account, ephemeral, stack_files, target
 from operations.stacks.target import Target
@@ -25,7 +26,10 @@ from operations.stacks.target import Target
 FORMATS = ("text", "json", "markdown")
 
 KEPT, EXPIRED, LATER, REMOVED, FAILED = "kept", "expired", "later", "removed", "not removed"
-"""Results. expired: a run with --yes would remove the cluster. later: not removed, because --max is reached."""
+"""Results. expired: a run with --yes would remove the cluster. later: not begun, because --max is reached, the time of
+--within is over, or a signal came."""
+TRIED = timedelta(days=1)
+"""Clusters that expired longer ago come last: earlier reapers could not remove them, and each try takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,31 @@ class Verdict:
     code: Exit = Exit.OK
 
 
-def reap(*, sandbox: bool, yes: bool, most: int, form: str) -> None:
-    """Print the expired clusters; with yes remove them, at most `most`, the longest expired first.
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one reaper. most: clusters that it removes. within: time in which it begins removals. since: moment at
+    which it began, of `time.monotonic`.
+    """
+
+    most: int
+    within: str
+    since: float = field(default_factory=lambda: time.monotonic())  # noqa: PLW0108 - tests replace the clock
+
+    def __post_init__(self) -> None:
+        extend.seconds("--within", self.within)
+
+    def why_later(self, results: Sequence[str], codes: Sequence[Exit]) -> str:
+        """Return why no further removal begins, by the results and codes so far; empty if one may begin."""
+        if Exit.INTERRUPTED in codes:
+            return "interrupted"
+        if sum(each in (EXPIRED, REMOVED) for each in results) >= self.most:
+            return f"--max {self.most} is reached"
+        over = time.monotonic() - self.since >= extend.seconds("--within", self.within)
+        return f"--within {self.within} is over" if over else ""
+
+
+def reap(*, sandbox: bool, yes: bool, limits: Limits, form: str) -> None:
+    """Print the expired clusters; with yes remove them within the limits, the longest expired first.
 
     Raises Stop if a cluster could not be removed, or a state could not be read.
     """
@@ -49,9 +76,9 @@ def reap(*, sandbox: bool, yes: bool, most: int, form: str) -> None:
         raise Stop(
             Exit.USAGE, "no backend for real accounts is set, so there is no state to read: pulumi login, or --sandbox"
         )
-    with alone() if yes else nullcontext():
+    with alone() if yes else nullcontext(), failures.interruptible():
         found, now = ls.of_sandboxes() if sandbox else ls.of_backend(), expiry.now()
-        verdicts = _limited(judged(found.clusters, now), most, _removed if yes else None)
+        verdicts = _limited(judged(found.clusters, now), limits, _removed if yes else None)
         if yes:
             _forget_unbuilt(found, now)
     print(report(verdicts, found, form, now, dry=not yes, sandbox=sandbox))
@@ -74,9 +101,11 @@ def alone() -> Iterator[None]:
 
 
 def judged(found: list[ClusterFacts], now: datetime) -> list[Verdict]:
-    """Return a verdict for each cluster, KEPT or EXPIRED, the longest expired first."""
+    """Return a verdict for each cluster, KEPT or EXPIRED, the longest expired first, but those of TRIED last."""
     verdicts = [Verdict(each, KEPT if (why := kept(each, now)) else EXPIRED, why) for each in found]
-    order = sorted((each for each in verdicts if each.result == EXPIRED), key=lambda each: each.facts.expires or now)
+    order = sorted(
+        (each for each in verdicts if each.result == EXPIRED), key=lambda each: in_turn(each.facts.expires, now)
+    )
     late = [
         replace(verdict, why=f"expired {span(now - verdict.facts.expires)} ago" if verdict.facts.expires else "")
         for verdict in order
@@ -84,8 +113,14 @@ def judged(found: list[ClusterFacts], now: datetime) -> list[Verdict]:
     return late + [each for each in verdicts if each.result == KEPT]
 
 
-def _limited(verdicts: list[Verdict], most: int, remove: Callable[[Verdict], Verdict] | None) -> list[Verdict]:
-    """Remove the expired clusters until `most` are removed. A failed removal does not count.
+def in_turn(expires: datetime | None, now: datetime) -> tuple[bool, datetime]:
+    """Return the key by which expired clusters are sorted."""
+    ends = expires or now
+    return now - ends > TRIED, ends
+
+
+def _limited(verdicts: list[Verdict], limits: Limits, remove: Callable[[Verdict], Verdict] | None) -> list[Verdict]:
+    """Remove the expired clusters within the limits. A failed removal does not count.
 
     remove: removes a cluster and returns the verdict; None in a dry run, which counts every removal as done.
     """
@@ -93,8 +128,8 @@ def _limited(verdicts: list[Verdict], most: int, remove: Callable[[Verdict], Ver
     for verdict in verdicts:
         if verdict.result != EXPIRED:
             done.append(verdict)
-        elif sum(one.result in (EXPIRED, REMOVED) for one in done) >= most:
-            done.append(replace(verdict, result=LATER, why=f"{verdict.why}; --max {most} is reached"))
+        elif later := limits.why_later([one.result for one in done], [one.code for one in done]):
+            done.append(replace(verdict, result=LATER, why=f"{verdict.why}; {later}"))
         else:
             done.append(remove(verdict) if remove else verdict)
     return done
@@ -119,12 +154,12 @@ def _removed(verdict: Verdict) -> Verdict:
     try:
         with redirect_stdout(sys.stderr):
             summary = removal.by_state(facts.name, place, refuse=_still(facts))
-    except Exception as error:  # a malformed state of one cluster must not stop the removal of the others
+    except (Exception, KeyboardInterrupt) as error:  # a malformed state of one cluster must not stop the others
         code, message = ending(error)
-        if code is Exit.INTERRUPTED:
-            raise
         return replace(verdict, result=FAILED, why=plain(message, keep="\n"), code=code)
-    return replace(verdict, result=REMOVED, why=f"{verdict.why}; {summary.splitlines()[0]}")
+    first, *others = summary.splitlines()
+    kept = [each for each in others if each.startswith("Kept")]
+    return replace(verdict, result=REMOVED, why="; ".join([verdict.why, first, *kept]))
 
 
 def _still(facts: ClusterFacts) -> Callable[[dict[str, Any]], None]:

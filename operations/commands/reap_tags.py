@@ -12,7 +12,7 @@ from components.spec import expiry
 from operations.commands import ls, reap
 from operations.commands.reap import EXPIRED, FAILED, KEPT, LATER, REMOVED
 from operations.console.exits import Exit, Stop, ending
-from operations.engine import workspace
+from operations.engine import failures, workspace
 from operations.engine.clusters import names_of, span, utc
 from operations.reaping import accounts, sweep
 from operations.reaping.sweep import Left
@@ -23,13 +23,13 @@ BY_STATE = "it has a state: mullion reap without --by-tags removes it once it is
 
 @dataclass(frozen=True)
 class Asked:
-    """What the caller asked for. most: clusters that one run removes."""
+    """What the caller asked for."""
 
     cloud: str
+    limits: reap.Limits
     regions: tuple[str, ...] = ()
     sandbox: bool = False
     yes: bool = False
-    most: int = 10
     snapshots: bool = False
     form: str = "text"
 
@@ -60,7 +60,7 @@ def run(asked: Asked) -> None:
             "no backend for real accounts is set, so nobody can say which clusters have a state: pulumi login "
             "(if its folder or bucket is lost, to an empty one)",
         )
-    with reap.alone() if asked.yes else nullcontext():
+    with reap.alone() if asked.yes else nullcontext(), failures.interruptible():
         listed, now = ls.of_sandboxes() if asked.sandbox else ls.of_backend(), expiry.now()
         with accounts.opened(asked.cloud, asked.regions, sandbox=asked.sandbox) as found:
             verdicts = [one for account in found for one in _judged(account, asked, listed, now)]
@@ -102,14 +102,16 @@ def _claimed(remains: Remains, listed: ls.Inventory) -> str:
 def _limited(
     verdicts: list[Verdict], asked: Asked, found: dict[str, Account], listed: ls.Inventory, now: datetime
 ) -> list[Verdict]:
-    """Remove expired clusters until `most` are removed, the longest expired first; a dry run counts them as removed."""
-    late = sorted((each for each in verdicts if each.result == EXPIRED), key=lambda each: each.remains.expires or now)
+    """Remove expired clusters within the limits, as `reap` does; a dry run counts them as removed."""
+    late = sorted(
+        (each for each in verdicts if each.result == EXPIRED), key=lambda each: reap.in_turn(each.remains.expires, now)
+    )
     done = list[Verdict]()
     for each in late:
         ago = f"expired {span(now - each.remains.expires)} ago" if each.remains.expires else ""
         verdict = replace(each, why=ago)
-        if sum(one.result in (EXPIRED, REMOVED) for one in done) >= asked.most:
-            done.append(replace(verdict, result=LATER, why=f"{ago}; --max {asked.most} is reached"))
+        if later := asked.limits.why_later([one.result for one in done], [one.code for one in done]):
+            done.append(replace(verdict, result=LATER, why=f"{ago}; {later}"))
         else:
             done.append(_removed(found[each.account], verdict, asked, listed) if asked.yes else verdict)
     return done + [each for each in verdicts if each.result == KEPT]
@@ -122,10 +124,8 @@ def _removed(account: Account, verdict: Verdict, asked: Asked, listed: ls.Invent
     try:
         still = _still(verdict.remains, asked, listed)
         outcome = sweep.removed(account, cluster, still, snapshots=asked.snapshots, tell=_tell)
-    except Exception as error:  # one cluster must not stop the removal of the others
+    except (Exception, KeyboardInterrupt) as error:  # one cluster must not stop the removal of the others
         code, message = ending(error)
-        if code is Exit.INTERRUPTED:
-            raise
         return replace(verdict, result=FAILED, why=plain(message, keep="\n"), code=code)
     count = f"{len(outcome.deleted)} deleted"
     if outcome.kept:
@@ -134,7 +134,11 @@ def _removed(account: Account, verdict: Verdict, asked: Asked, listed: ls.Invent
     if outcome.left:
         why = f"{verdict.why}; {count}, {len(outcome.left)} left"
         return replace(verdict, result=FAILED, why=why, left=tuple(outcome.left), code=Exit.FAILED)
-    return replace(verdict, result=REMOVED, why=f"{verdict.why}; {count}")
+    retained: dict[str, list[str]] = {}
+    for each in verdict.remains.things:
+        retained.setdefault(each.retained, []).append(each.id)
+    stays = "".join(f"; kept {why}: {', '.join(ids)}" for why, ids in retained.items() if why)
+    return replace(verdict, result=REMOVED, why=f"{verdict.why}; {count}{stays}")
 
 
 def _still(judged: Remains, asked: Asked, listed: ls.Inventory) -> Callable[[Remains], str]:

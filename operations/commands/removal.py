@@ -1,43 +1,96 @@
 """Removal of a cluster, shared by `down` and `reap`: the engine's run, and deletion of local records after it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pulumi import automation as auto
 
-from operations.commands import report
-from operations.engine import failures, locate, progress, state
+from operations.clouds import cloud_tables
+from operations.commands import joined_removal, leftovers, reclaimed, report
+from operations.commands.leftovers import Unremoved
+from operations.console.exits import Exit, Stop
+from operations.engine import clusters, failures, locate, locks, progress, reserved, state
+from operations.engine.clusters import ClusterFacts
 from operations.engine.events import Step, Tally
-from operations.engine.workspace import Run, opened
-from operations.recovery import controller_made, lookup, recovery, state_check
+from operations.engine.workspace import Run, export, opened
+from operations.recovery import controller_made, lookup, recovery, state_check, volumes_left
 from operations.stacks import boot_overlay, boot_site, ephemeral, machine_records, stack_files, target
 from operations.stacks.target import Target, cloud_state_file
 
+Refuse = Callable[[dict[str, Any]], None]
+"""Raises Stop if a cluster, by this deployment of its state, must stay."""
 
-def destroyed(run: Run, exported: dict[str, Any], *, sandbox: bool) -> str:
+
+def destroyed(
+    run: Run, exported: dict[str, Any], *, sandbox: bool, searched: bool = False, refuse: Refuse | None = None
+) -> str:
     """Remove every resource of a stack. Return the summary, which names what is kept on purpose.
 
-    exported: the stack's state, ready for the run (`recovery.ready`).
+    exported: the stack's state, ready for the run (`recovery.ready`). searched: as in `leftovers.removed`. refuse: of
+    the reaper, asked again with the newest state right before anything is changed: the preparation takes minutes.
+    Raises Unremoved if the engine fails, or if the state does not say whether a resource exists.
     """
     name, before = run.name, exported["deployment"]["resources"]
+    facts = clusters.read(name, clusters.SANDBOX if sandbox else clusters.BACKEND, exported["deployment"])
+    accounts = cloud_tables.of(before).accounts(before)
     took = progress.clock()
     made = controller_made.adopt(name, before, sandbox=sandbox)
-    if state.released(before) or made:
-        recovery.write(run, exported)
-    tally = Tally(total=state.counted(before), removal=True)
-    with failures.reported(name, tally), progress.shown(tally, estimate(sandbox, "delete")) as watch:
-        run.destroy(on_event=watch, show_secrets=False, color="never")
+    going, volumes = volumes_left.adopt(name, before, sandbox=sandbox)
+    joined = None if sandbox and not boot_site.api(name) else joined_removal.left(name, before)
+    changed = state.released(before) or bool(made) or bool(going)
+
+    def work() -> Tally:
+        if refuse:
+            refuse(export(run)["deployment"])
+        if changed:
+            recovery.write(run, exported)
+        reclaimed.before_removal(run, before)
+        if refuse:
+            refuse(export(run)["deployment"])
+        tally = Tally(total=state.counted(before), removal=True)
+        with failures.reported(name, tally), progress.shown(tally, estimate(sandbox, "delete")) as watch:
+            destroy = partial(run.destroy, on_event=watch, show_secrets=False, color="never")
+            reserved.tried(destroy, tally, 0 if sandbox else reserved.SECONDS)
+        return tally
+
+    try:
+        tally = locks.passed(run, work, expired=refuse is not None)
+    except Stop as error:
+        if facts is None or error.code is not Exit.FAILED:
+            raise
+        raise Unremoved(str(error), facts, accounts) from error
+    if not searched:
+        refuse_unknown(name, exported, facts, accounts, sandbox=sandbox)
     left = report.remains(name, before, sandbox=sandbox)
-    return "\n".join([f"{tally.summary()} in {took()}", *([left] if left else [])])
+    lines = volumes, left, joined.removed() if joined else ""
+    return "\n".join([f"{tally.summary()} in {took()}", *filter(None, lines)])
 
 
-def by_state(name: str, place: Target, refuse: Callable[[dict[str, Any]], None]) -> str:
+def refuse_unknown(
+    name: str,
+    exported: dict[str, Any],
+    facts: ClusterFacts | None = None,
+    accounts: Collection[str] = (),
+    *,
+    sandbox: bool,
+) -> None:
+    """Raise Unremoved if creations of a removed stack in a real account have no recorded result."""
+    if not sandbox and (asked := recovery.unknown(exported["deployment"])):
+        raise Unremoved(recovery.by_hand_after_removal(name, asked), facts, accounts)
+
+
+def by_state(name: str, place: Target, refuse: Refuse) -> str:
     """Remove a cluster and its stack without a stack file and without a question. Return the summary.
 
     refuse: raises Stop if the cluster, by its newest state, must stay.
     """
+    return leftovers.removed(lambda searched: _by_state(name, place, refuse, searched=searched))
+
+
+def _by_state(name: str, place: Target, refuse: Refuse, *, searched: bool) -> str:
     sandbox = place.name == target.SANDBOX
     target.check(name, place)
     if sandbox and target.recall(name) is None:
@@ -45,11 +98,13 @@ def by_state(name: str, place: Target, refuse: Callable[[dict[str, Any]], None])
     of_user = name in stack_files.names()
     try:
         with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
-            run, exported = recovery.ready(name, workspace, lookup_of(name, sandbox=sandbox))
+            run, exported = recovery.ready(name, workspace, lookup_of(name, sandbox=sandbox), removal=True)
             summary = "it is gone already"
             if run is not None and exported["deployment"].get("resources"):
                 refuse(exported["deployment"])
-                summary = destroyed(run, exported, sandbox=sandbox)
+                summary = destroyed(run, exported, sandbox=sandbox, searched=searched, refuse=refuse)
+            elif not searched:
+                refuse_unknown(name, exported, sandbox=sandbox)
             forget(name, workspace, run, for_ever=True)
     finally:
         if not of_user:

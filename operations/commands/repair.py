@@ -48,10 +48,10 @@ def repair(name: str, after: str, *, sandbox: bool, yes: bool) -> None:
     for line in wait.problems(broken):
         print(f"to be replaced: {line}")
     machines = sorted(each.expected.name for each in broken)
-    up_and_down.up(
+    gone = up_and_down.up(
         name, sandbox=sandbox, yes=yes, replaced=lambda resources: state.machine_urns(resources, name, machines)
     )
-    roll.check(name, machines)
+    roll.check(name, machines, gone)
     if lost and len(lost) < len(wait.problems(reports)):
         print(f"Other machines are not ready: run {target.command('repair', name)} again")
 

@@ -44,8 +44,8 @@ def sign_in_kubeconfig(name: str, text: str) -> Path:
     return path
 
 
-def access(outputs: dict[str, Any], path: Path, not_booted: str = "") -> str:
-    """Return lines with the endpoint, load balancers and the kubeconfig's path.
+def access(outputs: dict[str, Any], path: Path | str, not_booted: str = "") -> str:
+    """Return lines with the endpoint, load balancers, roles of pods and the kubeconfig's path.
 
     not_booted: why the endpoint does not answer, or "".
     """
@@ -54,6 +54,8 @@ def access(outputs: dict[str, Any], path: Path, not_booted: str = "") -> str:
         f"Endpoint    {outputs.get('endpoint')}",
         *([f"            {public} for users"] if public else []),
         *(f"Balancer    {host} ({name})" for name, host in (outputs.get("load_balancers") or {}).items()),
+        *([f"Issuer      {issuer}"] if (issuer := outputs.get("issuer")) else []),
+        *(f"Pods' role  {arn} ({account})" for account, arn in (outputs.get("pod_roles") or {}).items()),
         f"Kubeconfig  {path}",
         *([f"Nothing answers at this endpoint: {not_booted}"] if not_booted else []),
     ]

@@ -5,12 +5,12 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from components.rollout.plain_text import plain
+from components.spec.web_addresses import is_loopback
 from operations.commands.portal_answers import Cluster, Event, Plan, Template, fits
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
@@ -87,11 +87,7 @@ def _refuse_open_line(server: str) -> None:
         raise Stop(Exit.USAGE, f"--server: {plain(server)} is no address; write https://HOST") from None
     if parts.scheme == "https" and host:
         return
-    try:
-        local = host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        local = False
-    if parts.scheme != "http" or not local:
+    if parts.scheme != "http" or not is_loopback(host):
         raise Stop(Exit.USAGE, f"--server: {plain(server)}: a token is sent by https only, or to this machine")
 
 
@@ -157,6 +153,16 @@ def plan(portal: Portal, choice: Choice, *, as_json: bool) -> None:
     """Print what a choice would build. Raises Stop with REFUSED if it cannot be asked for."""
     body = {"choices": dict(choice.fields), "hours": choice.hours}
     found = portal.call(Plan, "POST", f"/templates/{quote(choice.template, safe='')}/plan", body)
+    _print_plan(found, "built at once", "waits for approval", as_json=as_json)
+
+
+def plan_change(portal: Portal, cluster: str, choices: Mapping[str, str], *, as_json: bool) -> None:
+    """Print what a cluster would be after a change. Raises Stop with REFUSED if it cannot be changed so."""
+    found = portal.call(Plan, "POST", f"/clusters/{quote(cluster, safe='')}/change/plan", {"choices": dict(choices)})
+    _print_plan(found, "changed at once", "another person may have to decide", as_json=as_json)
+
+
+def _print_plan(found: Any, at_once: str, waits: str, *, as_json: bool) -> None:
     if as_json:
         _print(found)
     else:
@@ -164,13 +170,8 @@ def plan(portal: Portal, choice: Choice, *, as_json: bool) -> None:
             table(("machine", "system", "size"), [(one["name"], one["os"], one["size"]) for one in found["machines"]])
         )
         least = "at least " if found["unpriced"] else ""
-        waits = "; ".join(found["approval"])
-        print(
-            plain(
-                f"{least}USD {found['month']:,.2f} a month; "
-                + (f"waits for approval: {waits}" if waits else "built at once")
-            )
-        )
+        then = f"{waits}: {'; '.join(found['approval'])}" if found["approval"] else at_once
+        print(plain(f"{least}USD {found['month']:,.2f} a month; {then}"))
     if found["problems"]:
         raise Stop(Exit.REFUSED, "\n".join(plain(each) for each in found["problems"]))
 
@@ -207,11 +208,11 @@ def show(portal: Portal, cluster: str, *, wait: bool, as_json: bool) -> None:
         print(table(("at", "who", "what"), rows))
 
 
-def act(portal: Portal, cluster: str, action: str, body: Any = None, *, wait: bool) -> None:
+def act(portal: Portal, cluster: str, action: str, body: Any = None, *, wait: bool, as_json: bool = False) -> None:
     """Call an action of a cluster, and print the cluster's state."""
     path = f"/clusters/{quote(cluster, safe='')}"
     call = ("DELETE", path) if action == "remove" else ("POST", f"{path}/{action}")
-    _ended(portal, portal.call(Cluster, *call, body), wait=wait, as_json=False)
+    _ended(portal, portal.call(Cluster, *call, body), wait=wait, as_json=as_json)
 
 
 def _ended(portal: Portal, found: Any, *, wait: bool, as_json: bool) -> None:

@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from components.rollout import gates
 from operations.clouds import cloud_tables
 from operations.commands import kubeconfig, up_and_down, wait
+from operations.console.command_line import continued_by
 from operations.console.exits import Exit, Stop
 from operations.engine import pauses, state
 from operations.engine.state import State
@@ -18,6 +20,8 @@ from operations.stacks import stack_files, target
 
 SETTLE_SECONDS = 60.0
 """Longest wait for the new Nodes after `up`; its gates have already waited for the machines."""
+BOOT_SECONDS = max(gates.BOOT_SECONDS.values())
+"""Longest wait if the cloud no longer had some of the machines: their successors are plain creations, without gates."""
 
 
 def roll(name: str, pool: str, machine: str | None, *, sandbox: bool, yes: bool) -> None:
@@ -41,15 +45,15 @@ def roll(name: str, pool: str, machine: str | None, *, sandbox: bool, yes: bool)
         return chosen
 
     try:
-        up_and_down.up(name, sandbox=sandbox, yes=yes, replaced=choose)
+        gone = up_and_down.up(name, sandbox=sandbox, yes=yes, replaced=choose)
     except Stop as end:
-        if end.code is Exit.REFUSED and remaining.begun:
+        if end.code in (Exit.REFUSED, Exit.LOCKED) and remaining.begun:
             remaining.forget()  # nothing was replaced: the next roll starts from the beginning
         if end.code is Exit.FAILED and chosen:
             raise Stop(end.code, f"{end}\n{_progress(name, pool, machine, remaining, chosen)}") from None
         raise
     remaining.forget()
-    check(name, [_machine(name, urn) for urn in chosen])
+    check(name, [_machine(name, urn) for urn in chosen], gone)
 
 
 def pause(name: str) -> None:
@@ -83,16 +87,20 @@ def resume(name: str, *, sandbox: bool, yes: bool) -> None:
         f"mullion: unfinished rolls: {', '.join(unfinished) or 'none'}; `up` makes the other changes",
         file=sys.stderr,
     )
-    up_and_down.up(name, sandbox=sandbox, yes=yes, replaced=choose)
+    gone = up_and_down.up(name, sandbox=sandbox, yes=yes, replaced=choose)
     for what in unfinished:
         _Remaining(name, what).forget()
     if chosen:
-        check(name, [_machine(name, urn) for urn in chosen])
+        check(name, [_machine(name, urn) for urn in chosen], gone)
 
 
-def check(name: str, machines: list[str]) -> None:
-    """Print that the new machines are ready. Raises Stop with the reason for each that is not."""
-    reports = wait.watch(name, SETTLE_SECONDS, only=machines)
+def check(name: str, machines: list[str], gone: list[str]) -> None:
+    """Print that the new machines are ready. Raises Stop with the reason for each that is not.
+
+    gone: URNs of machines that the cloud no longer had before the run.
+    """
+    with continued_by(lambda: target.command("wait", name)):  # the roll is complete: it would replace all of them again
+        reports = wait.watch(name, BOOT_SECONDS if gone else SETTLE_SECONDS, only=machines)
     if missing := wait.problems(reports):
         head = f"{', '.join(machines)} replaced, but {len(missing)} of {len(machines)} not ready:"
         raise Stop(Exit.FAILED, "\n".join([head, *missing, f"`mullion wait {name}` waits for the rest"]))

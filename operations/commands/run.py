@@ -15,6 +15,7 @@ from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, read_stack
 from operations.commands import (
     extend,
+    joined,
     reached_api,
     run_artifacts,
     run_command,
@@ -25,6 +26,7 @@ from operations.commands import (
     wait,
 )
 from operations.commands.run_report import RunReport, explained
+from operations.console.command_line import continued_by
 from operations.console.exits import EngineError, Exit, Stop
 from operations.engine import engine_log, failures, locate, workspace
 from operations.stacks import boot_overlay, boot_site, ephemeral, stack_files, target
@@ -56,6 +58,8 @@ class Wanted:
     """Collect logs and events after a success too."""
     boot: bool = False
     """Boot the sandbox's machines, so the command has a cluster that answers."""
+    credentials: bool = False
+    """Let the command have this environment's credentials of the cloud and the state."""
 
 
 def run(wanted: Wanted) -> int:
@@ -65,7 +69,8 @@ def run(wanted: Wanted) -> int:
     """
     with failures.interruptible(), redirect_stdout(sys.stderr):
         job = _begun(wanted)
-        with engine_log.logged(job.folder.path / run_artifacts.ENGINE):
+        leave = continued_by(lambda: target.command("down", job.name, "--yes"))  # the same command builds another
+        with engine_log.logged(job.folder.path / run_artifacts.ENGINE), leave:
             error = job.failure()
             code, message = explained(error) if error else (0, "")
             job.report.code = code
@@ -96,6 +101,7 @@ def _begun(wanted: Wanted) -> "_Job":
     name = wanted.name or ephemeral.new_name(wanted.template)
     whole = ephemeral.document(wanted.template, wanted.settings, expiry.written(ends))
     stack = read_stack(name, whole["config"])
+    joined.refuse_spec(wanted.template, stack.spec, "run")
     if wanted.boot:
         sandbox_boot.refuse(name, stack.spec)
         boot_overlay.refuse_unbuilt(whole["config"][CLUSTER], stack.spec.kubernetes, "--set kubernetes=")
@@ -176,7 +182,8 @@ class _Job:
                     sandbox_boot.boot(self.name, wanted.timeout)
             with self._phase("command"), reached_api.for_command(self.name) as path:
                 environment = {"KUBECONFIG": str(path), "MULLION_STACK": self.name}
-                run_command.run(self.wanted.command, environment, (self.ends - expiry.now()).total_seconds())
+                left = (self.ends - expiry.now()).total_seconds()
+                run_command.run(self.wanted.command, environment, left, credentials=self.wanted.credentials)
         except (Exception, KeyboardInterrupt) as error:
             return error
         return None

@@ -9,10 +9,19 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from operations.console.exits import Exit, Stop
+from operations.engine import workspace
 
 GRACE_SECONDS = 10.0
 """Time between SIGTERM and SIGKILL; a cancelled job of GitHub Actions has 7.5 s (its documentation, "Canceling a
 workflow")."""
+CREDENTIALS = (
+    *workspace.REMOVED,
+    *("ACTIONS_ID_TOKEN_", "ACTIONS_RUNTIME_TOKEN"),
+    *("SYSTEM_ACCESSTOKEN", "SYSTEM_OIDCREQUESTURI", "MULLION_PASSPHRASE"),
+    *("OIDC_TOKEN", "CI_JOB_TOKEN", "COMMENT_TOKEN"),
+)
+"""Prefixes of the variables that the command does not get: of the clouds and the engine, then those with which a job at
+GitHub, Azure Pipelines and GitLab asks for tokens."""
 LATE = 124
 """Exit code if the command still ran at the expiry; the same as that of timeout(1)."""
 
@@ -33,14 +42,24 @@ def refuse_unknown(words: Sequence[str]) -> None:
         raise Stop(Exit.USAGE, f"there is no program {words[0]!r} to run; nothing was built")
 
 
-def run(words: Sequence[str], environment: Mapping[str, str], seconds: float) -> None:
+def without_credentials(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without the variables that sign in to a cloud or open the state.
+
+    A command under test runs code of a pull request, and needs the cluster alone.
+    """
+    return {name: value for name, value in environment.items() if not name.startswith(CREDENTIALS)}
+
+
+def run(words: Sequence[str], environment: Mapping[str, str], seconds: float, *, credentials: bool = False) -> None:
     """Run a command for at most `seconds`. Raises CommandFailed with its exit code, 128 + n for signal n.
 
-    Without a terminal it gets its own session, so all its child processes can be ended.
+    credentials: whether it gets those of this process. Without a terminal it gets its own session, so all its child
+    processes can be ended.
     """
     alone = not sys.stdin.isatty()
     sys.stdout.flush()
-    process = subprocess.Popen(list(words), env={**os.environ, **environment}, start_new_session=alone)
+    inherited = dict(os.environ) if credentials else without_credentials(os.environ)
+    process = subprocess.Popen(list(words), env={**inherited, **environment}, start_new_session=alone)
     try:
         code = process.wait(max(0.0, seconds))
     except subprocess.TimeoutExpired:

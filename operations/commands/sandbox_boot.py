@@ -29,6 +29,7 @@ from sandbox.boot.cloud_services import services_of
 from sandbox.boot.machine import KUBECTL
 from sandbox.boot.machine_status import DesiredPower, MachineStatus
 from sandbox.boot.windows import hosts
+from sandbox.cloud_changes import Changes
 from sandbox.cloud_state import CloudState
 
 POLL_SECONDS = 0.5
@@ -78,8 +79,7 @@ def boot(name: str, timeout: str, *, pods_only: bool = False) -> None:
         return
     print(_kubectl(disk, "get", "nodes", "--output", "wide"))
     print(f"Booted in {time.monotonic() - began:.0f} s. Kubeconfig  {_kubeconfig(name)}\n")
-    print(f"Real: {REAL}.\nImitated:")
-    print("\n".join(f"  {what}: {how}" for what, how in programs.IMITATED.items()))
+    print("\n".join([f"Real: {REAL}.\nImitated:", *(f"  {what}: {how}" for what, how in programs.IMITATED.items())]))
     if own := sorted(servers & {report.expected.name for report in reports}):
         print(f"These machines run on a real Windows Server: {', '.join(own)}")
     print(f"To end it: mullion sandbox stop {name} (keeps disks), or mullion down {name} --sandbox")
@@ -96,12 +96,11 @@ def refuse(name: str, spec: ClusterSpec) -> set[str]:
         servers = set(hosts.hosts())
     except ValueError as error:
         raise Stop(Exit.USAGE, str(error)) from error
-    if spec.cloud_controller is CloudController.EXTERNAL:
-        raise Stop(
-            Exit.USAGE,
-            f"{name} has cloud_controller: external, and the sandbox has no cloud controller that could initialise its"
-            " Nodes; write cloud_controller: none to boot it",
-        )
+    external = spec.cloud_controller is CloudController.EXTERNAL
+    option = "cloud_controller: external" if external else "csi" if spec.csi else ""
+    lacks = "cloud controller that could initialise its Nodes" if external else "images of storage drivers for its pods"
+    if option:
+        raise Stop(Exit.USAGE, f"{name} has {option}, and the sandbox has no {lacks}; remove the option to boot it")
     return servers
 
 
@@ -112,15 +111,16 @@ def _watch(
 
     pods_only: machines that need only register are left out. Raises Stop if the supervisor has ended.
     """
-    end, printed, heart = time.monotonic() + seconds, dict[str, str](), Heartbeat()
+    end, printed, heart, changes = time.monotonic() + seconds, dict[str, str](), Heartbeat(), Changes(cloud_state)
+    reports = list[MachineReport]()
     while True:
-        statuses, reports = machine_status.statuses(cloud_state), list[MachineReport]()
-        for machine in _expected_machines(cloud_state, plan):
-            status = statuses.get(machine.name)
-            report, line = _report(machine, status, record(cloud_state, machine.instance))
-            _print_change(printed, machine.name, line)
-            if not pods_only or Gate.REGISTERED.value not in machine.enough:
-                reports.append(report)
+        if changes.any():
+            statuses, reports = machine_status.statuses(cloud_state), list[MachineReport]()
+            for machine in _expected_machines(cloud_state, plan):
+                report, line = _report(machine, statuses.get(machine.name), record(cloud_state, machine.instance))
+                _print_change(printed, machine.name, line)
+                if not pods_only or Gate.REGISTERED.value not in machine.enough:
+                    reports.append(report)
         if not any(report.problem for report in reports) or time.monotonic() > end:
             return reports
         if supervision.supervisor_pid(sandbox_folder(name)) is None:

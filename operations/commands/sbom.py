@@ -46,7 +46,8 @@ def document(planned: ClusterPlan) -> dict[str, Any]:
     cluster = _component("platform", f"cluster/{planned.name}", planned.name, planned.spec.kubernetes)
     components: dict[str, Component] = {}
     depends_on: dict[str, list[str]] = {cluster["bom-ref"]: []}
-    for group, pool in zip((planned.control_plane, *planned.pools), (None, *planned.spec.pools), strict=True):
+    for group in planned.machine_groups:
+        pool = None if group.is_control_plane else group.name
         part = _component("platform", f"pool/{group.name}", group.name, machines=str(len(group.machines)))
         parts = {each["bom-ref"]: each for each in _parts(planned, group, pool)}
         components |= {part["bom-ref"]: part} | parts

@@ -6,9 +6,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
-
 from components.plan import ClusterPlan, MachineGroup, plan_cluster
+from components.rollout.spec_gate import built_spec
 from components.spec import change_effects
 from components.spec.change_effects import Effect
 from components.spec.models import ClusterSpec
@@ -55,14 +54,6 @@ def shown(value: Any) -> str:
     """Return a value as in a stack file, shortened."""
     text = "none" if value is ABSENT else value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def built_spec(document: Any) -> ClusterSpec | None:
-    """Return the spec of a state's component inputs or of a plan document; None if it cannot be read."""
-    try:
-        return ClusterSpec.model_validate(document) if isinstance(document, Mapping) else None
-    except ValidationError:  # written by a version of Mullion with other options
-        return None
 
 
 def changes(built: ClusterSpec, now: ClusterSpec) -> list[Change]:

@@ -13,6 +13,7 @@ from components.stack_files.stack import CLUSTER, Stack, read_stack, stack_file_
 from operations.commands import plan as planning
 from operations.commands import up_and_down
 from operations.commands.plan_against import compare, from_plan
+from operations.console.command_line import continued_by, to_continue
 from operations.console.exits import Exit, Stop
 from operations.stacks import boot_overlay, stack_files, target
 from operations.stacks.edit import node_at, text_of, write_whole
@@ -49,7 +50,9 @@ def change(
         for kind in ("added", "removed", "replaced"):
             if difference[kind] or kind != "replaced":
                 print(f"{kind + ':':<10}{', '.join(difference[kind]) or 'none'}")
-        up_and_down.up(name, sandbox=sandbox, yes=yes)
+        same = to_continue()  # before the run begins: the file is restored then
+        with continued_by(lambda: same if target.began(name) == began else target.command("up", name)):
+            up_and_down.up(name, sandbox=sandbox, yes=yes)
     except BaseException:
         if target.began(name) == began:
             write_whole(path, original, mode)

@@ -4,6 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pulumi import automation as auto
@@ -11,23 +12,31 @@ from pulumi.automation._stack import StackInitMode
 
 from components.checks import UNREADY
 from components.plan import ClusterPlan, plan_cluster
-from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, EXAMPLES, Stack, refuse_unready
-from operations.clouds import cloud_tables
-from operations.clouds.identity import Identity, of_stack
-from operations.commands import account_check, plan_against, readiness, reclaimed, removal, report
+from operations.commands import (
+    account_check,
+    destinations,
+    joined,
+    leftovers,
+    lost_identities,
+    plan_against,
+    readiness,
+    reclaimed,
+    removal,
+    report,
+)
 from operations.commands.plan import document
 from operations.console.exits import Exit, Stop
 from operations.cost import budget
-from operations.engine import failures, locate, pauses, policy_preview, progress, state
+from operations.engine import failures, locate, pauses, policy_preview, progress, reserved, state
 from operations.engine.events import Tally
 from operations.engine.state import State
 from operations.engine.workspace import Run, opened, refuse_unusable, sandbox_config
 from operations.recorder.recorder import record
-from operations.recovery import lookup, recovery, state_check
+from operations.recovery import lookup, recovery, state_check, volumes_left
 from operations.stacks import account as identity
 from operations.stacks import boot_overlay, boot_site, ephemeral, stack_files, target
-from operations.stacks.target import SANDBOX, Target
+from operations.stacks.target import Target
 
 
 def up(
@@ -39,8 +48,10 @@ def up(
     bootable_as: boot_overlay.As | None = None,
     replaced: Callable[[State], list[str]] | None = None,
     created: Callable[[], None] | None = None,
-) -> None:
+) -> list[str]:
     """Build a stack's cluster, or apply the changes of its file. Errors of the file are raised before an engine starts.
+
+    Return the URNs of machines that the cloud no longer had: no gate waits for those that were created again.
 
     bootable_as: build machines that the sandbox can boot.
     replaced: given the state, returns the URNs of resources to replace although none of their inputs changed.
@@ -52,14 +63,14 @@ def up(
     planned = plan_cluster(name, stack.spec)
     budget.refuse_planned(planned, stack.region)
     _print_warnings(stack)
-    destination = _destination(name, stack.spec.cloud.value, stack.region, sandbox=sandbox)
+    destination = destinations.of(name, stack.spec.cloud.value, stack.region, sandbox=sandbox)
     target.check(name, destination)
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name), pauses.obeyed(name):
         if not sandbox:
             refuse_unusable(name)
         total = _registered(name, sandbox=sandbox)
         look = removal.lookup_of(name, sandbox=sandbox)
-        found, exported = reclaimed.ready(name, workspace, look, planned)
+        found, exported, taken = reclaimed.ready(name, workspace, look, planned)
         before = exported["deployment"].get("resources") or []
         account_check.refuse_short(name, planned, stack.region, sandbox=sandbox, built=bool(before))
         plan_against.refuse(document(stack, planned), plan_against.from_state(before, name))
@@ -67,11 +78,7 @@ def up(
         if not sandbox:
             _ask_up(planned, stack, destination, work, yes=yes)
         work.run = _begun(name, workspace, found, created, built=bool(before), sandbox=sandbox)
-        foreseen = Tally(total=total)
-        with failures.reported(name, foreseen):
-            policy_preview.check(name, work.run, foreseen.hear)
-        if found and state.unprotected(before, work.replaced):
-            recovery.write(found, exported)
+        work.replaced, gone = reclaimed.previewed(work.run, exported, work.replaced, total, refresh=refresh)
         target.remember(name, destination)
         took = progress.clock()
         outputs, after = work.done()
@@ -85,11 +92,12 @@ def up(
                 f"has; then `{target.command('up', name)}` continues",
             )
     print(f"{work.tally.summary()} in {took()}\n")
-    _print_built(name, planned, outputs, after, sandbox=sandbox)
+    _print_built(name, planned, outputs, before, after, sandbox=sandbox)
     if sandbox and not before:
         print(f"\n{report.timeline(planned, after)}")
     for fault in state_check.faults(name, after) if sandbox else ():
         print(f"mullion: {fault}", file=sys.stderr)
+    return [*taken, *gone]
 
 
 def _begin_overlay(name: str, bootable_as: boot_overlay.As | None) -> None:
@@ -132,31 +140,43 @@ def _begun(
     return run
 
 
-def _print_built(name: str, planned: ClusterPlan, outputs: dict[str, Any], after: State, *, sandbox: bool) -> None:
-    """Print the machines, and how to reach the cluster."""
+def _print_built(
+    name: str, planned: ClusterPlan, outputs: dict[str, Any], before: State, after: State, *, sandbox: bool
+) -> None:
+    """Print the machines, how to reach the cluster, and identities of machines that were created again."""
     print(report.machines(planned, after))
+    if planned.joins:
+        print(f"\n{report.access(outputs, joined.YOURS, joined.UNTOUCHED if sandbox else '')}")
+        return
     kubeconfig = boot_site.reached(name, outputs["kubeconfig"])
     not_booted = boot_site.not_booted(name) if sandbox and not boot_site.api(name) else ""
     print(f"\n{report.access(outputs, report.kubeconfig(name, kubeconfig), not_booted)}")
+    if again := lost_identities.advice(lost_identities.created_again(before, after)):
+        print(f"warning: {again}", file=sys.stderr)
 
 
 def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
     """Remove a stack's cluster. Keep the etcd snapshots unless the stack file has `expires`."""
-    cloud, region, protect = _known(name)
-    destination = _destination(name, cloud, region, sandbox=sandbox)
+    print(leftovers.removed(partial(_down, name, sandbox, yes, confirmed)))
+
+
+def _down(name: str, sandbox: bool, yes: bool, confirmed: str | None, searched: bool) -> str:
+    cloud, region, protect = destinations.known(name)
+    destination = destinations.of(name, cloud, region, sandbox=sandbox)
     target.check(name, destination)
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
-        run, exported = recovery.ready(name, workspace, removal.lookup_of(name, sandbox=sandbox))
+        run, exported = recovery.ready(name, workspace, removal.lookup_of(name, sandbox=sandbox), removal=True)
         before = exported["deployment"].get("resources") or []
         if run is None or not before:  # a run that was interrupted at its end leaves only components
+            if not searched:
+                removal.refuse_unknown(name, exported, sandbox=sandbox)
             removal.forget(name, workspace, run)
-            print(f"stack {name} has no resources in {destination}")
-            return
+            return f"stack {name} has no resources in {destination}"
         protect = protect or bool(state.protected(before))
-        _ask_down(name, destination, before, sandbox=sandbox, yes=yes, confirmed=confirmed, protect=protect)
-        left = removal.destroyed(run, exported, sandbox=sandbox)
+        _ask_down(name, destination, before, sandbox=sandbox, yes=yes or searched, confirmed=confirmed, protect=protect)
+        left = removal.destroyed(run, exported, sandbox=sandbox, searched=searched)
         removal.forget(name, workspace, run)
-    print(left)
+    return left
 
 
 @dataclass
@@ -183,14 +203,16 @@ class _Work:
             progress.shown(self.tally, removal.estimate(self.sandbox)) as watch,
         ):
             try:
-                result = self.run.up(
-                    refresh=self.refresh,
-                    replace=replaced or None,
-                    policy_packs=policy_preview.PACKS,
-                    on_event=watch,
-                    show_secrets=False,
-                    color="never",
-                )
+                seen = {
+                    "on_event": watch,
+                    "show_secrets": False,
+                    "color": "never",
+                    "policy_packs": policy_preview.PACKS,
+                }
+                run = partial(self.run.up, refresh=self.refresh, replace=replaced or None, **seen)
+                # a second run would replace all of `replaced` again
+                pause = 0 if self.sandbox else reserved.SECONDS
+                result = run() if replaced else reserved.tried(run, self.tally, pause)
             except auto.CommandError:
                 if self.look:
                     recovery.settle(self.run, self.tally.failed, self.look)
@@ -202,37 +224,6 @@ class _Work:
         return {key: value.value for key, value in result.outputs.items()}, after
 
 
-def _destination(name: str, cloud: str, region: str, *, sandbox: bool) -> Target:
-    if sandbox:
-        return Target(SANDBOX)
-    return Target(cloud, identity.account(cloud_tables.CLOUDS[cloud], _used(name, cloud)), region)
-
-
-def _used(name: str, cloud: str) -> Identity:
-    """Return the identity that a stack file chooses; the default one if the file is invalid, so that `down` works."""
-    try:
-        return of_stack(cloud, stack_files.config(name))
-    except SpecError:
-        return Identity()
-
-
-def _known(name: str) -> tuple[str, str, bool]:
-    """Return cloud, region and protection of the stack file.
-
-    If the file is invalid, return the recorded cloud, so that `down` still works.
-    """
-    remembered = target.recall(name)
-    cloud = remembered.name if remembered and remembered.name in cloud_tables.CLOUDS else cloud_tables.AWS.name
-    if stack_files.gone(name):
-        return cloud, "", False
-    try:
-        stack = stack_files.load(name)
-    except SpecError as error:
-        print(f"mullion: {error}", file=sys.stderr)
-        return cloud, "", False
-    return stack.spec.cloud.value, stack.region, stack.spec.protect
-
-
 def _registered(name: str, *, sandbox: bool) -> int:
     """Run the program without an engine, and return its number of resources. Raises Stop if the program refuses."""
     recording = record(name, sandbox_config(name) if sandbox else stack_files.config(name), preview=True)
@@ -241,16 +232,10 @@ def _registered(name: str, *, sandbox: bool) -> int:
     return sum(each.custom for each in recording.resources.values())
 
 
-def _where(name: str, destination: Target) -> str:
-    cloud, used = cloud_tables.CLOUDS[destination.name], _used(name, destination.name)
-    unknown = cloud.unknown if used.certain else "unknown (the stack file sets its own credentials)"
-    account, profile = destination.account or unknown, "" if used.account else " ".join(used.options)
-    return f"account {account} by {profile or identity.chosen(cloud)}, region {destination.region or 'unknown'}"
-
-
 def _ask_up(planned: ClusterPlan, stack: Stack, destination: Target, work: _Work, *, yes: bool) -> None:
     """Show the account, the region and the number of changes, and ask for confirmation."""
-    print(f"{stack.name}: {len(planned.machines)} machines on {destination.name}, {_where(stack.name, destination)}")
+    where = destinations.where(stack.name, destination)
+    print(f"{stack.name}: {len(planned.machines)} machines on {destination.name}, {where}")
     for lack in readiness.lacks(destination.name):
         print(f"warning: {lack}", file=sys.stderr)
     if yes:
@@ -281,9 +266,9 @@ def _ask_down(
     """Show what is deleted, and ask for confirmation; a protected cluster needs its name, even with --yes."""
     if not sandbox:
         machines, count = len(state.instances(before)), state.counted(before)
-        print(
-            f"{name}: delete {machines} machines, {count} resources on {destination.name}, {_where(name, destination)}"
-        )
+        volumes = ", the volumes and snapshots of its claims," if volumes_left.go(before) else ""
+        where = f"{destination.name}, {destinations.where(name, destination)}"
+        print(f"{name}: delete {machines} machines, {count} resources{volumes} on {where}")
     if protect and confirmed is not None and confirmed != name:
         raise Stop(Exit.REFUSED, f"--confirm {confirmed} does not name the cluster {name}; nothing was changed")
     if protect and confirmed is None:

@@ -8,13 +8,14 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from components.node.gmsa import texts
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout.kubernetes_api import KubernetesApi, Refused, Unreachable, Unresolved
 from components.spec.choices import Gate, NetworkMode
 from components.spec.quantities import duration_seconds
 from operations.commands import reached_api, reboot_all
 from operations.console.exits import Exit, Stop
-from operations.stacks import boot_site, stack_files, target
+from operations.stacks import boot_site, stack_files
 from operations.stacks.target import cloud_state_file
 from operations.verification import upstream
 from operations.verification.cluster import Cluster
@@ -49,7 +50,8 @@ def run(
     seconds = _seconds(timeout, outside)
     plan = plan_cluster(name, stack_files.load(name).spec)
     request = _request(name, plan, tuple(outside), seconds)
-    request = replace(request, image=image or request.image, checks=checks)
+    specs = texts(plan.spec.gmsa.credential_specs)
+    request = replace(request, image=image or request.image, checks=checks, credential_specs=specs)
     began = time.monotonic()
     with reached_api.administrator(name, kubeconfig) as text:
         if not as_json_text:
@@ -70,10 +72,9 @@ def _all_rows(name: str, text: str, request: VerifyRequest, suite: Suite | None,
     try:
         rows = _rows(name, api, request, reboot=reboot)
         if suite:
-            own = target.folder(name) / "kubeconfig-e2e"
-            target.write(own, text)
             rows = [row for row in rows if row.check != upstream.CHECK]
-            rows.append(upstream.run(suite, own, Cluster(api, "").nodes(), own.with_name("e2e")))
+            with reached_api.kept(name, text) as own:
+                rows.append(upstream.run(suite, own, Cluster(api, "").nodes(), own.with_name("e2e")))
     except Unresolved as error:
         raise Stop(
             Exit.FAILED,

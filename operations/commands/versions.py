@@ -125,7 +125,8 @@ def parts(spec: ClusterSpec, day: date) -> list[Lasting]:
 def _parts(spec: ClusterSpec, day: date) -> Iterator[Lasting]:
     minor = releases.minor(spec.kubernetes)
     yield Lasting(f"Kubernetes {spec.kubernetes}", releases.release(minor).end_of_life, _next_kubernetes(minor, day))
-    for group in (spec.control_plane, *spec.pools.values()):
+    control_plane = () if spec.existing_cluster else (spec.control_plane,)
+    for group in (*control_plane, *spec.pools.values()):
         os = group.os.value
         yield Lasting(os, releases.os_end_of_life(os) or "", f"move to {_newer(os)}")
         if getattr(group, "runtime", Runtime.CONTAINERD) is Runtime.DOCKER:

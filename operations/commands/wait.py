@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from components.plan import ClusterPlan, MachineGroup, plan_cluster
-from components.rollout.gates import PASSING_STATES
 from components.rollout.plain_text import plain
 from components.rollout.provider_calls import NO_RECORD
+from components.rollout.workers import PASSING_STATES
 from components.spec.choices import Gate
 from components.spec.quantities import duration_seconds
 from operations.clouds import cloud_tables
-from operations.commands import kubeconfig
+from operations.commands import kubeconfig, reclaimed
 from operations.commands.reached_api import ReachedApi
 from operations.console.exits import Exit, Stop
 from operations.console.heartbeat import Heartbeat
@@ -104,9 +104,10 @@ def watch(name: str, seconds: float, *, control_plane: bool = False, only: Colle
     plan = plan_cluster(name, stack_files.load(name).spec)
     with kubeconfig.built(name) as run:
         resources = state.resources(run)
-        stored = run.outputs().get("kubeconfig")
-        text = kubeconfig.current(name, stored.value, run) if stored else ""
-    stores, sandbox = state.stores(name, resources), target.in_sandbox(name)
+        stored, sandbox = run.outputs().get("kubeconfig"), target.in_sandbox(name)
+        unasked = plan.joins and sandbox  # the sandbox calls no API of an existing cluster
+        text = kubeconfig.current(name, stored.value, run) if stored and not unasked else ""
+    stores = state.stores(name, resources)
     trusted = kubeconfig.authorities(text) if text and plan.spec.authorities.number else ()
     machines = [
         replace(machine, authorities=trusted)
@@ -114,7 +115,7 @@ def watch(name: str, seconds: float, *, control_plane: bool = False, only: Colle
         if (machine.control_plane or not control_plane) and (not only or machine.name in only)
     ]
     cluster = ReachedApi(plan, text, resources) if text and (not sandbox or boot_site.api(name)) else None
-    up = target.command("up", name, "--refresh")
+    planes = [each.name for each in planned(plan, {}) if each.control_plane]
     reports: list[MachineReport] = []
 
     def program() -> None:
@@ -128,7 +129,7 @@ def watch(name: str, seconds: float, *, control_plane: bool = False, only: Colle
         async def check(report: MachineReport) -> MachineReport:
             machine = report.expected
             fault = await provider.not_running(records, instances[machine.name])
-            return without_instance(report, fault, up)
+            return without_instance(report, fault, reclaimed.way_back(name, machine.name, planes))
 
         async def look() -> list[MachineReport]:
             read = (records.record(prefixes[machine.name], machine.instance) for machine in machines)
@@ -211,15 +212,15 @@ def _trusts(machine: ExpectedMachine, record: Record) -> bool:
     return not wanted or (found == wanted if machine.control_plane else sorted(found) == sorted(wanted))
 
 
-def without_instance(report: MachineReport, fault: str, up: str) -> MachineReport:
-    """Return the report with the fault of its instance: GONE, STOPPED or empty. up: the command that repairs."""
+def without_instance(report: MachineReport, fault: str, way: str) -> MachineReport:
+    """Return the report with the fault of its instance: GONE, STOPPED or empty. way: command that creates it again."""
     instance = report.expected.instance
     if fault == cloud_tables.GONE:
         return replace(
-            report, problem=f"the cloud no longer has instance {instance}; run: {up}", only_agent=False, gone=True
+            report, problem=f"the cloud no longer has instance {instance}; run: {way}", only_agent=False, gone=True
         )
     if fault == cloud_tables.STOPPED:
-        return replace(report, problem=f"its instance {instance} is stopped", only_agent=False)
+        return replace(report, problem=f"its instance {instance} does not run", only_agent=False)
     return report
 
 

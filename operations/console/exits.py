@@ -14,6 +14,7 @@ class Exit(IntEnum):
     REFUSED = 3
     NO_ENGINE = 4
     DRIFT = 5
+    LOCKED = 6
     FAULT = 70
     INTERRUPTED = 130
 
@@ -22,10 +23,10 @@ MEANINGS = {
     Exit.OK: "done",
     Exit.FAILED: "the engine or the cloud failed, or standard output could not be written",
     Exit.USAGE: "the stack file or the command line is wrong; nothing was started",
-    Exit.REFUSED: "refused: stack built elsewhere, protected or locked, above its budget, or not confirmed; nothing was"
-    " changed",
+    Exit.REFUSED: "refused: stack built elsewhere, protected, above its budget, or not confirmed; nothing was changed",
     Exit.NO_ENGINE: "no Pulumi engine was found or could be built",
     Exit.DRIFT: "the cloud differs from the state: it was changed by hand",
+    Exit.LOCKED: "another run holds the lock of the stack; nothing was changed, try again later",
     Exit.FAULT: "a fault in mullion; the message names a file with the details",
     Exit.INTERRUPTED: "interrupted",
 }

@@ -118,7 +118,7 @@ def _health(deployment: Mapping[str, Any], resources: state.State) -> str:
     if pending := deployment.get("pending_operations"):
         return f"interrupted, {len(pending)} operation{'s' if len(pending) > 1 else ''} without an answer"
     stack = next((each for each in resources if each["type"] == state.STACK), {})
-    return "built" if (stack.get("outputs") or {}).get("kubeconfig") else "incomplete"
+    return "built" if (stack.get("outputs") or {}).get("endpoint") else "incomplete"
 
 
 def age(facts: ClusterFacts, now: datetime) -> str:

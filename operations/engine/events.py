@@ -1,6 +1,7 @@
 """Engine events, reduced to the progress of resources, errors and warnings."""
 
 import re
+import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
@@ -9,6 +10,7 @@ from pulumi import automation as auto
 from components.rollout.plain_text import plain
 from components.rollout.upgrade import SECOND_RUN
 from operations.clouds import cloud_tables
+from operations.engine import hints
 
 DONE = {
     "create": "created",
@@ -58,6 +60,8 @@ class Tally:
     seen: set[str] = field(default_factory=set)
     done: Counter[str] = field(default_factory=Counter)
     awaited: dict[str, Step] = field(default_factory=dict)
+    begun: dict[str, float] = field(default_factory=dict)
+    """Time at which each awaited step began, by URN, in seconds of `time.monotonic`."""
     errors: list[str] = field(default_factory=list)
     failed: list[auto.StepEventMetadata] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -74,7 +78,7 @@ class Tally:
         if event.resource_pre_event:
             step = step_of(event.resource_pre_event.metadata)
             if step.op in DONE and not step.type.startswith(SILENT):
-                self.awaited[step.urn] = step
+                self.awaited[step.urn], self.begun[step.urn] = step, time.monotonic()
         elif event.res_outputs_event:
             return self._finish(step_of(event.res_outputs_event.metadata))
         elif event.res_op_failed_event:
@@ -112,7 +116,8 @@ class Tally:
         if text in ("update failed", "preview failed", "") or any(text in error for error in self.errors):
             return
         of_stack = not name or "pulumi:pulumi:Stack" in (event.urn or "")
-        self.errors.append(text if of_stack else f"{name} ({_type(event.urn or '')}): {text}")
+        whole = f"{name} ({_type(event.urn or '')}): {text}{hints.of(event.urn or '', text)}"
+        self.errors.append(text if of_stack else whole)
 
     def summary(self) -> str:
         """Return what the run did, such as "85 created, 2 updated", or "no changes"."""

@@ -1,30 +1,46 @@
-"""Locks of the engine's file backend. An interrupted run leaves its lock behind, and every later run is refused.
+"""Locks of the engine's backends of files: folders and buckets. A killed run leaves its lock, which refuses later runs.
 
-A lock is a file `.pulumi/locks/organization/PROJECT/STACK/ID.json`: process id, host, user and time of its run.
+A lock is a file `.pulumi/locks/organization/PROJECT/STACK/ID.json`: process id, host, user and time of its run. In a
+folder it is read here. In a bucket the engine reads it, and quotes it in its refusal (pkg/backend/diy/lock.go).
 """
 
 import json
 import os
+import re
 import socket
 import subprocess
+import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import unquote, urlparse
 
+from pulumi import automation as auto
+
 from operations.console.exits import Exit, Stop
+from operations.engine import engine_record
 from operations.engine.process import end_session
 
 SLACK = timedelta(seconds=10)
 """How much younger than its lock a process may seem: clocks differ, and ps counts whole seconds."""
+SOON = timedelta(minutes=10)
+"""Longest time from an engine's start to its lock: before, it reads the stack from the backend."""
+LONGEST = timedelta(hours=6)
+"""Age from which on the lock of an expired cluster is broken: no job of a hosted runner lasts longer (GitHub: 6 h;
+the pipelines of this repository: 4 h)."""
+_HOLDER = re.compile(r"^\s*(\S+): created by (.*)@(\S+) \(pid (\d+)\) at (\S+)\s*$", re.MULTILINE)
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Lock:
-    """The lock of one run."""
+    """The lock of one run. path: in a folder; a URL in a bucket."""
 
-    path: Path
+    path: Path | str
     pid: int
     host: str
     user: str
@@ -82,11 +98,12 @@ def cancel_dead(stack: str, backend: str) -> list[Lock]:
     locks = of_stack(stack, backend)
     for lock in locks:
         if not lock.dead:
-            raise Stop(Exit.REFUSED, refusal(stack, lock))
+            raise Stop(Exit.LOCKED, refusal(stack, lock))
     for lock in locks:
         # a provider that outlived its engine would create resources that nobody records
         end_session(lock.pid)
-        for file in (lock.path, lock.path.with_name(f"{lock.path.name}.attrs")):
+        path = Path(lock.path)
+        for file in (path, path.with_name(f"{path.name}.attrs")):
             file.unlink(missing_ok=True)
     for file in broken(stack, backend):
         file.unlink(missing_ok=True)
@@ -96,6 +113,68 @@ def cancel_dead(stack: str, backend: str) -> list[Lock]:
 def refusal(stack: str, lock: Lock) -> str:
     """Return a message that says who holds the stack and what to do."""
     return f"stack {stack} is locked by {lock}. Wait for that run; if it has ended: rm {lock.path}"
+
+
+class Locked(Stop):
+    """A lock refused the engine. text: the engine's message, which names the holders."""
+
+    def __init__(self, message: str, text: str) -> None:
+        super().__init__(Exit.LOCKED, message)
+        self.text = text
+
+
+def in_refusal(text: str) -> list[Lock]:
+    """Return the locks that the engine's refusal names."""
+    found = [_HOLDER.match(line) for line in text.splitlines()]
+    with suppress(ValueError):
+        return [
+            Lock(each[1], int(each[4]), each[3], each[2], datetime.fromisoformat(each[5].replace("Z", "+00:00")))
+            for each in found
+            if each
+        ]
+    return []
+
+
+def passed(run: auto.Stack, work: Callable[[], Result], *, expired: bool = False) -> Result:
+    """Do the work on a stack; if only locks of runs that are over refuse it, delete them and do it again.
+
+    The engine that a lock refuses has changed nothing. expired: the stack's cluster is past its expiry, so locks older
+    than LONGEST count as over, too.
+    """
+    try:
+        return work()
+    except (auto.ConcurrentUpdateError, Locked) as error:
+        found = in_refusal(error.text if isinstance(error, Locked) else str(error))
+        if not found or not all(_is_over(run.name, lock, expired=expired) for lock in found):
+            raise
+    for lock in found:
+        if lock.dead and _own(run.name, lock):
+            end_session(lock.pid)
+        print(f"mullion: deleted the lock of a run that is over ({lock})", file=sys.stderr, flush=True)
+    run.workspace.pulumi_command.run(["cancel", "--yes", "--stack", run.name], run.workspace.work_dir, {})
+    engine_record.forget(run.name)
+    return work()
+
+
+def _is_over(stack: str, lock: Lock, *, expired: bool) -> bool:
+    """Return whether the run of a bucket's lock is over: this clone started its engine, which is gone, or the lock is
+    older than any run.
+
+    GitLab runs after_script in a new container of the job, once that of the script is gone.
+    """
+    if expired and datetime.now(timezone.utc) - lock.since > LONGEST:
+        return True
+    if not (own := _own(stack, lock)):
+        return False
+    return lock.dead or (lock.host != socket.gethostname() and own.job != "" and own.job == engine_record.job())
+
+
+def _own(stack: str, lock: Lock) -> engine_record.EngineRecord | None:
+    """Return the record of the engine that took a lock, if this clone started it and did not see it ending."""
+    for each in engine_record.read(stack):
+        if (each.pid, each.host) == (lock.pid, lock.host) and each.began - SLACK <= lock.since <= each.began + SOON:
+            return each
+    return None
 
 
 def _read(path: Path) -> Lock | None:

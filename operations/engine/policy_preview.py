@@ -29,7 +29,7 @@ STOPPING = frozenset({"cpuOptions", "ebsOptimized", "instanceType", "machineType
 """Inputs that EC2 (ModifyInstanceAttribute, ModifyInstanceCpuOptions) and Compute Engine (instances.setMachineType)
 change only while an instance is stopped; the provider stops it."""
 
-_CONTROL_PLANE = re.compile(r"\$mullion:\w+:ControlPlane\$[^$:]+:[^$:]+:(?:Instance|VirtualMachine)::(.+)")
+CONTROL_PLANE = re.compile(r"\$mullion:\w+:ControlPlane\$[^$:]+:[^$:]+:(?:Instance|VirtualMachine)::(.+)")
 """Matches the URN of a control plane machine; group 1 is its name."""
 
 
@@ -43,11 +43,14 @@ class Planned:
 
 
 def together(steps: Iterable[Planned]) -> str | None:
-    """Return the control planes that the steps delete, replace or stop, if these are several or all; else None."""
+    """Return the control planes that the steps delete, replace or stop, if these are several or all; else None.
+
+    One that goes for good counts alone: its etcd member would stay, and of two members one has no quorum.
+    """
     lost: dict[str, str] = {}
     existing: set[str] = set()
     for step in steps:
-        machine = _CONTROL_PLANE.search(step.urn)
+        machine = CONTROL_PLANE.search(step.urn)
         if machine is None or step.op in ("create", "read", "import"):
             continue
         existing.add(machine[1])
@@ -55,7 +58,7 @@ def together(steps: Iterable[Planned]) -> str | None:
             lost[machine[1]] = "deleted" if step.op == "delete" else "replaced"
         elif step.op == "update" and step.changes & STOPPING:
             lost.setdefault(machine[1], "stopped")
-    if not lost or (len(lost) == 1 and lost.keys() != existing):
+    if not lost or (len(lost) == 1 and lost.keys() != existing and "deleted" not in lost.values()):
         return None
     return ", ".join(f"{name} ({how})" for name, how in sorted(lost.items()))
 

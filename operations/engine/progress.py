@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from pulumi import automation as auto
 
+from operations.clouds import cloud_tables
 from operations.console.heartbeat import Heartbeat
 from operations.engine.events import DONE, Step, Tally
 
@@ -16,6 +17,9 @@ Estimate = Callable[[Step], float]
 """Returns the seconds that a step takes in a real account."""
 STASH = "pulumi:index:Stash"
 """Type of a value that the program keeps only in the state."""
+LATE_SECONDS = 180.0
+"""EC2 creates a machine in less. The provider retries InsufficientInstanceCapacity without a word until it gives up
+(terraform-provider-aws issues 43193 and 49863); a gate of a replaced worker takes long, too."""
 BEAT_SECONDS = 1.0
 """Seconds between two checks whether a line about the wait is due."""
 
@@ -85,7 +89,17 @@ def waiting(tally: Tally, estimate: Estimate | None) -> str:
     rest = f" and {len(steps) - 2} more" if len(steps) > 2 else ""
     slowest = estimate(steps[0]) if estimate else 0
     real = f" (about {duration(slowest)} on the real cloud)" if slowest >= 10 else ""
-    return f"waiting for {', '.join(step.name for step in steps[:2])}{rest}{real}"
+    return f"waiting for {', '.join(step.name for step in steps[:2])}{rest}{real}{_capacity(tally)}"
+
+
+def _capacity(tally: Tally) -> str:
+    """Return a text about a machine on AWS whose creation takes long; empty if there is none."""
+    now = time.monotonic()
+    for urn, step in tally.awaited.items():
+        late = step.op.startswith("create") and now - tally.begun[urn] > LATE_SECONDS
+        if late and step.type == cloud_tables.AWS.machine:
+            return f"; if EC2 has no capacity for {step.name}, its creation is retried for up to 50 min (docs/aws.md)"
+    return ""
 
 
 def duration(seconds: float) -> str:

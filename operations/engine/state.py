@@ -17,6 +17,8 @@ from operations.stacks import target
 from sandbox.values import SECRET, SIGNATURE
 
 STACK, STASH = "pulumi:pulumi:Stack", "pulumi:index:Stash"
+JOINED = "mullion:index:JoinedCluster"
+"""Component of a stack whose pools join a cluster that somebody else made."""
 BUCKETS = frozenset(each.bucket for each in cloud_tables.CLOUDS.values())
 
 State = list[dict[str, Any]]
@@ -83,7 +85,10 @@ def created(resource: Mapping[str, Any]) -> datetime | None:
 
 @dataclass(frozen=True)
 class Stores:
-    """Names of a cluster's two buckets, and the name prefixes of machines' records."""
+    """Names of a cluster's two buckets, and the name prefixes of machines' records.
+
+    snapshots: empty for pools that join a cluster of somebody else.
+    """
 
     bundles: str
     snapshots: str
@@ -111,12 +116,12 @@ def stores(stack: str, state: State) -> Stores:
         if not resource.get("delete")
     }
     cloud = cloud_tables.of(state)
+    joins = any(resource["type"] == JOINED for resource in state)
     try:
-        bundles, snapshots = (
-            outputs[cloud.bucket, f"{stack}-{each}"][cloud.named] for each in ("bundles", "snapshots")
-        )
+        bundles = outputs[cloud.bucket, f"{stack}-bundles"][cloud.named]
+        snapshots = "" if joins else outputs[cloud.bucket, f"{stack}-snapshots"][cloud.named]
         own = cloud_tables.identities(cloud, outputs, stack)
-        return Stores(bundles, snapshots, cloud.name, cloud_tables.roles(cloud, outputs, stack), own)
+        return Stores(bundles, snapshots, cloud.name, cloud_tables.roles(cloud, outputs, stack, joins=joins), own)
     except KeyError as error:
         said = f"the state of {stack} has no store of bundles or snapshots, because its first run did not finish"
         raise Stop(Exit.FAILED, f"{said}; run: {target.command('up', stack)}") from error
@@ -160,6 +165,26 @@ def unprotected(state: State, urns: list[str]) -> bool:
     """
     found = [each for each in state if each["urn"] in urns and each.pop("protect", False)]
     return bool(found)
+
+
+def without(state: State, urns: Collection[str]) -> State:
+    """Return a state without these resources and without the names of them in the others."""
+
+    def left(names: Iterable[str] | None) -> list[str]:
+        return [urn for urn in names or () if urn not in urns]
+
+    parents = {each["urn"]: each.get("parent", "") for each in state}
+    kept: State = []
+    for given in (each for each in state if each["urn"] not in urns):
+        each = {**given, **{key: left(given[key]) for key in ("dependencies", "replaceWith") if key in given}}
+        if "propertyDependencies" in each:
+            each["propertyDependencies"] = {key: left(names) for key, names in each["propertyDependencies"].items()}
+        if each.get("deletedWith") in urns:
+            del each["deletedWith"]
+        while each.get("parent") in urns:
+            each["parent"] = parents[each["parent"]]
+        kept.append(each)
+    return kept
 
 
 def waiting_version(state: State, kubernetes: str) -> str:

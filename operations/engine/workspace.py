@@ -5,6 +5,7 @@ For real clouds it uses the same program, stack file and backend as `pulumi -s S
 
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -36,14 +37,17 @@ REMOVED = (
 """Prefixes of environment variables that are removed in the sandbox, because they could make the engine reach a real
 account: cloud credentials and Pulumi's settings (backend, home, access token)."""
 
+_UNSET = re.compile(r"\$\([\w.-]+\)")
+"""Matches a variable that Azure Pipelines did not replace."""
+
 QUIET = {
     "PULUMI_SKIP_UPDATE_CHECK": "true",
     "PULUMI_ERROR_OUTPUT_STRING": "true",
 }
 
-SPARING = {"GOGC": "400"}
-"""The engine in the sandbox collects garbage less often, which saves a sixth of a run's CPU time. Real providers are
-programs in Go too, and need the memory."""
+SPARING = {"GOGC": "400", "GOMEMLIMIT": "400MiB"}
+"""The engine in the sandbox collects garbage less often, which saves a sixth of a run's CPU time, until it has this
+much memory. Real providers are programs in Go too, and need the memory."""
 
 
 def backend() -> str:
@@ -128,15 +132,39 @@ def has_backend() -> bool:
     return bool(real_backend() or os.environ.get("PULUMI_ACCESS_TOKEN"))
 
 
+def _no_passphrase() -> str:
+    """Return why this environment has no passphrase that protects anything; empty if it has one.
+
+    The engine accepts an empty one. Azure Pipelines leaves `$(NAME)` as it is if there is no variable NAME.
+    """
+    variable, file = "PULUMI_CONFIG_PASSPHRASE", os.environ.get("PULUMI_CONFIG_PASSPHRASE_FILE")
+    text = os.environ.get(variable)
+    if text is None and file is None:
+        return "set PULUMI_CONFIG_PASSPHRASE_FILE"
+    if text is None and file is not None:
+        variable = file
+        try:
+            text = Path(file).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            return f"{file} cannot be read: {error}"
+    text = (text or "").strip()
+    if not text or _UNSET.fullmatch(text):
+        what = f"the text {text}, because the pipeline has no such variable" if text else "empty"
+        return (
+            f"{variable} is {what}; everybody could read the state's secrets. Set a secret; for a state that has this"
+            " passphrase: pulumi stack change-secrets-provider passphrase"
+        )
+    return ""
+
+
 def refuse_unusable(name: str) -> None:
     """Raise Stop with everything that this environment lacks for a run in a real account."""
     lacks, place = list[str](), real_backend()
     if not has_backend():
         lacks.append("a backend for the state: pulumi login")
     secrets_by = stack_files.secrets_provider(name)
-    passphrase = any(each in os.environ for each in ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"))
     if secrets_by == "passphrase" or (not secrets_by and place and not place.startswith(("http://", "https://"))):
-        lacks += [] if passphrase else ["the passphrase of its secrets: set PULUMI_CONFIG_PASSPHRASE_FILE"]
+        lacks += [f"the passphrase of its secrets: {why}"] if (why := _no_passphrase()) else []
     if lacks:
         listed = "".join(f"\n  {each}" for each in lacks)
         raise Stop(

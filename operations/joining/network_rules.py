@@ -7,8 +7,10 @@ from contextlib import suppress
 from ipaddress import IPv4Network, ip_address, ip_network
 from typing import Any
 
+from components.checks.addresses import MAX_PODS, NODE_ADDRESSES
 from components.lint.conditions import items
 from components.lint.conditions import read as at
+from components.spec.models import Pool
 from operations.joining.reading import SYSTEM, Existing, Flannel
 from operations.joining.row import Command, Row, State, ok, patch, refused, unknown
 
@@ -113,8 +115,32 @@ def pod_ranges(cluster: Existing) -> Iterator[Row]:
             f"{', '.join(outside)} is outside flannel's network {network}. Write the range "
             "of --cluster-cidr as Network of net-conf.json, and restart flannel",
         )
-    else:
-        yield ok(check, f"{network}, with {len(ranges)} Nodes")
+        return
+    most = most_pods(cluster)
+    if most == 0:
+        yield refused(
+            check,
+            "a Node's range holds no pod of Windows, which takes four addresses itself. Set "
+            "--node-cidr-mask-size of kube-controller-manager to 28 or less; Nodes that exist keep their range",
+        )
+        return
+    small = f"; a Node's range holds {most} pods, so pools need max_pods: {most} or less" if is_small(most) else ""
+    yield ok(check, f"{network}, with {len(ranges)} Nodes{small}")
+
+
+def most_pods(cluster: Existing) -> int | None:
+    """Return how many pods of Windows the smallest range of a Node holds; None without ranges.
+
+    A new Node gets a range of the same size, unless --node-cidr-mask-size has changed.
+    """
+    found = [_network(at(each, "spec.podCIDR")) for each in cluster.nodes]
+    sizes = [each.num_addresses for each in found if each]
+    return max(min(sizes) - NODE_ADDRESSES + MAX_PODS, 0) if sizes else None
+
+
+def is_small(most: int | None) -> bool:
+    """Return whether a Node's range holds fewer pods than a pool may have by default."""
+    return most is not None and most < Pool.model_fields["max_pods"].default
 
 
 def pods(cluster: Existing) -> IPv4Network | None:
@@ -173,7 +199,8 @@ def dns(cluster: Existing) -> Iterator[Row]:
             )
             return
     told = [str(each) for each in items(cluster.kubelet.get("clusterDNS"))]
-    if told and address not in told:
+    local = [each for each in told if _is_link_local(each)]
+    if told and address not in told and not local:
         yield refused(
             check,
             f"kube-dns has {address}, but kubelet-config gives {', '.join(told)} to new "
@@ -188,7 +215,15 @@ def dns(cluster: Existing) -> Iterator[Row]:
             f"get pods --namespace {SYSTEM} --selector k8s-app=kube-dns",
         )
         return
-    yield ok(check, f"{address}, {domain(cluster)}, {cluster.dns_endpoints} endpoints")
+    beside = f"; Linux nodes ask NodeLocal DNSCache ({', '.join(local)}), Windows nodes kube-dns" if local else ""
+    yield ok(check, f"{address}, {domain(cluster)}, {cluster.dns_endpoints} endpoints{beside}")
+
+
+def _is_link_local(text: str) -> bool:
+    """Return whether an address exists on its own node alone, as that of NodeLocal DNSCache does."""
+    with suppress(ValueError):
+        return ip_address(text).is_link_local
+    return False
 
 
 def domain(cluster: Existing) -> str:

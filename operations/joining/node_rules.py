@@ -190,12 +190,20 @@ def landing(cluster: Existing) -> Iterator[Row]:
 
 def serving(cluster: Existing) -> Iterator[Row]:
     """Judge who approves certificates that kubelets serve with: kube-controller-manager never does."""
+    flag = "kubelet-certificate-authority"
     if cluster.kubelet.get("serverTLSBootstrap"):
         yield unknown(
             "serving-certificates",
             "kubelet-config sets serverTLSBootstrap: kubectl logs and exec "
             "fail until somebody approves the requests of kubernetes.io/kubelet-serving. In its own clusters "
             "Mullion's agent does; here look for an approver: kubectl get csr",
+        )
+    elif any(flag in each for each in cluster.flags("kube-apiserver")):
+        yield refused(
+            "serving-certificates",
+            f"kube-apiserver has --{flag}, and kubelet-config does not set serverTLSBootstrap: kubectl logs and exec "
+            "would refuse what Windows kubelets sign themselves. Set serverTLSBootstrap: true in ConfigMap "
+            "kube-system/kubelet-config, and run an approver of kubernetes.io/kubelet-serving",
         )
     else:
         yield ok("serving-certificates", "kubelets sign their own, as kubeadm's default")

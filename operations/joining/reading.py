@@ -13,13 +13,13 @@ import yaml
 from components.lint.conditions import items
 from components.lint.conditions import read as at
 from components.releases.order import is_version
+from components.rollout import bootstrap_tokens
 from components.rollout.kubernetes_api import KubernetesApi, Refused, objects
 
 Document = dict[str, Any]
 
 SYSTEM, PUBLIC = "kube-system", "kube-public"
-JOINERS = "system:bootstrappers:kubeadm:default-node-token"
-"""Group of kubeadm's bootstrap tokens (cmd/kubeadm/app/constants NodeBootstrapTokenAuthGroup)."""
+JOINERS = bootstrap_tokens.GROUP
 WORKLOADS = {"DaemonSet": "daemonsets", "Deployment": "deployments", "StatefulSet": "statefulsets"}
 ADDRESS_OUTSIDE = "203.0.113.1"
 """Address for documentation (RFC 5737), which no range of Services contains."""

@@ -5,10 +5,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from operations.clouds.api import ApiError
 from operations.console.exits import Exit, Stop
 from operations.engine import locks
 from operations.reaping import things
-from operations.reaping.api import ApiError
 from operations.reaping.things import Account, Remains
 from operations.stacks import target
 
@@ -31,7 +31,10 @@ def opened(cloud: str, regions: Sequence[str], *, sandbox: bool) -> Iterator[lis
         with of_sandboxes(cloud, regions) as found:
             yield found
     else:
-        account = real(cloud, regions)
+        try:
+            account = real(cloud, regions)
+        except ApiError as error:
+            raise Stop(Exit.FAILED, f"{cloud} refuses the credentials of this environment: {error}") from error
         try:
             yield [account]
         finally:
@@ -49,12 +52,14 @@ def clusters_of(account: Account) -> list[Remains]:
 def real(cloud: str, regions: Sequence[str]) -> Account:
     """Return the account of this environment's credentials. Raises Stop if there are none, or no regions on AWS."""
     if cloud == "azure":
-        from operations.reaping import azure, bearer
+        from operations.clouds import bearer
+        from operations.reaping import azure
 
         token, subscription = azure.token()
         return azure.Azure(bearer.Requests(token), subscription, regions)
     if cloud == "gcp":
-        from operations.reaping import bearer, gcp, gcp_deletion
+        from operations.clouds import bearer
+        from operations.reaping import gcp, gcp_deletion
 
         token, project = gcp_deletion.token()
         return gcp.Gcp(bearer.Requests(token), project, regions)
@@ -116,7 +121,8 @@ def _aws(url: str, cloud_state: "CloudState", regions: Sequence[str]) -> Account
 
 
 def _azure(url: str, cloud_state: "CloudState", regions: Sequence[str]) -> Account:
-    from operations.reaping import azure, bearer
+    from operations.clouds import bearer
+    from operations.reaping import azure
     from sandbox.azure.cloud import AZURE
     from sandbox.services.credentials import owner_token
 
@@ -124,7 +130,8 @@ def _azure(url: str, cloud_state: "CloudState", regions: Sequence[str]) -> Accou
 
 
 def _gcp(url: str, cloud_state: "CloudState", regions: Sequence[str]) -> Account:
-    from operations.reaping import bearer, gcp
+    from operations.clouds import bearer
+    from operations.reaping import gcp
     from sandbox.existing_network import is_yours
     from sandbox.services.credentials import owner_token
 

@@ -11,9 +11,11 @@ from datetime import datetime, timezone
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from components.naming import KEEP_TAG
+from operations.clouds.api import ApiError
 from operations.reaping import aws_deletion
-from operations.reaping.api import ApiError
 from operations.reaping.aws_deletion import RANKS
+from operations.reaping.aws_guarding import guarding
 from operations.reaping.aws_requests import HOME, Requests
 from operations.reaping.things import Thing, tagged_fields
 
@@ -23,11 +25,15 @@ KUBERNETES = "kubernetes.io/cluster/"
 OWNED = "owned"
 GLOBAL = "global"
 """Region of global resources: roles, instance profiles, hosted zones."""
-_KEYS = (*(f"{MARK}{each}" for each in ("cluster", "owner", "expires", "protect")), f"{KUBERNETES}*")
-_ROLE = re.compile(r".+-(?:control-plane|workers)-[0-9a-f]{7}")
-"""Names of roles and instance profiles: components/aws/identity.py. IAM's lists have no tags, so the tags of
-roles and profiles with such names are read one by one."""
-_TAGGED_BY_OWNERS = frozenset({"load-balancer", "classic-load-balancer", "target-group", "volume"})
+_KEYS = (*(f"{MARK}{each}" for each in ("cluster", "owner", "expires", "protect")), f"{KUBERNETES}*", KEEP_TAG)
+_ROLE = re.compile(r".+-(?:control-plane|workers|pods-.+)-[0-9a-f]{7}")
+"""Names of roles and instance profiles: components/aws/identity.py and pod_identity.py. IAM's lists have no tags, so
+the tags of roles and profiles with such names are read one by one."""
+_ISSUER = re.compile(r":oidc-provider/.+-issuer-[a-z]{6}(-\d{12}-[a-z0-9-]+-an)?\.s3\.")
+"""Names of the providers of clusters' issuers: components/aws/pod_identity.py."""
+_STORED = frozenset({"volume", "snapshot"})
+"""Kinds that a storage driver makes; they are in no network."""
+_TAGGED_BY_OWNERS = _STORED | {"load-balancer", "classic-load-balancer", "target-group"}
 """Kinds that a controller makes with further tags of a Service's owner
 (annotation aws-load-balancer-additional-resource-tags) or of a storage class."""
 _MADE_BY_CONTROLLER = _TAGGED_BY_OWNERS | {"security-group"}
@@ -39,6 +45,7 @@ _PREFIXES = {"nat": "natgateway", "eipalloc": "elastic-ip", "vpce": "vpc-endpoin
 _LISTS = {
     "instance": ("DescribeInstances", "instance-id", "reservationSet/item/instancesSet/item", "instanceId"),
     "volume": ("DescribeVolumes", "volume-id", "volumeSet/item", "volumeId"),
+    "snapshot": ("DescribeSnapshots", "snapshot-id", "snapshotSet/item", "snapshotId"),
     "elastic-ip": ("DescribeAddresses", "allocation-id", "addressesSet/item", "allocationId"),
     "natgateway": ("DescribeNatGateways", "nat-gateway-id", "natGatewaySet/item", "natGatewayId"),
     "vpc-endpoint": ("DescribeVpcEndpoints", "tag-key", "vpcEndpointSet/item", "vpcEndpointId"),
@@ -73,8 +80,9 @@ class Aws:
 
     def inventory(self) -> list[Thing]:
         """Return the resources of all clusters in the regions, and global ones."""
-        found = [each for region in self._regions for each in self._region(region)]
-        return [*_of_clusters(found), *self._roles(), *self._profiles(), *self._zones()]
+        found = list(_of_clusters([each for region in self._regions for each in self._region(region)]))
+        guards = [each for region in self._regions for each in guarding(self._requests, region, found)]
+        return [*found, *guards, *self._roles(), *self._profiles(), *self._issuers(), *self._zones()]
 
     def delete(self, thing: Thing) -> None:
         """Ask for the deletion of a resource. Raises ApiError."""
@@ -201,6 +209,17 @@ class Aws:
                     if CLUSTER in tags:
                         yield _thing("instance-profile", name, GLOBAL, tags)
 
+    def _issuers(self) -> Iterator[Thing]:
+        """Yield providers of OpenID Connect. Their list has no tags, and one account has at most 100 of them."""
+        listed = self._requests.query("iam", HOME, "ListOpenIDConnectProviders")
+        for row in listed.iterfind(".//OpenIDConnectProviderList/member"):
+            arn = row.findtext("Arn") or ""
+            if not _ISSUER.search(arn):
+                continue
+            answer = self._requests.query("iam", HOME, "ListOpenIDConnectProviderTags", OpenIDConnectProviderArn=arn)
+            if CLUSTER in (tags := _members(answer, ".//Tags/member")):
+                yield _thing("oidc-provider", arn, GLOBAL, tags)
+
     def _zones(self) -> Iterator[Thing]:
         """Yield hosted zones. A list has at most 100 of them; tags are listed for one at a time."""
         query: dict[str, str] = {}
@@ -234,16 +253,18 @@ def _thing(
         fields: dict[str, Any] = tagged_fields(tags, MARK)
         return Thing(kind, name, region, cluster, rank, created=created, network=network, held=held, **fields)
     # a controller's group is deleted before the cluster's own groups, which tell the network of the cluster
-    rank = min(rank, aws_deletion.FIRST_GROUP)
-    return Thing(kind, name, region, owned, rank, created=created, network=network, by_controller=True, held=held)
+    rank, keeps = min(rank, aws_deletion.FIRST_GROUP), kind in _STORED and KEEP_TAG in tags
+    fields = {"created": created, "network": network, "by_controller": True, "held": held}
+    fields |= {"retained": "by their tag" if keeps else ""}
+    return Thing(kind, name, region, owned, rank, **fields)
 
 
 def _of_clusters(things: list[Thing]) -> Iterator[Thing]:
     """Yield the clusters' own resources, and those that Kubernetes made in a network of the cluster that they name.
 
-    Another cluster of the same name in another network, such as one of EKS, has the same tag. Volumes have no network:
-    they are held if anything with that tag is in a network that is not the cluster's. Kinds whose tags a cluster's
-    users may add to do not say which network is the cluster's.
+    Another cluster of the same name in another network, such as one of EKS, has the same tag. Volumes and snapshots
+    have no network: they are held if anything with that tag is in a network that is not the cluster's. Kinds whose
+    tags a cluster's users may add to do not say which network is the cluster's.
     """
     own = [each for each in things if not each.by_controller]
     networks: dict[tuple[str, str], set[str]] = {}
@@ -254,18 +275,16 @@ def _of_clusters(things: list[Thing]) -> Iterator[Thing]:
     elsewhere = {
         (each.region, each.cluster)
         for each in made
-        if each.kind != "volume" and each.network not in networks.get((each.region, each.cluster), ())
+        if each.kind not in _STORED and each.network not in networks.get((each.region, each.cluster), ())
     }
     yield from own
     for each in made:
         place = each.region, each.cluster
-        if each.kind != "volume" and each.network in networks.get(place, ()):
+        if each.kind not in _STORED and each.network in networks.get(place, ()):
             yield each
-        elif each.kind == "volume" and place in networks:
-            held = (
-                "another network has a cluster of this name: its volume may be this one" if place in elsewhere else ""
-            )
-            yield replace(each, held=held)
+        elif each.kind in _STORED and place in networks:
+            held = f"another network has a cluster of this name: its {each.kind} may be this one"
+            yield replace(each, held=held if place in elsewhere else "")
 
 
 def _members(parent: Element, path: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ Sources: API references of EC2, Elastic Load Balancing, IAM, Route 53, Secrets M
 from collections.abc import Callable, Iterator, Mapping
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from operations.reaping.api import ApiError
+from operations.clouds.api import ApiError
 from operations.reaping.aws_requests import HOME, Requests
 from operations.reaping.things import TIER, Thing
 
@@ -20,6 +20,7 @@ RANKS: Mapping[str, int] = {
     "natgateway": 3,
     "vpc-endpoint": 4,
     "volume": 5,
+    "snapshot": 5,
     "elastic-ip": 6,
     "hosted-zone": 7,
     "subnet": 8,
@@ -27,6 +28,7 @@ RANKS: Mapping[str, int] = {
     "internet-gateway": 10,
     "security-group": TIER,
     "vpc": TIER + 1,
+    "oidc-provider": TIER + 2,
     "instance-profile": TIER + 2,
     "role": TIER + 3,
     "secret": TIER + 4,
@@ -169,6 +171,10 @@ def _role(requests: Requests, thing: Thing) -> None:
     requests.query("iam", HOME, "DeleteRole", **name)
 
 
+def _issuer(requests: Requests, thing: Thing) -> None:
+    requests.query("iam", HOME, "DeleteOpenIDConnectProvider", OpenIDConnectProviderArn=thing.id)
+
+
 _ROUTE53 = "https://route53.amazonaws.com/doc/2013-04-01/"
 
 
@@ -229,6 +235,7 @@ DELETIONS: Mapping[str, Callable[[Requests, Thing], None]] = {
     "natgateway": _ec2("DeleteNatGateway", "NatGatewayId"),
     "vpc-endpoint": _endpoint,
     "volume": _ec2("DeleteVolume", "VolumeId"),
+    "snapshot": _ec2("DeleteSnapshot", "SnapshotId"),
     "elastic-ip": _ec2("ReleaseAddress", "AllocationId"),
     "hosted-zone": _zone,
     "subnet": _ec2("DeleteSubnet", "SubnetId"),
@@ -237,6 +244,7 @@ DELETIONS: Mapping[str, Callable[[Requests, Thing], None]] = {
     "security-group": _group,
     "vpc": _ec2("DeleteVpc", "VpcId"),
     "instance-profile": _profile,
+    "oidc-provider": _issuer,
     "role": _role,
     "secret": _secret,
     "bucket": _bucket,

@@ -20,8 +20,8 @@ from urllib.parse import quote, urlencode, urlsplit
 import httpx
 
 from components.catalogue import regions
+from operations.clouds.api import ApiError, Sender
 from operations.console.exits import Exit, Stop
-from operations.reaping.api import ApiError, Sender
 
 HOME = "us-east-1"
 """Region of the global services (AWS General Reference, "Service endpoints")."""
@@ -33,7 +33,13 @@ VERSIONS = {"ec2": "2016-11-15", "elbv2": "2015-12-01", "elb": "2012-06-01", "ia
 """Version of each Query API. elb is the API of classic load balancers, at the same host as elbv2."""
 SIGNED = {"elbv2": "elasticloadbalancing", "elb": "elasticloadbalancing"}
 """Service name in host and signature, where it differs from the name of the API."""
-_THROTTLED = ("Throttling", "RequestLimitExceeded", "SlowDown", "TooManyRequests", "PriorRequestNotComplete")
+_THROTTLED = (
+    *("Throttl", "RequestThrottled", "EC2Throttled", "TooManyRequests", "RequestLimitExceeded", "SlowDown"),
+    *("BandwidthLimitExceeded", "LimitExceededException", "ProvisionedThroughputExceeded", "PriorRequestNotComplete"),
+    "TransactionInProgress",
+)
+"""Beginnings of the codes that botocore counts as throttling (botocore.retries.standard). The tagging API's own is
+ThrottledException."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ class Requests:
 
     def __init__(self, keys: Keys, endpoint: str = "") -> None:
         self._keys, self._endpoint = keys, endpoint.rstrip("/")
-        self._sender = Sender(_refusal, lambda error: error.code.startswith(_THROTTLED))
+        self._sender = Sender(_refusal)
         self.close = self._sender.close
 
     def query(self, service: str, region: str, action: str, /, **parameters: Any) -> ET.Element:
@@ -171,16 +177,21 @@ def _xml(answer: httpx.Response) -> ET.Element:
 
 
 def _refusal(answer: httpx.Response) -> ApiError:
+    code, message = _said(answer)
+    return ApiError(answer.status_code, code, message, throttled=code.startswith(_THROTTLED))
+
+
+def _said(answer: httpx.Response) -> tuple[str, str]:
     """Read code and message of a refusal: XML of Query and REST APIs, JSON of the others."""
     try:
         if "json" in answer.headers.get("content-type", ""):
             said = answer.json()
             code = str(said.get("__type") or said.get("code") or answer.status_code).rpartition("#")[2]
-            return ApiError(answer.status_code, code, str(said.get("message") or said.get("Message") or ""))
+            return code, str(said.get("message") or said.get("Message") or "")
         root = _xml(answer)
         found = root if root.tag == "Error" else root.find(".//Error")
         if found is not None:
-            return ApiError(answer.status_code, found.findtext("Code") or "", found.findtext("Message") or "")
+            return found.findtext("Code") or "", found.findtext("Message") or ""
     except (ValueError, ET.ParseError):
         pass
-    return ApiError(answer.status_code, str(answer.status_code), answer.text[:200])
+    return str(answer.status_code), answer.text[:200]

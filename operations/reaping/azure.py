@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from operations.reaping.api import ApiError
-from operations.reaping.bearer import Requests, printed
+from operations.clouds.api import ApiError
+from operations.clouds.bearer import Requests, printed
 from operations.reaping.things import TIER, Thing, tagged_fields
 
 HOST, GROUPS, ROLES, IDENTITIES = "management.azure.com", "2021-04-01", "2022-04-01", "2023-01-31"

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from components.naming import KEEP_TAG
+from operations.clouds import google_lists
+from operations.clouds.api import ApiError
+from operations.clouds.bearer import Requests
 from operations.reaping import gcp_deletion
-from operations.reaping.api import ApiError
-from operations.reaping.bearer import Requests
-from operations.reaping.gcp_deletion import COMPUTE, DNS, IAM, PROJECTS, RANKS, SECRETS, STORAGE
+from operations.reaping.gcp_deletion import DNS, IAM, PROJECTS, RANKS, SECRETS, STORAGE
 from operations.reaping.things import Thing, tagged_fields
 
 MARK, CLUSTER = "mullion_", "mullion_cluster"
@@ -31,6 +33,8 @@ class _Known:
     name: str
     suffixes: set[str] = field(default_factory=set)
     networks: set[str] = field(default_factory=set)
+    born: datetime | None = None
+    """Creation of the oldest labelled resource; the secrets are the last ones to be deleted."""
 
     def signed(self, text: str, separator: str = "-") -> bool:
         """Return whether a name ends in the cluster's letters."""
@@ -59,11 +63,15 @@ class Gcp:
                 known[each.cluster].suffixes.add(name.rpartition("-")[2])
             if each.network:
                 known[each.cluster].networks.add(each.network)
+            if each.created:
+                known[each.cluster].born = min(each.created, known[each.cluster].born or each.created)
         if not known:
             return []
         found = [*labelled, *self._networks(known), *self._balancing(known), *self._identities(known)]
         asked = {GLOBAL, *self._regions}
         elsewhere = {each.cluster for each in found if self._regions and each.region not in asked}
+        has_driver = any(each.kind == "role" and _OF_VOLUMES.search(each.id) for each in found)
+        found += [each for each in self._volumes(known, has_driver) if not self._regions or each.region in asked]
         return [each for each in found if each.cluster not in elsewhere]
 
     def delete(self, thing: Thing) -> None:
@@ -80,23 +88,20 @@ class Gcp:
 
     def _compute(self, kind: str) -> Iterator[Row]:
         """Yield the resources of a kind in all regions and zones."""
-        path = f"/compute/v1/projects/{self.name}/aggregated/{kind}"
-        for page in self._requests.pages(COMPUTE, path, {}):
-            for rows in (page.get("items") or {}).values():
-                yield from rows.get(kind) or []
+        return google_lists.aggregated(self._requests, self.name, kind)
 
     def _global(self, kind: str, project: str = "") -> Iterator[Row]:
-        path = f"/compute/v1/projects/{project or self.name}/global/{kind}"
-        for page in self._requests.pages(COMPUTE, path, {}):
-            yield from page.get("items") or []
+        return google_lists.in_project(self._requests, project or self.name, kind)
 
     def _labelled_compute(self) -> Iterator[Thing]:
         for kind in ("instances", "forwardingRules", "addresses"):
             for row in self._compute(kind):
                 if CLUSTER in (row.get("labels") or {}):
                     interfaces = row.get("networkInterfaces") or [{}]
-                    network = _path(interfaces[0].get("network") or "")
-                    yield replace(_labelled(kind, _path(row["selfLink"]), row["labels"], row), network=network)
+                    network = google_lists.path(interfaces[0].get("network") or "")
+                    yield replace(
+                        _labelled(kind, google_lists.path(row["selfLink"]), row["labels"], row), network=network
+                    )
 
     def _secrets(self) -> Iterator[Thing]:
         path, query = f"/v1/projects/{self.name}/secrets", {"filter": f"labels.{CLUSTER}:*"}
@@ -124,7 +129,7 @@ class Gcp:
         routes and instance groups.
         """
         own = {
-            _path(row["selfLink"]): row["name"]
+            google_lists.path(row["selfLink"]): row["name"]
             for row in self._global("networks")
             if row["name"] in known and str(row.get("description") or "").startswith(f"Nodes of {row['name']}:")
         }
@@ -132,13 +137,13 @@ class Gcp:
             yield _belonging("networks", path, cluster)
         for kind in ("firewalls", "routes"):
             for row in self._global(kind):
-                cluster = own.get(_path(row.get("network") or "")) or _in_another(row, kind, known)
+                cluster = own.get(google_lists.path(row.get("network") or "")) or _in_another(row, kind, known)
                 if cluster and not row.get("nextHopNetwork"):  # routes of subnets go with their subnets
-                    yield _belonging(kind, _path(row["selfLink"]), cluster)
+                    yield _belonging(kind, google_lists.path(row["selfLink"]), cluster)
         for kind in ("subnetworks", "routers", "instanceGroups"):
             for row in self._compute(kind):
-                if cluster := own.get(_path(row.get("network") or "")) or _in_another(row, kind, known):
-                    yield _belonging(kind, _path(row["selfLink"]), cluster)
+                if cluster := own.get(google_lists.path(row.get("network") or "")) or _in_another(row, kind, known):
+                    yield _belonging(kind, google_lists.path(row["selfLink"]), cluster)
 
         yield from self._in_hosts(known)
 
@@ -154,9 +159,9 @@ class Gcp:
                 try:
                     for row in self._global(kind, project):
                         if cluster := _in_another(row, kind, known):
-                            yield _belonging(kind, _path(row["selfLink"]), cluster)
+                            yield _belonging(kind, google_lists.path(row["selfLink"]), cluster)
                 except ApiError as error:
-                    if error.status not in (403, 404):
+                    if error.throttled or error.status not in (403, 404):
                         raise
                     for one in known.values():
                         if any(networks[each] == project for each in one.networks):
@@ -174,7 +179,21 @@ class Gcp:
         for kind in ("backendServices", "healthChecks"):
             for row in self._compute(kind):
                 if cluster := clusters.get(str(row.get("description") or "")):
-                    yield _belonging(kind, _path(row["selfLink"]), cluster)
+                    yield _belonging(kind, google_lists.path(row["selfLink"]), cluster)
+
+    def _volumes(self, known: Mapping[str, _Known], has_driver: bool) -> list[Thing]:
+        """Return disks and snapshots that the clusters' storage drivers made. has_driver: whether a cluster has one.
+
+        Whoever may not list disks still removes clusters without a driver, which never needed that right.
+        """
+        try:
+            rows = [("disks", each) for each in self._compute("disks")]
+            rows += [("snapshots", each) for each in self._global("snapshots")]
+        except ApiError as error:
+            if has_driver or error.throttled or error.status != 403:
+                raise
+            return []
+        return [thing for kind, row in rows for thing in _made_by_driver(kind, row, known)]
 
     def _identities(self, known: Mapping[str, _Known]) -> Iterator[Thing]:
         """Yield service accounts, custom roles, and the project's grants to both."""
@@ -194,11 +213,25 @@ class Gcp:
                 if cluster and str(row.get("title") or "").endswith(f" of {cluster}") and not row.get("deleted"):
                     owners[row["name"]] = cluster
                     yield _belonging("role", row["name"], cluster)
-        policy = self._requests.call("POST", PROJECTS, f"/v1/projects/{self.name}:getIamPolicy", body={})
+        wanted = {"options": {"requestedPolicyVersion": 3}}  # else roles with conditions would have other names
+        policy = self._requests.call("POST", PROJECTS, f"/v1/projects/{self.name}:getIamPolicy", body=wanted)
         for binding in policy.get("bindings") or []:
             for member in binding["members"]:
                 if cluster := owners.get(member):
                     yield _belonging("grant", f"{binding['role']} {member}", cluster)
+
+
+_OF_VOLUMES = re.compile(r"_volumes_[^_]+$")
+"""End of the name of the role by which a cluster's driver has its rights on disks (components/gcp/volumes.py)."""
+
+
+def _made_by_driver(kind: str, row: Row, known: Mapping[str, _Known]) -> Iterator[Thing]:
+    """Yield a disk or snapshot if a cluster's driver made it. Those with the label KEEP_TAG or older than it stay."""
+    for each in known.values():
+        if google_lists.of_driver(row["name"], each.name):
+            made = google_lists.made(row, KEEP_TAG)
+            retained = "by their tag" if made.keeps else "as older than the cluster" if made.is_older(each.born) else ""
+            yield replace(_belonging(kind, google_lists.path(row["selfLink"]), each.name), retained=retained)
 
 
 def _in_another(row: Row, kind: str, known: Mapping[str, _Known]) -> str:
@@ -208,7 +241,7 @@ def _in_another(row: Row, kind: str, known: Mapping[str, _Known]) -> str:
     clusters are tried first: NAME-ingress-... may be of a cluster NAME-ingress.
     """
     for each in sorted(known.values(), key=lambda cluster: -len(cluster.name)):
-        if _path(row.get("network") or "") not in each.networks:
+        if google_lists.path(row.get("network") or "") not in each.networks:
             continue
         tags = set(row.get("targetTags") or ())
         if kind == "instanceGroups" and re.fullmatch(rf"{re.escape(each.name)}-(api|ingress-.+)-\d", row["name"]):
@@ -217,11 +250,6 @@ def _in_another(row: Row, kind: str, known: Mapping[str, _Known]) -> str:
         if row["name"].startswith(f"{each.name}-" if ruled else f"{each.name}-pods-") and (ruled or kind == "routes"):
             return each.name
     return ""
-
-
-def _path(link: str) -> str:
-    """Return projects/... of a resource's URL."""
-    return link[link.index("projects/") :] if "projects/" in link else link
 
 
 def _project(path: str) -> str:
@@ -237,15 +265,9 @@ def _region(path: str) -> str:
 
 def _labelled(kind: str, name: str, labels: Mapping[str, str], row: Row) -> Thing:
     since = row.get("creationTimestamp") or row.get("timeCreated") or row.get("createTime") or row.get("creationTime")
-    created = datetime.fromisoformat(_seconds(since)) if since else None
+    created = google_lists.moment(since) if since else None
     fields: dict[str, Any] = tagged_fields(labels, MARK)
     return Thing(kind, name, _region(name), labels[CLUSTER], RANKS[kind], created=created, **fields)
-
-
-def _seconds(moment: str) -> str:
-    """Return a time of RFC 3339 without its fraction, and with an offset that Python 3.10 reads."""
-    head, tail = moment[:19], moment[19:].lstrip(".0123456789")
-    return f"{head}{'+00:00' if tail in ('Z', '') else tail}"
 
 
 def _belonging(kind: str, name: str, cluster: str) -> Thing:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from operations.clouds.bearer import Requests, printed
 from operations.console.exits import Exit, Stop
-from operations.reaping.bearer import Requests, printed
 from operations.reaping.things import TIER, Thing
 
 COMPUTE, STORAGE, DNS = "compute.googleapis.com", "storage.googleapis.com", "dns.googleapis.com"
@@ -23,6 +23,8 @@ RANKS: Mapping[str, int] = {
     "instances": TIER,
     "instanceGroups": TIER + 1,
     "addresses": TIER + 2,
+    "disks": TIER + 2,
+    "snapshots": TIER + 2,
     "managed-zone": TIER + 3,
     "routers": TIER + 4,
     "subnetworks": TIER + 5,

@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from operations.reaping.api import ApiError
-from operations.reaping.things import TIER, Account, Remains, Thing, clusters
+from operations.clouds.api import ApiError
+from operations.reaping.accounts import clusters_of
+from operations.reaping.things import TIER, Account, Remains, Thing
 
 PAUSE = 5.0
 """Seconds between two passes. Machines end within minutes; until then their interfaces keep subnets and groups from
@@ -63,7 +64,7 @@ def removed(
     before: set[tuple[str, str, str]] = set()
     moved = clock.now()
     while True:
-        found = next((each for each in clusters(account.inventory()) if each.cluster == cluster), None)
+        found = next((each for each in clusters_of(account) if each.cluster == cluster), None)
         things = found.removable(snapshots=snapshots) if found else ()
         keys = {each.key for each in things}
         outcome.deleted |= before - keys
@@ -99,7 +100,7 @@ def _pass(account: Account, things: tuple[Thing, ...]) -> tuple[list[Left], bool
             account.delete(each)
         except ApiError as error:
             left.append(Left(each, str(error)))
-            final = final or not account.waits(error.code)
+            final = final or not (error.throttled or account.waits(error.code))
         else:
             left.append(Left(each, "its deletion takes longer"))
     return left, final

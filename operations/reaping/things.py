@@ -23,10 +23,11 @@ class Thing:
     """One resource of a cluster.
 
     kind: the cloud's word for its type. rank: place in the order of deletion, the lowest first. network: id of its
-    network; empty if it has none, or if no decision needs it. by_controller: Kubernetes made it, without Mullion's
-    tags. untagged: it cannot have tags, and belongs to a resource that has them. kept: it is a snapshot store, which
-    stays unless --snapshots is given. held: why it must not be deleted. deleting: the cloud says so of it.
-    inside: machines in it (a resource group of Azure).
+    network; empty if it has none, or if no decision needs it. by_controller: Kubernetes or a guard of the account made
+    it, without Mullion's tags. untagged: it cannot have tags, and belongs to a resource that has them. kept: it is a
+    snapshot store, which stays unless --snapshots is given. retained: why it stays nevertheless; empty: it
+    goes. held: why it must not be deleted. deleting: the cloud says so of it. inside: machines in it (a resource group
+    of Azure).
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Thing:
     by_controller: bool = False
     untagged: bool = False
     kept: bool = False
+    retained: str = ""
     held: str = ""
     deleting: bool = False
     inside: int = 0
@@ -54,10 +56,15 @@ class Thing:
 class Account(Protocol):
     """One account of a cloud, as the reaper needs it."""
 
-    cloud: str
-    """aws, gcp or azure."""
-    name: str
-    """Account, project or subscription."""
+    @property
+    def cloud(self) -> str:
+        """Return aws, gcp or azure."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Return the account, project or subscription."""
+        ...
 
     def inventory(self) -> list[Thing]:
         """Return the resources of all clusters. Raises ApiError or Stop if a list is refused."""
@@ -116,7 +123,7 @@ class Remains:
 
     def removable(self, *, snapshots: bool) -> tuple[Thing, ...]:
         """Return the resources to delete, in order."""
-        wanted = (each for each in self.things if snapshots or not each.kept)
+        wanted = (each for each in self.things if not each.retained and (snapshots or not each.kept))
         return tuple(sorted(wanted, key=lambda each: (each.rank, each.kind, each.id)))
 
 

@@ -27,10 +27,16 @@ NAMED_BY_ARN = {
     "aws:secretsmanager/secret:Secret",
 }
 
+NAMES = {"aws:s3/bucket:Bucket": "bucket"}
+"""Input with the name by type; that of any other type is `name`."""
+
 COMPUTED = {
     "aws:ec2/eip:Eip": {"allocationId": "{id}", "publicIp": "198.51.100.1"},
     "aws:ec2/instance:Instance": {"primaryNetworkInterfaceId": "eni-{digits:.17}"},
     "aws:lb/loadBalancer:LoadBalancer": {"dnsName": "{name}.elb.{region}.amazonaws.com", "zoneId": "Z{digits:.20}"},
+    "aws:iam/openIdConnectProvider:OpenIdConnectProvider": {
+        "arn": f"arn:aws:iam::{ACCOUNT}:oidc-provider/{{name}}",
+    },
     "aws:iam/role:Role": {"uniqueId": "AROA{digits:.17}"},
     "aws:route53/zone:Zone": {"zoneId": "Z{digits:.20}"},
     "aws:s3/bucket:Bucket": {
@@ -54,6 +60,7 @@ INVOKES: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
         "names": [f"{region}{letter}" for letter in "abc"],
         "id": region,
     },
+    "aws:ec2/getAmiIds:getAmiIds": lambda *_: {"ids": []},
     "aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": lambda region, asked: _all_offered(
         [f"{region}{letter}" for letter in "abcdefgh"], asked["filters"][0]["values"]
     ),
@@ -101,6 +108,7 @@ GCP_COMPUTED = {
     "gcp:serviceaccount/account:Account": {
         "email": "{accountId}@{project}.iam.gserviceaccount.com",
         "member": "serviceAccount:{accountId}@{project}.iam.gserviceaccount.com",
+        "name": "projects/{project}/serviceAccounts/{accountId}@{project}.iam.gserviceaccount.com",
     },
     "gcp:storage/bucket:Bucket": {"selfLink": "https://www.googleapis.com/storage/v1/b/{name}"},
 }
@@ -114,7 +122,8 @@ def computed(type_: str, name: str, urn: str, region: str, given: Mapping[str, A
         return _computed_azure(type_, name, digits, region, given)
     if type_.startswith("gcp:"):
         return _computed_gcp(type_, f"{name}-{digits:.7}", digits, region, given)
-    name = given["name"].string_value if "name" in given else f"{name}-{digits:.7}"
+    chosen = NAMES.get(type_, "name")
+    name = given[chosen].string_value if chosen in given else f"{name}-{digits:.7}"
     arn = f"arn:aws:{type_.split(':')[1].split('/', maxsplit=1)[0]}:{region}:{ACCOUNT}:{name}"
     prefix = ID_PREFIXES.get(type_)
     known = {

@@ -54,6 +54,11 @@ def _aws(stack: str, network: Mapping[str, Any], existing: Mapping[str, Any], wh
         tables = [f"rtb-{each['id']}" for each in listed]
         return {"id": "vpce-0123456789abcdef0", "privateDnsEnabled": True, "routeTableIds": tables}
 
+    def zone(_: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        own = zone_name(stack)
+        id_ = existing.get("private_zone") if asked.get("name") == own else asked.get("name") or asked["zoneId"]
+        return {"name": own, "privateZone": True, "zoneId": id_}
+
     return {
         "aws:ec2/getVpc:getVpc": lambda _, asked: {"id": asked["id"], "cidrBlock": whole, "ownerId": owner, **dns},
         "aws:ec2/getVpcDhcpOptions:getVpcDhcpOptions": lambda *_: {"domainNameServers": ["AmazonProvidedDNS"]},
@@ -64,11 +69,7 @@ def _aws(stack: str, network: Mapping[str, Any], existing: Mapping[str, Any], wh
         "aws:route53/getRecords:getRecords": lambda _, asked: {
             "resourceRecordSets": [{"name": aws_record(asked["zoneId"]), "type": "A"}]
         },
-        "aws:route53/getZone:getZone": lambda _, asked: {
-            "name": zone_name(stack),
-            "privateZone": True,
-            "zoneId": asked.get("name") or asked["zoneId"],
-        },
+        "aws:route53/getZone:getZone": zone,
     }
 
 

@@ -5,7 +5,6 @@ then the load balancers; then the workers' security group, whose rules name the 
 groups, and the network at last. A removal that is cut off has them in the state, so the next one goes on.
 """
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,13 +12,13 @@ from components.naming import CONTROL_PLANE
 from components.spec.models import CloudController
 from operations.clouds import cloud_tables
 from operations.engine.events import CLUSTER
-from operations.engine.scratch_stack import passing
+from operations.recovery import tag_search
 
 Resource = dict[str, Any]
 
 GROUP, NETWORK = "aws:ec2/securityGroup:SecurityGroup", "aws:ec2/vpc:Vpc"
 BALANCERS = ("aws:lb/loadBalancer:LoadBalancer", "aws:elb/loadBalancer:LoadBalancer")
-TARGETS, PROVIDER = "aws:lb/targetGroup:TargetGroup", "pulumi:providers:aws"
+TARGETS = "aws:lb/targetGroup:TargetGroup"
 _HELD = (NETWORK, GROUP, TARGETS, "aws:ec2/subnet:Subnet", "aws:ec2/internetGateway:InternetGateway")
 """Types that cannot be deleted while a load balancer uses them."""
 
@@ -53,52 +52,31 @@ def _network(resources: list[Resource], spec: Mapping[str, Any]) -> str:
 
 def _search(name: str, cluster: str, network: str, resources: list[Resource], sandbox: bool) -> list[Mapping[str, Any]]:
     """Return type, id and properties of what has the controller's tag in the cluster's network."""
-    cloud = cloud_tables.of(resources)
     found: list[Mapping[str, Any]] = []
 
-    def program() -> None:
-        import pulumi
+    async def look(provider: Any, parent: Any, tag: str) -> None:
+        found.extend(await provider.made_by_controller(parent, tag, network))
 
-        from components.aws.cloud_controller import CLUSTER_TAG
-
-        provider = cloud_tables.provider(cloud.name)
-        parent = pulumi.ComponentResource("mullion:index:Search", name)
-
-        async def look() -> bool:
-            found.extend(await provider.made_by_controller(parent, f"{CLUSTER_TAG}{cluster}", network))
-            return True
-
-        pulumi.export("done", pulumi.Output.from_input(asyncio.ensure_future(look())))
-
-    with passing(name, program, sandbox=sandbox, settings=_settings(resources)) as run:
-        run.up(show_secrets=False, color="never")
+    tag_search.run(name, cluster, resources, look, sandbox=sandbox)
     return found
-
-
-def _settings(resources: list[Resource]) -> dict[str, str]:
-    """Return the region and the profile of the provider that made a state's resources."""
-    made = next((each.get("inputs") or {} for each in resources if each["type"] == PROVIDER), {})
-    return {f"aws:{key}": made[key] for key in ("region", "profile") if isinstance(made.get(key), str)}
 
 
 def insert(resources: list[Resource], root: Resource, found: list[Mapping[str, Any]]) -> None:
     """Insert resources into a state, where the engine wants each one after those that it depends on."""
     ours = [each for each in resources if each["type"] == GROUP]
-    made = next(each for each in resources if each["type"] == PROVIDER)
-    provider = f"{made['urn']}::{made['id']}"
-    entries = [_entry(each, root, provider) for each in found]
-    for entry in (each for each in entries if each["type"] not in BALANCERS):
+    entries = [entry(each, root, resources, "controller") for each in found]
+    for made in (each for each in entries if each["type"] not in BALANCERS):
         at = resources.index(ours[0]) if ours else len(resources)
-        entry["dependencies"] = [each["urn"] for each in resources[:at] if each["type"] == NETWORK]
-        resources.insert(at, entry)
-        if entry["type"] == GROUP:
-            _follow(ours, entry["urn"])
+        made["dependencies"] = [each["urn"] for each in resources[:at] if each["type"] == NETWORK]
+        resources.insert(at, made)
+        if made["type"] == GROUP:
+            follow(ours, made["urn"])
     machines = [each for each in resources if _is_control_plane(each)]
-    for entry in (each for each in entries if each["type"] in BALANCERS):
+    for made in (each for each in entries if each["type"] in BALANCERS):
         at = resources.index(machines[0]) if machines else len(resources)
-        entry["dependencies"] = [each["urn"] for each in resources[:at] if each["type"] in _HELD]
-        resources.insert(at, entry)
-        _follow(machines, entry["urn"])
+        made["dependencies"] = [each["urn"] for each in resources[:at] if each["type"] in _HELD]
+        resources.insert(at, made)
+        follow(machines, made["urn"])
 
 
 def _is_control_plane(resource: Resource) -> bool:
@@ -106,22 +84,24 @@ def _is_control_plane(resource: Resource) -> bool:
     return cloud.is_machine(resource) and cloud.tag(resource.get("inputs", {}), "pool") == CONTROL_PLANE
 
 
-def _follow(later: list[Resource], urn: str) -> None:
+def follow(later: list[Resource], urn: str) -> None:
     """Let resources depend on another one, so that they are deleted before it."""
     for each in later:
         each["dependencies"] = [*(each.get("dependencies") or []), urn]
 
 
-def _entry(found: Mapping[str, Any], root: Resource, provider: str) -> Resource:
-    """Return the state's entry of a found resource, as an import would write it."""
+def entry(found: Mapping[str, Any], root: Resource, resources: list[Resource], maker: str) -> Resource:
+    """Return the state's entry of a found resource, as an import would write it. maker: a word of its URN."""
     head, types, cluster = root["urn"].rsplit("::", 2)
+    package = f"pulumi:providers:{found['type'].partition(':')[0]}"
+    provider = next(each for each in resources if each["type"] == package)
     return {
-        "urn": f"{head}::{types}${found['type']}::{cluster}-controller-{found['name']}",
+        "urn": f"{head}::{types}${found['type']}::{cluster}-{maker}-{found['name']}",
         "custom": True,
         "id": found["id"],
         "type": found["type"],
         "inputs": dict(found["properties"]),
         "outputs": {"id": found["id"], **found["properties"]},
         "parent": root["urn"],
-        "provider": provider,
+        "provider": f"{provider['urn']}::{provider['id']}",
     }

@@ -30,10 +30,13 @@ MASKED = "[secret]"
 secret as null, without an error."""
 
 
-def ready(name: str, workspace: auto.LocalWorkspace, lookup: Lookup | None) -> tuple[Run | None, dict[str, Any]]:
+def ready(
+    name: str, workspace: auto.LocalWorkspace, lookup: Lookup | None, *, removal: bool = False
+) -> tuple[Run | None, dict[str, Any]]:
     """Return a stack, ready for the next run, and its exported state. Prints what was recovered.
 
-    lookup: None for a real account. Returns None and an empty state if there is no stack yet. Raises Stop if the user
+    lookup: None for a real account. removal: the run creates nothing, so creations without a recorded result do not
+    hinder it; they stay in the state. Returns None and an empty state if there is no stack yet. Raises Stop if the user
     must act first, or if the stack file names another key for the state than the state has.
     """
     for lock in locks.cancel_dead(name, backend()):
@@ -42,7 +45,9 @@ def ready(name: str, workspace: auto.LocalWorkspace, lookup: Lookup | None) -> t
     exported = export(run) if run else {"deployment": {}}
     if lookup is None:
         state_key.refuse_other(name, exported["deployment"])
-    return run, _recovered(run, exported, lookup) if run else exported
+    if run is None or (removal and lookup is None):
+        return run, exported
+    return run, _recovered(run, exported, lookup)
 
 
 def _recovered(run: auto.Stack, exported: dict[str, Any], lookup: Lookup | None) -> dict[str, Any]:
@@ -138,16 +143,34 @@ def by_hand(stack: str, asked: list[Resource]) -> str:
         f"a run of stack {stack} was interrupted while creating {len(asked)} resources. Whether they exist is not",
         "recorded, and Mullion cannot query a real account yet. Please search for each:",
     ]
-    for creation in asked:
-        lines += [f"  {named(creation)}", f"    search:     {_look(creation)}"]
-        lines += [
-            f"    if found:   pulumi refresh --stack {stack} --import-pending-creates {shlex.quote(creation['urn'])} ID"
-        ]
+    lines += _searches(stack, asked)
     lines += [
         f"If none of the others exists: pulumi refresh --stack {stack} --clear-pending-creates",
         "Then run this again. Without these steps, existing resources would be created twice; nothing was changed",
     ]
     return "\n".join(lines)
+
+
+def by_hand_after_removal(stack: str, asked: list[Resource]) -> str:
+    """Return a message: everything in the state is deleted, and the result of these creations is unknown."""
+    lines = [
+        f"all resources in the state of {stack} are deleted. A run was interrupted while creating {len(asked)} others;",
+        "whether they exist is not recorded. Please search for each:",
+        *_searches(stack, asked),
+        f"If none of the others exists: pulumi refresh --stack {stack} --clear-pending-creates",
+        "Then run this again; it removes what you imported",
+    ]
+    return "\n".join(lines)
+
+
+def _searches(stack: str, asked: list[Resource]) -> list[str]:
+    lines = list[str]()
+    for creation in asked:
+        lines += [f"  {named(creation)}", f"    search:     {_look(creation)}"]
+        lines += [
+            f"    if found:   pulumi refresh --stack {stack} --import-pending-creates {shlex.quote(creation['urn'])} ID"
+        ]
+    return lines
 
 
 def _look(resource: Resource) -> str:

@@ -1,6 +1,7 @@
 """Stacks that `mullion run` creates for one run: their files are deleted with their clusters."""
 
 import json
+import os
 import secrets
 import shutil
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,8 @@ from components.stack_files.stack import CLUSTER
 from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files, target
 
+PID = "run.pid"
+"""File in a stack's folder with the process id of its `mullion run`; ci/remove.sh waits for that process."""
 _LETTERS = "bcdfghjklmnpqrstvwxz23456789"
 """Letters and digits of the random end of a name; without vowels, so they form no words."""
 _HEAD = "# Written by `mullion run` from {template} for one run; deleted with its cluster.\n"
@@ -98,6 +101,7 @@ def write(name: str, template: str, whole: Mapping[str, Any]) -> None:
     try:
         with path.open("x", encoding="utf-8") as file:
             target.write(_memory(name), json.dumps({"template": template}) + "\n")
+            target.write(target.folder(name) / PID, f"{os.getpid()}\n")
             file.write(text)
     except FileExistsError:
         raise Stop(Exit.REFUSED, taken(name, f"stacks/{path.name} exists")) from None

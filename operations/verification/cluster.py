@@ -47,6 +47,10 @@ class Cluster:
         created = self._api.ask("POST", self._collection(manifest), manifest)
         return {**created, "apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}
 
+    def try_out(self, manifest: dict[str, Any]) -> None:
+        """Create an object without keeping it. Raises Refused if the API server would not create it."""
+        self._api.ask("POST", f"{self._collection(manifest)}?dryRun=All", manifest)
+
     def write_status(self, path: str, status: dict[str, Any]) -> None:
         """Merge fields into the status of a created object."""
         self._api.ask("PATCH", f"{path}/status", {"status": status}, "application/merge-patch+json")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from components.rollout.kubernetes_api import KubernetesApi
 from components.rollout.plain_text import LONGEST, plain
-from operations.verification import features, interface, manifests, workloads
+from operations.verification import features, identities, interface, manifests, workloads
 from operations.verification.cluster import Cluster, is_ready
 from operations.verification.questions import (
     Node,
@@ -63,6 +63,8 @@ class VerifyRequest:
     """DNS domain of the cluster: `network.domain` of the stack file."""
     overlay: bool = True
     """Whether `network.mode` of the stack file is overlay."""
+    credential_specs: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Contents of the credential specs of `gmsa`, by name."""
     checks: frozenset[str] = frozenset()
     """Checks whose rows are returned; all if empty."""
 
@@ -90,6 +92,7 @@ def _all_rows(api: KubernetesApi, request: VerifyRequest) -> list[Row]:
             objects += workloads.probed(cluster, node, request.image, overlay=request.overlay)
         rows += _ask(cluster, scene, request.image)
         rows += interface.rows(cluster, scene)
+        rows += identities.rows(cluster, request.credential_specs)
         rows += workloads.judged(cluster, objects, WORKING)
     finally:
         if not cluster.delete_namespace(LEAVING):

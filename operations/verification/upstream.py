@@ -20,7 +20,7 @@ FOCUS = r"\[sig-windows\]"
 EXCLUDED: dict[str, str] = {
     r"\[LinuxOnly\]": "not for Windows",
     r"\[Serial\]|\[Disruptive\]|\[Slow\]": "they disturb other workloads, or take hours",
-    r"GMSA": "it needs an Active Directory domain",
+    r"GMSA": "it needs an Active Directory domain, and makes credential specs that the stack file does not have",
     r"\[Feature:WindowsHyperVContainers\]": "containers here have process isolation",
 }
 """Excluded tests, with the reason."""

@@ -50,6 +50,7 @@ TITLES = {
     "SMK-13": "controllers: ReplicaSet, DaemonSet, Job, ...",
     "SMK-14": "stats/summary, exec, port-forward, ResourceQuota",
     "SMK-15": "Kubernetes' own suite for Windows",
+    "SEC-03": "gMSA: pods without the right are refused",
     "metadata": "metadata service: closed to pods, open to nodes",
     "packet-size": "256 KiB between nodes arrive whole (MTU)",
 }

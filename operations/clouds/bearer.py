@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
+from operations.clouds.api import ApiError, Sender
 from operations.console.exits import Exit, Stop
-from operations.reaping.api import ApiError, Sender
 
 
 def printed(command: tuple[str, ...], missing: str) -> Any:
@@ -27,6 +27,11 @@ def printed(command: tuple[str, ...], missing: str) -> Any:
     except ValueError:
         last = (done.stderr.strip() or "it printed no JSON").splitlines()[-1]
         raise Stop(Exit.USAGE, f"{' '.join(command[:3])}: {last}") from None
+
+
+_RATES = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED"})
+"""Reasons of Google's refusals because of too many requests: those that googleapiclient tries again, and that of
+google.rpc.ErrorInfo."""
 
 
 class Requests:
@@ -67,11 +72,16 @@ class Requests:
 
 
 def _refusal(answer: httpx.Response) -> ApiError:
-    """Read code and message of a refusal; Google's newer APIs have a status, its older ones a reason."""
+    """Read code and message of a refusal; Google's newer APIs have a status, its older ones a reason.
+
+    Compute Engine and Cloud Storage throttle with 403, by the reason alone.
+    """
     try:
         error = answer.json()["error"]
-        first = next(iter(error.get("errors") or []), {})
-        code = error.get("status") or first.get("reason") or error.get("code")
-        return ApiError(answer.status_code, str(code or answer.status_code), str(error.get("message") or ""))
+        reasons = [each.get("reason") for each in (*(error.get("errors") or []), *(error.get("details") or []))]
+        rate = next((each for each in reasons if each in _RATES), "")
+        code = rate or error.get("status") or next(filter(None, reasons), "") or error.get("code")
+        message = str(error.get("message") or "")
+        return ApiError(answer.status_code, str(code or answer.status_code), message, throttled=bool(rate))
     except (ValueError, KeyError, TypeError, AttributeError):
         return ApiError(answer.status_code, str(answer.status_code), answer.text[:200])
