@@ -1,8 +1,9 @@
 """Limits of the sandbox's account, and their use, as a cloud's command line would print them."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 
-from components.catalogue.account_limits import ACCOUNTS, ADDRESSES, ENDPOINTS, SSD, VCPUS
+from components.catalogue.account_limits import ACCOUNTS, ADDRESSES, ENDPOINTS, EVERYWHERE, SSD, STATIC, VCPUS
 from components.catalogue.instance_sizes import size
 from sandbox.cloud_state import CloudState
 
@@ -35,16 +36,26 @@ def _azure(cloud_state: CloudState, region: str) -> dict[str, tuple[int, int]]:
 
 def _gcp(cloud_state: CloudState, region: str) -> dict[str, tuple[int, int]]:
     from sandbox.gcp.firewalls import ACCOUNT
-    from sandbox.gcp.names import INSTANCE
-    from sandbox.gcp.quotas import CPUS, DISKS, QUOTAS, SERVICE_ACCOUNTS
+    from sandbox.gcp.names import ADDRESS, INSTANCE
+    from sandbox.gcp.quotas import ALL_CPUS, CPUS, DISKS, QUOTAS, SERVICE_ACCOUNTS, STATIC_ADDRESSES
 
-    machines = [one.inputs for one in cloud_state.resources(INSTANCE) if one.region == region]
+    everywhere = cloud_state.resources(INSTANCE)
+    machines = [one.inputs for one in everywhere if one.region == region]
+    reserved = [one.inputs for one in cloud_state.resources(ADDRESS) if one.region == region]
     faces = [face for machine in machines for face in machine["networkInterfaces"]]
     disks = [machine["bootDisk"]["initializeParams"] for machine in machines]
     return {
         VCPUS: (
             QUOTAS.limit(cloud_state, CPUS),
             _vcpus(cloud_state.counts(INSTANCE, region, "machineType")),
+        ),
+        EVERYWHERE: (
+            QUOTAS.limit(cloud_state, ALL_CPUS),
+            _vcpus(Counter(str(one.inputs["machineType"]) for one in everywhere)),
+        ),
+        STATIC: (
+            QUOTAS.limit(cloud_state, STATIC_ADDRESSES),
+            sum(one.get("addressType", "EXTERNAL") == "EXTERNAL" for one in reserved),
         ),
         ADDRESSES: (
             QUOTAS.limit(cloud_state, "in-use external addresses per region"),

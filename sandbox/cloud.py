@@ -43,6 +43,11 @@ class Place:
         """Return a host as outputs write it: its name alone, as the cloud does, or a URL if there is a scheme."""
         return f"{self.scheme}://{name}" if self.scheme else name
 
+    def default_tags_of(self, inputs: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return the default tags of one resource, whose `overrideProvider` may name others (objects of S3)."""
+        own = (inputs.get("overrideProvider") or {}).get("defaultTags")
+        return self.default_tags if own is None else own.get("tags") or {}
+
 
 @dataclass
 class Request:
@@ -171,10 +176,14 @@ class ResourceType:
     secret: properties that are always secret.
     ranges: lowest and highest number, by path. patterns: regular expression and its description, by path.
     in_use: code and message if the resource is deleted while another resource refers to it.
-    rules: checks on create and update. delete_rules: checks on delete.
+    rules: checks on create and update. delete_rules: checks on delete. gone_rules: checks on delete of what the cloud
+    no longer has. puts: an update of a resource that the cloud no longer has creates it.
     created, deleted: effects on the cloud state after create or update, and after delete.
     replaces: properties that replace the resource, from old and new inputs.
     apart: secret values that the cloud state stores apart from the resource, by property; `read` returns them.
+    shown: outputs that the cloud shows otherwise later than after the last change; `read` returns them.
+    gone: code and message with which `read` of an id fails because the provider does not know the code for a resource
+    that does not exist; None if it knows it.
     """
 
     id: str | Callable[[Request], str]
@@ -199,10 +208,14 @@ class ResourceType:
     in_use: tuple[str, str] = ("DependencyViolation", "{id} has dependencies and cannot be deleted.")
     rules: tuple[Rule, ...] = ()
     delete_rules: tuple[Rule, ...] = ()
+    gone_rules: tuple[Rule, ...] = ()
+    puts: bool = False
     created: Rule | None = None
     deleted: Rule | None = None
     replaces: Callable[[dict[str, Any], dict[str, Any]], list[str]] | None = None
     apart: Callable[[CloudState, Record], dict[str, str]] | None = None
+    shown: Callable[[CloudState, Record], dict[str, Any]] | None = None
+    gone: Callable[[CloudState, str], tuple[str, str] | None] | None = None
 
 
 @dataclass(frozen=True)

@@ -95,11 +95,11 @@ class CloudState:
         statement = "SELECT COUNT(*) FROM resources WHERE type = ? AND region = ?"
         return self.connection.execute(statement, (type, region)).fetchone()[0]
 
-    def counts(self, type: str, region: str, property: str, *, without: int = -1) -> dict[str, int]:
-        """Count resources of a type in a region by an input's value, except the resource with sequence `without`."""
+    def counts(self, type: str, region: str | None, property: str, *, without: int = -1) -> dict[str, int]:
+        """Count resources of a type by an input's value, without that of one sequence. region: None for all regions."""
         rows = self.connection.execute(
-            "SELECT json_extract(inputs, ?), COUNT(*) FROM resources WHERE type = ? AND region = ? AND sequence != ?"
-            " GROUP BY 1",
+            "SELECT json_extract(inputs, ?), COUNT(*) FROM resources"
+            " WHERE type = ? AND region = coalesce(?, region) AND sequence != ? GROUP BY 1",
             (f"$.{property}", type, region, without),
         )
         return dict(rows.fetchall())
@@ -152,6 +152,12 @@ class CloudState:
             "SELECT version, value FROM secrets.versions WHERE secret = ? ORDER BY created, version", (secret,)
         )
         return dict(rows.fetchall())
+
+    def secret_age(self, secret: str, version: str) -> float:
+        """Return the seconds since a version of a secret was written."""
+        row = (secret, version)
+        found = self.connection.execute("SELECT created FROM secrets.versions WHERE (secret, version) = (?, ?)", row)
+        return (datetime.now(timezone.utc) - datetime.fromisoformat(found.fetchone()[0])).total_seconds()
 
     # Writes of providers and services, inside a transaction.
 

@@ -31,14 +31,20 @@ class Failures:
     """Errors of one cloud.
 
     internal: code and message of an internal error. throttle: error of too many calls. unseen: error while a new
-    identity is not visible to other services; unseen_by: class name of the type whose calls get it.
+    identity is not visible to other services; unseen_by: class name of the type whose calls get it. capacity: error of
+    a machine without capacity. reserved: error of an interface that is reserved for an ended machine (Azure alone).
     """
 
     internal: tuple[str, str]
     throttle: Retried
     unseen: Retried
     unseen_by: str
+    capacity: Retried
+    reserved: Retried | None = None
 
     def answer(self, kind: str) -> Retried:
-        """Return the error of a fault kind in faults.RETRIED."""
-        return {"throttle": self.throttle, "unseen": self.unseen}[kind]
+        """Return the error of a fault kind in faults.RETRIED. Raises ValueError if the cloud has no such error."""
+        answers = {"throttle": self.throttle, "unseen": self.unseen, "capacity": self.capacity}
+        if answer := {**answers, "reserved": self.reserved}[kind]:
+            return answer
+        raise ValueError(f"this cloud has no error {kind!r}")

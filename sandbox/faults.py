@@ -18,6 +18,8 @@ KINDS = {
     "throttle": "the cloud throttles the call `amount` times; the provider retries in simulated time, and gives up when"
     " the real provider does",
     "unseen": "a new identity is not visible for `amount` tries; the provider retries for some simulated minutes",
+    "capacity": "the cloud has no capacity for a machine for `amount` tries; AWS's provider retries in simulated time",
+    "reserved": "Azure still reserves a network interface for its machine, which has ended",
     "die-before": "the provider's process ends before the cloud acts, `amount` seconds into the call",
     "die-after": "the provider's process ends `amount` seconds after the cloud acted, before the engine has the result",
     "slow": "the call takes `amount` real seconds before the cloud acts",
@@ -27,8 +29,8 @@ DEATH = 137
 """Exit code of a process that was killed (128 + SIGKILL)."""
 
 
-RETRIED = ("throttle", "unseen")
-"""Kinds of faults that the provider retries."""
+RETRIED = ("throttle", "unseen", "capacity", "reserved")
+"""Kinds of faults with an error that the provider may retry."""
 
 
 def plan(

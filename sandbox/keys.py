@@ -11,7 +11,7 @@ from sandbox.cloud_state import CloudState
 
 @dataclass(frozen=True)
 class Key:
-    """A key. lacking: services, or "account" on AWS, that its policy does not let use it."""
+    """A key. lacking: services, or "account" and "spot" on AWS, that its policy and grants do not let use it."""
 
     enabled: bool = True
     lacking: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ Arguments and results are plain Python; sandbox/server.py speaks the engine's pr
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -16,7 +16,7 @@ from sandbox.cloud import Cloud, Place, Refusal, Request, ResourceType, Unique
 from sandbox.cloud_state import SERVICES, CloudState, Record, now
 from sandbox.difference import Difference, compare
 from sandbox.shapes import Failure
-from sandbox.values import REDACTED, UNKNOWN, Secret, has_unknown, plain, redacted
+from sandbox.values import REDACTED, UNKNOWN, Secret, plain, redacted, with_tags
 
 
 class Provider:
@@ -110,9 +110,9 @@ class Provider:
         request = Request(type, dict(row.fallback) | chosen | plain(inputs), self.cloud_state, self.place, 0, id)
         with self._call("update", urn, request):
             request.old = self.cloud_state.find(type, id)
-            if request.old is None:
+            if request.old is None and not row.puts:
                 raise Refusal("NotFound", f"{id} does not exist")
-            request.sequence = request.old.sequence
+            request.sequence = request.old.sequence if request.old else self.cloud_state.next_sequence()
             self._accept(row, request)
             outputs = self._outputs(type, given, computed | self._computed(row, request))
             self._put(row, urn, request, given, outputs)
@@ -121,11 +121,16 @@ class Provider:
         return outputs
 
     def delete(self, urn: str, id: str, state: dict[str, Any]) -> None:
-        """Delete a resource; does nothing if it does not exist."""
+        """Delete a resource; does nothing if it does not exist, unless its type has rules about that."""
         type = _type(urn)
         row = self.cloud.types[type]
         record = self.cloud_state.find(type, id)
         if record is None:
+            if row.gone_rules:
+                request = Request(type, plain(state), self.cloud_state, self.place, 0, id)
+                with self._call("delete", urn, request):
+                    for rule in row.gone_rules:
+                        rule(request)
             return
         request = Request(type, plain(state), self.cloud_state, self.place, record.sequence, id, record)
         with self._call("delete", urn, request):
@@ -146,19 +151,24 @@ class Provider:
         self, urn: str, id: str, state: dict[str, Any], inputs: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """Return inputs and outputs of a resource, or None if it does not exist; files come from the engine's state."""
-        record = self.cloud_state.find(_type(urn), id)
+        record, row = self.cloud_state.find(_type(urn), id), self.cloud.types[_type(urn)]
         if record is None:
+            if why := row.gone(self.cloud_state, id) if row.gone else None:
+                raise Refusal(*why)
             return None
-        row = self.cloud.types[record.type]
         known = state | (
             {name: Secret(value) for name, value in row.apart(self.cloud_state, record).items()} if row.apart else {}
         )
-        outputs = {name: known.get(name) if _withheld(value) else value for name, value in record.outputs.items()}
+        later = row.shown(self.cloud_state, record) if row.shown else {}
+        outputs = {
+            name: known.get(name) if _withheld(value) else value for name, value in (record.outputs | later).items()
+        }
         stored = record.inputs
         actual = {name: stored[name] if name in row.completed else outputs[name] for name in stored}
         actual = {
             name: inputs.get(name, _shown(value)) if _withheld(value) else value for name, value in actual.items()
         }
+        actual |= {name: value for name, value in later.items() if state.get(name) != value}  # as the real provider
         return actual | {DEFAULTS: inputs.get(DEFAULTS, [])}, outputs
 
     def invoke(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -208,19 +218,12 @@ class Provider:
         outputs = dict(row.fallback) | computed | given | completed
         tagging = self.cloud.tagging
         for name in {*tagging.outputs} & {*self.cloud.shapes.outputs(type)}:
-            outputs[name] = self._all_tags(given.get(tagging.input), tagging.outputs[name])
+            added = {**tagging.outputs[name], **self.place.default_tags_of(given)}
+            outputs[name] = with_tags(given.get(tagging.input), added)
         for name in row.secret:
             if outputs.get(name) is not None and not isinstance(outputs[name], Secret):
                 outputs[name] = Secret(outputs[name])
         return outputs
-
-    def _all_tags(self, tags: Any, added: Mapping[str, str]) -> Any:
-        """Return tags with the default tags and the provider's; secret tags stay secret."""
-        if has_unknown(tags):
-            return UNKNOWN
-        if isinstance(tags, Secret):
-            return Secret(self._all_tags(tags.value, added))
-        return dict(added) | dict(self.place.default_tags) | (tags or {})
 
     def _put(
         self, row: ResourceType, urn: str, request: Request, given: dict[str, Any], outputs: dict[str, Any]

@@ -100,7 +100,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     def Read(self, request: Any, context: Any) -> Any:  # noqa: N802
         state, given = decode_map(request.properties), decode_map(request.inputs)
-        with self.lock:
+        with self.lock, _refusals("reading", request.urn, context):
             resource = self.provider.read(request.urn, request.id, state, given)
         if resource is None:
             return proto.ReadResponse()

@@ -4,6 +4,7 @@ Values are None, bool, int, float, str, list, dict, and three kinds of the engin
 Secret (a value that the engine encrypts) and Asset (the content of a file).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -151,3 +152,10 @@ def select(values: Any, path: str) -> list[Any]:
         if is_list:
             selected = [item for items in selected if isinstance(items, list) for item in items]
     return selected
+
+
+def with_tags(tags: Any, added: Mapping[str, str]) -> Any:
+    """Return a resource's tags with the added ones; secret tags stay secret."""
+    if has_unknown(tags):
+        return UNKNOWN
+    return Secret(with_tags(tags.value, added)) if isinstance(tags, Secret) else {**added, **(tags or {})}

@@ -13,4 +13,10 @@ FAILURES = Failures(
         *(0.5, 10, 1000, 120),
     ),
     unseen_by="Instance",
+    # terraform-provider-aws 6 retries it as often as throttling: about 50 minutes (issues 43193 and 49863)
+    capacity=Retried(
+        "InsufficientInstanceCapacity",
+        "We currently do not have sufficient capacity in the Availability Zone you requested.",
+        *(1, 300, 25, float("inf")),
+    ),
 )

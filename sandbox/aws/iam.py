@@ -9,11 +9,12 @@ from sandbox.aws.tags import tag_rule
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
 
 ROLE, PROFILE = "aws:iam/role:Role", "aws:iam/instanceProfile:InstanceProfile"
-ROLE_POLICY = "aws:iam/rolePolicy:RolePolicy"
+ROLE_POLICY, ATTACHMENT = "aws:iam/rolePolicy:RolePolicy", "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
 TRUST_LIMIT, POLICIES_LIMIT = 2048, 10240
 """Characters of a role's trust policy, and of its inline policies together (IAM user guide, "IAM and AWS STS quotas").
 """
 _ACTION = re.compile(r"\*|[A-Za-z0-9-]+:[A-Za-z0-9*?]+")
+_FEDERATED = re.compile(r"arn:aws:iam::\d{12}:(oidc|saml)-provider/\S+|[a-z0-9-]+(\.[a-z0-9-]+)+")
 _NAME = r"[A-Za-z0-9+=,.@_-]"
 _VERSIONS = ("2012-10-17", "2008-10-17")
 
@@ -44,6 +45,11 @@ def _trust(request: Request) -> None:
             raise Refusal("MalformedPolicyDocument", "Has prohibited field Resource")
         if "Principal" not in statement:
             raise Refusal("MalformedPolicyDocument", "Missing required field Principal")
+        principal = statement["Principal"]
+        for each in _texts(principal, "Federated") if isinstance(principal, dict) else ():
+            if not _FEDERATED.fullmatch(each):
+                message = "Federated principals must be valid domain names or SAML metadata ARNs"
+                raise Refusal("MalformedPolicyDocument", message)
 
 
 def _identity_policy(request: Request) -> None:
@@ -92,6 +98,13 @@ def _in_role(holds: str = "refuse") -> Reference:
     return Reference("role", ROLE, "NoSuchEntity", "The role with name {id} cannot be found.", holds)
 
 
+def _attached(request: Request) -> None:
+    """Refuse to delete a role to which somebody attached policies, unless the provider detaches them before."""
+    attached = (request.old.inputs if request.old else {}).get("managedPolicyArns")
+    if attached and not request.inputs.get("forceDetachPolicies"):
+        raise Refusal("DeleteConflict", "Cannot delete entity, must detach all policies first.")
+
+
 def _created(request: Request) -> dict[str, Any]:
     return {"createDate": "2025-01-01T00:00:00Z"}
 
@@ -117,6 +130,7 @@ TYPES: dict[str, ResourceType] = {
         in_use=("DeleteConflict", "Cannot delete entity, must remove {holder} from role {id} first."),
         ranges={"maxSessionDuration": (3600, 43200)},
         rules=(_trust, _trust_size, QUOTAS.at_most("roles per account"), tag_rule("ValidationError")),
+        delete_rules=(_attached,),
     ),
     ROLE_POLICY: ResourceType(
         id="{in_.role}:{in_.name}",

@@ -112,6 +112,26 @@ def _protected(request: Request) -> None:
         )
 
 
+_KEY_IN_METADATA = re.compile(r"[0-9a-zA-Z\-_+=,.@:]{1,255}")
+_RESERVED_IN_METADATA = (".", "..", "_index")
+
+
+def _tags_in_metadata(request: Request) -> None:
+    """Refuse tag keys that metadata cannot have, unless the request disables tags there: this account enables them.
+
+    Source: EC2 user guide, "View tags for your EC2 instances using instance metadata".
+    """
+    if (request.inputs.get("metadataOptions") or {}).get("instanceMetadataTags") == "disabled":
+        return
+    for key in request.inputs.get("tags") or {}:
+        if not _KEY_IN_METADATA.fullmatch(key) or key in _RESERVED_IN_METADATA:
+            raise Refusal(
+                "InvalidParameterValue",
+                f"'{key}' is not a valid tag key. Tag keys must match pattern ('{_KEY_IN_METADATA.pattern}'), and must"
+                f" not be a reserved name ({', '.join(map(repr, _RESERVED_IN_METADATA))})",
+            )
+
+
 def _root_volume(request: Request) -> None:
     """Check that the root volume is as large as the image."""
     size = (request.inputs.get("rootBlockDevice") or {}).get("volumeSize")
@@ -195,6 +215,7 @@ TYPES: dict[str, ResourceType] = {
         patterns={
             "instanceType": (re.compile(r"[a-z0-9-]+\.[a-z0-9-]+"), "a family and a size, such as m6i.large"),
             "metadataOptions.httpTokens": (re.compile("optional|required"), "optional or required"),
+            "metadataOptions.instanceMetadataTags": (re.compile("enabled|disabled"), "enabled or disabled"),
             "metadataOptions.httpEndpoint": (re.compile("enabled|disabled"), "enabled or disabled"),
             "rootBlockDevice.volumeType": (
                 re.compile("standard|gp2|gp3|io1|io2|sc1|st1"),
@@ -226,7 +247,7 @@ TYPES: dict[str, ResourceType] = {
         created=boot_obstacles.start,
         rules=(
             *(_user_data, _image, _kind, _root_volume, _volume, _one_network, _groups, _key_pair, _market),
-            *(addresses.check_address, vcpus, keys.check_disk),
+            *(addresses.check_address, vcpus, keys.check_disk, _tags_in_metadata),
         ),
         delete_rules=(_protected,),
         replaces=lambda old, new: ["userData", "userDataBase64"] if new.get("userDataReplaceOnChange") else [],

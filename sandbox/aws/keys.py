@@ -10,7 +10,9 @@ from sandbox.cloud_state import CloudState
 
 ENCRYPTION = "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration"
 SECRET = "aws:secretsmanager/secret:Secret"  # noqa: S105
-ACCOUNT = "account"
+ACCOUNT, SPOT = "account", "spot"
+"""Whom a key may lack: the account, and the role AWSServiceRoleForEC2Spot (EC2 user guide, "Service-linked role for
+Spot Instance requests")."""
 _LAUNCH = "waiting for EC2 Instance create: unexpected state 'terminated', wanted target 'running'. last error:"
 
 
@@ -28,6 +30,9 @@ def check_disk(request: Request) -> None:
     if fault == "DisabledException":
         code = "Client.InvalidKMSKey.InvalidState"
         raise Refusal(code, f"{_LAUNCH} {code}: The KMS key provided is in an incorrect state")
+    known = keys.find(request.cloud_state, key)
+    if request.inputs.get("instanceMarketOptions") and known and SPOT in known.lacking:
+        fault = fault or "AccessDeniedException for AWSServiceRoleForEC2Spot"
     if fault:
         raise Refusal(
             "Client.InternalError", f"{_LAUNCH} Client.InternalError: Client error on launch ({key}: {fault})"

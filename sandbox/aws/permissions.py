@@ -120,6 +120,12 @@ _MACHINES = {
     ),
 }
 
+# made by a storage driver, deleted by `mullion down`
+_VOLUMES = {
+    "aws:ebs/volume:Volume": Permissions("", "ec2:DescribeVolumes", "ec2:DeleteVolume"),
+    "aws:ebs/snapshot:Snapshot": Permissions("", "ec2:DescribeSnapshots", "ec2:DeleteSnapshot"),
+}
+
 _BALANCERS = {
     "aws:lb/loadBalancer:LoadBalancer": Permissions(
         f"{_LB}CreateLoadBalancer {_LB}ModifyLoadBalancerAttributes {LINKED_ROLE}"
@@ -183,6 +189,9 @@ _NAMES = {
 }
 
 FUNCTIONS = {
+    "aws:ebs/getEbsVolumes:getEbsVolumes": "ec2:DescribeVolumes",
+    "aws:ebs/getSnapshotIds:getSnapshotIds": "ec2:DescribeSnapshots",
+    "aws:ec2/getAmiIds:getAmiIds": "ec2:DescribeImages",
     "aws:ec2/getInstance:getInstance": "ec2:DescribeInstances ec2:DescribeInstanceAttribute ec2:DescribeVolumes"
     " ec2:DescribeInstanceCreditSpecifications ec2:DescribeInstanceTypes",
     "aws:ec2/getInstances:getInstances": "ec2:DescribeInstances",
@@ -214,12 +223,15 @@ FUNCTIONS = {
 
 COMMANDS = {
     "aws ec2 describe-instance-type-offerings": "ec2:DescribeInstanceTypeOfferings",
+    "aws ec2 describe-vpc-endpoint-services": "ec2:DescribeVpcEndpointServices",
+    "aws ec2 get-ebs-default-kms-key-id": "ec2:GetEbsDefaultKmsKeyId",
+    "aws freetier get-account-plan-state": "freetier:GetAccountPlanState",
     "aws iam get-instance-profile": "iam:GetInstanceProfile",
     "aws iam get-role": "iam:GetRole",
     "aws resourcegroupstaggingapi get-resources": "tag:GetResources",
     "aws service-quotas get-service-quota": "servicequotas:GetServiceQuota",
     "aws sts get-caller-identity": "sts:GetCallerIdentity",
-    "aws ssm start-session": "ssm:StartSession ssm:TerminateSession",
+    "aws ssm start-session": "ssm:StartSession ssmmessages:OpenDataChannel ssm:ResumeSession ssm:TerminateSession",
 }
 
 WITHOUT_CALL = {
@@ -231,11 +243,14 @@ WITHOUT_CALL = {
         sorted({*KEY.split(), *DISK_KEY.split()}),
         "S3, Secrets Manager and EC2 use `encryption_key` in the caller's name (AWS KMS developer guide)",
     ),
+    "ssmmessages:OpenDataChannel": "the Session Manager plugin signs the opening of its connection (Systems Manager"
+    " user guide, release 1.2.764.0 of the plugin, and the sample policies for Session Manager)",
+    "ssm:ResumeSession": "the Session Manager plugin connects again by it (Systems Manager user guide)",
     "ssm:TerminateSession": "the Session Manager plugin ends its session by it (Systems Manager user guide)",
 }
 
 TABLE = Table(
-    {**_NETWORK, **_MACHINES, **_BALANCERS, **_NAMES, **permissions_of_stores.TYPES},
+    {**_NETWORK, **_MACHINES, **_VOLUMES, **_BALANCERS, **_NAMES, **permissions_of_stores.TYPES},
     FUNCTIONS,
     COMMANDS,
     WITHOUT_CALL,

@@ -74,6 +74,19 @@ _IDENTITIES = {
         "iam:ListInstanceProfilesForRole iam:RemoveRoleFromInstanceProfile iam:DeleteRole",
         {"tags": "iam:TagRole"},
         {"tags": "iam:TagRole iam:UntagRole", "assumeRolePolicy": "iam:UpdateAssumeRolePolicy"},
+        fixed=("forceDetachPolicies",),  # a setting of the provider
+        given_up={"forceDetachPolicies": "iam:DetachRolePolicy"},
+    ),
+    "aws:iam/openIdConnectProvider:OpenIdConnectProvider": Permissions(
+        "iam:CreateOpenIDConnectProvider",
+        "iam:GetOpenIDConnectProvider",
+        "iam:DeleteOpenIDConnectProvider",
+        {"tags": "iam:TagOpenIDConnectProvider"},
+        {"tags": "iam:TagOpenIDConnectProvider iam:UntagOpenIDConnectProvider"},
+        fixed=("clientIdLists",),  # the audience is always the same
+    ),
+    "aws:iam/rolePolicyAttachment:RolePolicyAttachment": Permissions(
+        "iam:AttachRolePolicy", "iam:ListAttachedRolePolicies", "iam:DetachRolePolicy"
     ),
     "aws:iam/rolePolicy:RolePolicy": Permissions(
         "iam:PutRolePolicy", "iam:GetRolePolicy", "iam:DeleteRolePolicy", update={"policy": "iam:PutRolePolicy"}

@@ -2,7 +2,7 @@
 
 Source: IAM user guide, "Policy evaluation logic": an explicit deny wins, then any allow, otherwise deny. OPERATORS
 lists the known conditions; an unknown condition counts against the caller (an Allow does not apply, a Deny does).
-Variables such as `${aws:userid}` in resources stand for the context's value, letter by letter.
+Variables such as `${aws:userid}` in resources and conditions stand for the context's value, letter by letter.
 """
 
 import re
@@ -97,14 +97,24 @@ def _holds(statement: Mapping[str, Any], context: Mapping[str, str], *, unknown:
         compare = OPERATORS.get(operator.removeprefix(ANY))
         for key, wanted in keys.items():
             if compare and operator.startswith(ANY):
-                if not any(compare(value, str(each)) for value in _values(context, key) for each in _list(wanted)):
+                values = _values(context, key)
+                if not any(_compared(compare, value, str(each), context) for value in values for each in _list(wanted)):
                     return False
             elif compare is None or key not in context:
                 if not unknown:
                     return False
-            elif not any(compare(context[key], str(each)) for each in _list(wanted)):
+            elif not any(_compared(compare, context[key], str(each), context) for each in _list(wanted)):
                 return False
     return True
+
+
+def _compared(compare: Callable[[str, str], bool], value: str, wanted: str, context: Mapping[str, str]) -> bool:
+    if compare is _matches:
+        return _matches(value, wanted, context=context)
+    parts = _VARIABLE.split(wanted)
+    if not set(parts[1::2]) <= set(context):
+        return False
+    return compare(value, "".join(context[part] if index % 2 else part for index, part in enumerate(parts)))
 
 
 def _values(context: Mapping[str, str], key: str) -> list[str]:

@@ -20,7 +20,7 @@ from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 
 HTTPS = 443
-ANYWHERE = "0.0.0.0/0"
+ANYWHERE, HALVES = "0.0.0.0/0", ("0.0.0.0/1", "128.0.0.0/1")
 HOST = re.compile(r"(?:.+\.)?(?P<service>s3|secretsmanager|ec2)\.[a-z0-9-]+\.amazonaws\.com")
 """Host names of the services that machines ask."""
 
@@ -31,8 +31,10 @@ def tables(cloud_state: CloudState, subnet: str) -> list[str]:
 
 
 def default_routes(cloud_state: CloudState, subnet: str) -> list[dict[str, str]]:
-    """Return the inputs of a subnet's routes to 0.0.0.0/0."""
-    return [route for route in _routes(cloud_state, subnet) if route.get("destinationCidrBlock") == ANYWHERE]
+    """Return the inputs of a subnet's routes to 0.0.0.0/0, or to both halves of it."""
+    known = {route.get("destinationCidrBlock"): route for route in _routes(cloud_state, subnet)}
+    halves = [known[each] for each in HALVES if each in known]
+    return [known[ANYWHERE]] if ANYWHERE in known else halves if len(halves) == len(HALVES) else []
 
 
 def _routes(cloud_state: CloudState, subnet: str) -> list[dict[str, str]]:

@@ -56,6 +56,10 @@ _ROWS: Mapping[str, Quota] = {
     "listeners per load balancer": Quota(50, "TooManyListeners", _MOST.format("listeners")),
     # IAM user guide, "IAM and AWS STS quotas"
     "roles per account": Quota(1000, "LimitExceeded", "Cannot exceed quota for RolesPerAccount: {limit}"),
+    "OIDC providers per account": Quota(
+        100, "LimitExceeded", "Cannot exceed quota for OpenIdConnectProvidersPerAccount: {limit}"
+    ),
+    "managed policies per role": Quota(10, "LimitExceeded", "Cannot exceed quota for PoliciesPerRole: {limit}"),
     "instance profiles per account": Quota(
         1000, "LimitExceeded", "Cannot exceed quota for InstanceProfilesPerAccount: {limit}"
     ),

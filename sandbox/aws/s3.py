@@ -19,6 +19,19 @@ BUCKET, VERSIONING = "aws:s3/bucket:Bucket", "aws:s3/bucketVersioning:BucketVers
 OBJECT, BUCKET_POLICY = "aws:s3/bucketObjectv2:BucketObjectv2", "aws:s3/bucketPolicy:BucketPolicy"
 
 
+def _namespace(request: Request) -> None:
+    """Refuse a name that is not of its namespace (Amazon S3 user guide, "Namespaces for general purpose buckets")."""
+    region, own = request.region, request.inputs.get("bucketNamespace") == "account-regional"
+    end = request.format("-{account}-") + f"{region}-an"
+    if own and region in ("me-south-1", "me-central-1"):
+        raise Refusal("InvalidArgument", f"Account regional namespaces are not available in {region}")
+    if own != request.inputs["bucket"].endswith("-an"):
+        what = f"must end with {end}" if own else "must not end with -an in the global namespace"
+        raise Refusal("InvalidBucketName", f"The specified bucket is not valid: its name {what}")
+    if own and not request.inputs["bucket"].endswith(end):
+        raise Refusal("InvalidBucketName", f"The specified bucket is not valid: its name must end with {end}")
+
+
 def _in_bucket() -> Reference:
     return Reference("bucket", BUCKET, "NoSuchBucket", "The specified bucket does not exist: {id}", "vanish")
 
@@ -60,15 +73,23 @@ def _policy(request: Request) -> None:
     _not_public(request, statements)
 
 
+def is_blocked(cloud_state: CloudState, bucket: str, setting: str) -> bool:
+    """Return whether a setting of a bucket's public access block is on."""
+    block = cloud_state.find(ACCESS_BLOCK, bucket)
+    return block is None or bool(block.inputs.get(setting))
+
+
 def _not_public(request: Request, statements: list[dict[str, Any]]) -> None:
-    """Refuse a public policy on a bucket with a public access block."""
-    block = request.cloud_state.find(ACCESS_BLOCK, request.inputs["bucket"])
+    """Refuse a public policy on a bucket with a public access block; a new bucket has one until it is opened.
+
+    Source: Amazon S3 user guide, "Blocking public access to your Amazon S3 storage": on by default since April 2023.
+    """
     everyone = ("*", {"AWS": "*"}, {"AWS": ["*"]})
     public = any(
         statement["Effect"] == "Allow" and statement.get("Principal") in everyone and not statement.get("Condition")
         for statement in statements
     )
-    if public and block and block.inputs.get("blockPublicPolicy"):
+    if public and is_blocked(request.cloud_state, request.inputs["bucket"], "blockPublicPolicy"):
         raise Refusal(
             "AccessDenied",
             "public policies are prevented by the BlockPublicPolicy setting in S3 Block Public Access",
@@ -141,7 +162,8 @@ TYPES: dict[str, ResourceType] = {
             "bucket": (
                 re.compile(r"(?!xn--)(?!sthree-)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"),
                 "3 to 63 lower-case letters, digits, dots and hyphens, a letter or digit at each end",
-            )
+            ),
+            "bucketNamespace": (re.compile("account-regional|global"), "account-regional or global"),
         },
         unique=(
             Unique(
@@ -151,7 +173,7 @@ TYPES: dict[str, ResourceType] = {
                 "Your previous request to create the named bucket succeeded and you already own it: {in_.bucket}",
             ),
         ),
-        rules=(QUOTAS.at_most("buckets per account"), tag_rule("InvalidTag")),
+        rules=(_namespace, QUOTAS.at_most("buckets per account"), tag_rule("InvalidTag")),
         delete_rules=(_emptied,),
     ),
     ACCESS_BLOCK: _setting(immutable=("bucket",)),

@@ -1,12 +1,14 @@
 """Reads of resources by tags, and of load balancers, target groups and security groups by id."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sandbox.aws.classic_balancers import CLASSIC
+from sandbox.aws.images import AMI
 from sandbox.aws.network import BALANCER, GROUP
 from sandbox.aws.regions import ACCOUNT
 from sandbox.aws.targets import TARGETS
+from sandbox.aws.volumes import SNAPSHOT, VOLUME
 from sandbox.cloud import Place, Refusal
 from sandbox.cloud_state import CloudState, Record
 
@@ -40,6 +42,30 @@ def _arn(record: Record) -> str:
     return str(record.outputs["arn"])
 
 
+def _ids(type: str, *known: str) -> Callable[[CloudState, Place, dict[str, Any]], dict[str, Any]]:
+    """Return the function that lists the ids of resources of a type by their tags. known: further arguments."""
+
+    def read(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+        if more := sorted(set(arguments) - {"filters", "region", *known}):
+            raise Refusal("InvalidArgument", f"the sandbox does not know {', '.join(more)} here")
+        tests = [(each["name"], each["values"]) for each in arguments["filters"]]
+        if other := [name for name, _ in tests if not name.startswith("tag:") and name != "tag-key"]:
+            raise Refusal("InvalidParameterValue", f"the sandbox filters by tags, not by {', '.join(other)}")
+        found = [
+            each.id
+            for each in cloud_state.resources(type)
+            if each.region == place.region and all(_passes(each.tags, *test) for test in tests)
+        ]
+        return {"id": place.region, "region": place.region, "ids": found}
+
+    return read
+
+
+def _passes(tags: Mapping[str, str], name: str, values: list[str]) -> bool:
+    """Return whether tags pass a filter: `tag:KEY` by its values, `tag-key` by the keys of any value."""
+    return not tags.keys().isdisjoint(values) if name == "tag-key" else tags.get(name.removeprefix("tag:")) in values
+
+
 def _read(type: str, argument: str) -> Callable[[CloudState, Place, dict[str, Any]], dict[str, Any]]:
     """Return the function that reads a resource of a type by its id, which this argument has."""
 
@@ -55,6 +81,9 @@ def _read(type: str, argument: str) -> Callable[[CloudState, Place, dict[str, An
 
 READS: dict[str, Callable[[CloudState, Place, dict[str, Any]], dict[str, Any]]] = {
     "aws:resourcegroupstaggingapi/getResources:getResources": tagged,
+    "aws:ec2/getAmiIds:getAmiIds": _ids(AMI, "owners"),
+    "aws:ebs/getEbsVolumes:getEbsVolumes": _ids(VOLUME),
+    "aws:ebs/getSnapshotIds:getSnapshotIds": _ids(SNAPSHOT, "owners"),
     "aws:lb/getLoadBalancer:getLoadBalancer": _read(BALANCER, "arn"),
     "aws:lb/getTargetGroup:getTargetGroup": _read(TARGETS, "arn"),
     "aws:elb/getLoadBalancer:getLoadBalancer": _read(CLASSIC, "name"),

@@ -17,7 +17,7 @@ def tag_rule(code: str, limit: int = 50) -> Rule:
     """
 
     def rule(request: Request) -> None:
-        tags = {**request.place.default_tags, **(request.inputs.get("tags") or {})}
+        tags = {**request.place.default_tags_of(request.inputs), **(request.inputs.get("tags") or {})}
         if len(tags) > limit:
             raise Refusal("BadRequest", f"Object tags cannot be greater than {limit}; these are {len(tags)}")
         for key, value in tags.items():

@@ -15,6 +15,8 @@ from sandbox.aws import (
     secretsmanager,
     security_groups,
     targets,
+    volumes,
+    web_identity,
 )
 from sandbox.cloud import ResourceType
 
@@ -27,11 +29,13 @@ TYPES: dict[str, ResourceType] = {
     **security_groups.TYPES,
     **instances.TYPES,
     **images.TYPES,
+    **volumes.TYPES,
     **classic_balancers.TYPES,
     **balancers.TYPES,
     **targets.TYPES,
     **route53.TYPES,
     **iam.TYPES,
+    **web_identity.TYPES,
     **s3.TYPES,
     **secretsmanager.TYPES,
 }

@@ -42,6 +42,8 @@ def _not_allowed(cloud_state: CloudState, machine: Record, action: str, url: str
     identity = cloud_state.find(IDENTITY.token, identities[0]) if identities else None
     if identity is None:
         return "it has no user-assigned identity, so it gets no tokens"
+    if identity.sequence > machine.sequence:
+        return "its user-assigned identity was deleted, and the new one of this name gives it no tokens"
     path, name = place(url)
     account, _, container = path.partition("/")
     store = next((one for one in cloud_state.resources(STORE.token) if one.inputs["accountName"] == account), None)

@@ -8,6 +8,8 @@ from typing import Any
 from sandbox.azure.interfaces import check_address, free_address, taken
 from sandbox.azure.names import ENDPOINT, STORE, SUBNET, VAULT, ZONE, ZONE_GROUP, part_of, points_to, row
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
+from sandbox.cloud_state import CloudState
+from sandbox.records import Record
 
 PARTS = {
     STORE.arm: ("blob", "blob_secondary", "dfs", "dfs_secondary", "file", "queue", "queue_secondary", "table"),
@@ -87,9 +89,16 @@ def _placed(request: Request) -> dict[str, Any]:
     }
 
 
+def _shown(cloud_state: CloudState, endpoint: Record) -> dict[str, Any]:
+    """Return no names for an endpoint with a group of zones: Azure then keeps them in the group alone."""
+    held = cloud_state.referrers(ENDPOINT.token, endpoint.id, "vanish")
+    return {"customDnsConfigs": []} if any(each.type == ZONE_GROUP.token for each in held) else {}
+
+
 def _claims(request: Request) -> list[tuple[Unique, str]]:
     subnet = (request.inputs.get("subnet") or {}).get("id") or ""
-    picked = [each for one in request.inputs.get("customDnsConfigs") or [] for each in one["ipAddresses"]]
+    made = request.old.outputs if request.old else request.inputs
+    picked = [each for one in made.get("customDnsConfigs") or [] for each in one["ipAddresses"]]
     fixed = [str(each["privateIPAddress"]) for each in request.inputs.get("ipConfigurations") or []]
     return [(taken(each), f"{subnet} {each}") for each in dict.fromkeys((*fixed, *picked))]
 
@@ -118,6 +127,7 @@ TYPES: dict[str, ResourceType] = {
         immutable=("subnet", "privateLinkServiceConnections", "ipConfigurations"),
         chosen=("customDnsConfigs",),
         derive=_placed,
+        shown=_shown,
         completed=("privateLinkServiceConnections",),
         references=(points_to(SUBNET, "subnet.id"),),
         claims=_claims,

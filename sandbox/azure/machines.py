@@ -248,6 +248,7 @@ TYPES: dict[str, ResourceType] = {
             points_to(DISK_KEY, "storageProfile.osDisk.managedDisk.diskEncryptionSet.id"),
         ),
         claims=_attached,
+        puts=True,
         created=boot_obstacles.start,
         deleted=lambda request: request.cloud_state.remove_secret(request.id),
         rules=(

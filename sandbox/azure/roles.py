@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from sandbox.azure import rights
-from sandbox.azure.names import IDENTITY, MACHINE, guid
+from sandbox.azure.names import IDENTITY, MACHINE, RESOURCE_GROUP, guid
 from sandbox.azure.quotas import QUOTAS
 from sandbox.azure.regions import TENANT
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
@@ -111,6 +111,14 @@ def _id(path: str, name: str) -> Any:
     return id
 
 
+def _gone(cloud_state: CloudState, id: str) -> tuple[str, str] | None:
+    """Return what a read of a missing custom role gets; without its resource group, the provider knows the code."""
+    scope, _, name = id.partition("/providers/Microsoft.Authorization/roleDefinitions/")
+    if "/resourceGroups/" in scope and not cloud_state.find(RESOURCE_GROUP, scope):
+        return None
+    return "RoleDefinitionDoesNotExist", f"The specified role definition with ID '{name}' does not exist."
+
+
 TYPES: dict[str, ResourceType] = {
     ASSIGNMENT: ResourceType(
         id=_id("roleAssignments", "roleAssignmentName"),
@@ -155,5 +163,6 @@ TYPES: dict[str, ResourceType] = {
         ),
         rules=(_scope, _permissions),
         delete_rules=(_in_use,),
+        gone=_gone,
     ),
 }

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlencode
 
 from sandbox.azure.names import CONTAINER, STORE
-from sandbox.azure.stores import bucket
+from sandbox.azure.stores import bucket, shut_out
 from sandbox.cloud import Place, Refusal
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
@@ -113,6 +113,8 @@ def answer(
         return 403, b"", "AuthenticationFailed"
     if datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ") > signed["se"]:
         return 403, b"", "AuthenticationFailed"
+    if refusal := shut_out(cloud_state, account):
+        return 403, b"", refusal.code
     if ("r" if name else "l") not in signed["sp"]:
         return 403, b"", "AuthorizationPermissionMismatch"
     if not any(bucket(one.inputs) == place for one in cloud_state.resources(CONTAINER.token)):

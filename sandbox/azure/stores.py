@@ -2,7 +2,9 @@
 
 import base64
 import hashlib
+import ipaddress
 import re
+from collections.abc import Callable
 from typing import Any
 
 from sandbox.azure import keys
@@ -25,6 +27,8 @@ SKUS = (
 SERVICES = {"Microsoft.Storage", "Microsoft.Storage.Global"}
 """Service endpoints of a subnet; each lets virtual network rules of storage accounts name it."""
 _RULES = "networkRuleSet.virtualNetworkRules[].virtualNetworkResourceId"
+CALLER = "azure/caller"
+"""Setting: the public address of the computer that calls the stores; without it all of them admit it."""
 _PATH = "{account}/{container}"
 
 
@@ -54,6 +58,34 @@ def _account(request: Request) -> None:
 def admitted(account: Record | None) -> set[str]:
     """Return the ids of the subnets that an account's virtual network rules admit, in lower case."""
     return {each.lower() for each in select(account.inputs if account else {}, _RULES)}
+
+
+def shut_out(cloud_state: CloudState, account: str) -> Refusal | None:
+    """Return the refusal of a request for an object of this account; None if its rules admit this computer.
+
+    Source: Azure Storage, "Storage error codes". Resource Manager itself has no such rules.
+    """
+    caller = cloud_state.setting(CALLER)
+    store = next((one for one in cloud_state.resources(STORE.token) if one.inputs["accountName"] == account), None)
+    rules = (store.inputs.get("networkRuleSet") or {}) if store else {}
+    if caller is None or rules.get("defaultAction") != "Deny":
+        return None
+    ranges = [ipaddress.ip_network(rule["iPAddressOrRange"]) for rule in rules.get("ipRules") or []]
+    if any(ipaddress.ip_address(caller) in each for each in ranges):
+        return None
+    return Refusal("AuthorizationFailure", "This request is not authorized to perform this operation.")
+
+
+def _admit(request: Request) -> None:
+    if refusal := shut_out(request.cloud_state, request.inputs["accountName"]):
+        raise refusal
+
+
+def _readable(cloud_state: CloudState, blob: Record) -> dict[str, Any]:
+    """Add nothing to a blob's outputs, but refuse the read if the account does not admit this computer."""
+    if refusal := shut_out(cloud_state, blob.inputs["accountName"]):
+        raise refusal
+    return {}
 
 
 def _subnets(request: Request) -> None:
@@ -164,6 +196,15 @@ def _policy(request: Request) -> None:
             )
 
 
+def _gone(code: str, message: str) -> Callable[[CloudState, str], tuple[str, str] | None]:
+    """Return what a read of a part of an account gets; without the account, the provider knows the code."""
+
+    def why(cloud_state: CloudState, id: str) -> tuple[str, str] | None:
+        return (code, message) if cloud_state.find(STORE.token, "/".join(id.split("/")[:9])) else None
+
+    return why
+
+
 TYPES: dict[str, ResourceType] = {
     STORE.token: row(
         STORE,
@@ -197,6 +238,7 @@ TYPES: dict[str, ResourceType] = {
         references=(part_of(STORE),),
         rules=(_container,),
         deleted=_emptied,
+        gone=_gone("ContainerNotFound", "The specified container does not exist."),
     ),
     BLOB.token: row(
         BLOB,
@@ -212,7 +254,9 @@ TYPES: dict[str, ResourceType] = {
         volatile=("contentMd5",),
         patterns={"blobName": (re.compile(r".+", re.DOTALL), "a name")},
         references=(part_of(CONTAINER),),
-        rules=(_blob,),
+        rules=(_admit, _blob),
+        delete_rules=(_admit,),
+        shown=_readable,
         created=_store,
         deleted=lambda request: request.cloud_state.remove_object(bucket(request.inputs), request.inputs["blobName"]),
     ),
@@ -228,5 +272,6 @@ TYPES: dict[str, ResourceType] = {
         patterns={"managementPolicyName": (re.compile("default"), "default")},
         references=(part_of(STORE),),
         rules=(_policy,),
+        gone=_gone("ManagementPolicyNotFound", "No ManagementPolicy found for account."),
     ),
 }

@@ -15,6 +15,7 @@ from sandbox.boot.cloud_services import CloudServices
 from sandbox.boot.host_lock import lock_host
 from sandbox.boot.machine_status import DesiredPower, MachineStatus
 from sandbox.boot.network import BootedCluster, booted_cluster
+from sandbox.cloud_changes import Changes
 from sandbox.cloud_state import CloudState, now
 from sandbox.records import Record
 
@@ -33,6 +34,12 @@ class Supervisor:
         self._booting: dict[str, Future[None]] = {}
         self._firewalls: dict[str, str] = {}
         self._written: dict[str, MachineStatus] = {}
+        self._changes = Changes(cluster.cloud_state)
+
+    def look(self) -> None:
+        """Reconcile if the cloud state has changed, or if a boot has ended: a look at nothing new costs no time."""
+        if self._changes.any() or any(boot.done() for boot in self._booting.values()):
+            self.reconcile()
 
     def reconcile(self) -> None:
         """Start and stop machines as the cloud state and the desired power now say."""
@@ -140,7 +147,7 @@ def supervise(folder: Path) -> None:
                 supervisor = Supervisor(cluster)
                 try:
                     while not stopped.is_set():
-                        supervisor.reconcile()
+                        supervisor.look()
                         stopped.wait(PAUSE)
                 finally:
                     supervisor.finish_boots()

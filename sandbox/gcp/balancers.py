@@ -208,7 +208,7 @@ TYPES: dict[str, ResourceType] = {
         id=id_of(FORWARDING),
         immutable=(
             *(*_WHOLE, "ipAddress", "ipProtocol", "loadBalancingScheme", "network", "subnetwork", "ports", "portRange"),
-            *("description", "networkTier", "serviceLabel"),
+            *("backendService", "description", "networkTier", "serviceLabel"),
         ),
         chosen=(*_WHOLE, "ipAddress", "networkTier", "network", "subnetwork", "ipProtocol", "portRange", "allPorts"),
         fallback={"loadBalancingScheme": "EXTERNAL"},

@@ -9,7 +9,7 @@ from sandbox.cloud_state import CloudState
 from sandbox.gcp import private_ways
 from sandbox.gcp.names import FIREWALL, INSTANCE, NAT, NETWORK, ROUTER, bare
 from sandbox.gcp.networks import LISTED
-from sandbox.gcp.rights import refused
+from sandbox.gcp.rights import has_account, refused
 from sandbox.gcp.secrets import SECRET
 from sandbox.gcp.storage import is_versioned
 from sandbox.machines import Machines
@@ -40,6 +40,8 @@ def _not_allowed(cloud_state: CloudState, machine: Record, permission: str, url:
     account = machine.inputs.get("serviceAccount") or {}
     if not account.get("email"):
         return "it has no service account, so it has no credentials"
+    if not has_account(cloud_state, machine):
+        return "its service account was deleted, and a new one of this name gives it no credentials"
     if not any(scope.endswith(("cloud-platform", "/auth/devstorage.full_control")) for scope in account["scopes"]):
         return f"the scopes of its service account ({', '.join(account['scopes'])}) do not let it use Cloud Storage"
     bucket, name = place(url)

@@ -18,4 +18,9 @@ FAILURES = Failures(
         *(0.5, 10, 1000, 120),
     ),
     unseen_by="BucketIAMMember",
+    capacity=Retried(
+        "ZONE_RESOURCE_POOL_EXHAUSTED",
+        "The zone does not have enough resources available to fulfill the request.",
+        *(0.5, 10, 0, 1200),
+    ),
 )

@@ -72,7 +72,8 @@ def instance(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -
     id = f"projects/{project}/zones/{arguments.get('zone')}/instances/{arguments.get('name')}"
     found = cloud_state.find(INSTANCE, id)
     if found is None:
-        raise Refusal("notFound", f"googleapi: Error 404: The resource '{id}' was not found")
+        # the provider's function replaces Google's message (google/transport, HandleDataSourceNotFoundError)
+        raise Refusal("notFound", f"{id} not found")
     known = ("creationTimestamp", "currentStatus", "instanceId", "labels", "machineType", "name", "networkInterfaces")
     account = found.outputs.get("serviceAccount")
     accounts = [{"email": account.get("email"), "scopes": account.get("scopes")}] if account else []

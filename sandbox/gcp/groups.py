@@ -1,4 +1,8 @@
-"""Unmanaged instance groups, the targets of load balancers, and their members."""
+"""Unmanaged instance groups, the targets of load balancers, and their members.
+
+Sources: Compute Engine API, instanceGroups: addInstances, removeInstances; the provider asks the latter to delete a
+membership, and takes 404 alone for deleted.
+"""
 
 from typing import Any
 
@@ -20,6 +24,7 @@ from sandbox.gcp.names import (
     invalid,
     link,
     points_to,
+    refuse_missing,
 )
 from sandbox.records import Record
 
@@ -76,6 +81,16 @@ def _member(request: Request) -> None:
         raise invalid("instances", machine.id, "The instance is not in the network of the group.")
 
 
+def _no_member(request: Request) -> None:
+    """Refuse to remove an instance from a group that it is not in; one that does not exist is 404, thus gone."""
+    group = request.cloud_state.find(GROUP, _IN_GROUP.ids(request)[0])
+    machine = request.cloud_state.find(INSTANCE, points_to(INSTANCE, "instance").ids(request)[0])
+    if group and machine:
+        raise Refusal(
+            "invalid", f"googleapi: Error 400: Instance '{machine.id}' is not a member of instance group '{group.id}'."
+        )
+
+
 _TWICE = Unique(
     "member of a group",
     ("instanceGroup", "zone", "instance"),
@@ -92,6 +107,7 @@ TYPES: dict[str, ResourceType] = {
         references=(points_to(INSTANCE, "instance", "vanish"), _IN_GROUP),
         unique=(_TWICE,),
         rules=(_member,),
+        gone_rules=(_no_member,),
     ),
     GROUP: ResourceType(
         id=id_of(GROUP),
@@ -108,5 +124,6 @@ TYPES: dict[str, ResourceType] = {
         unique=(zonal_name(GROUP),),
         in_use=in_use("instance_group"),
         rules=(_group,),
+        gone_rules=(refuse_missing,),
     ),
 }

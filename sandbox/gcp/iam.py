@@ -127,4 +127,10 @@ TYPES: dict[str, ResourceType] = {
         rules=(_permissions,),
     ),
     PROJECT_MEMBER: member_type("projects", "project", "{in_.project}/{in_.role}/{in_.member}"),
+    rights.ACCOUNT_MEMBER: member_type(
+        "serviceAccounts",
+        "serviceAccountId",
+        "{in_.serviceAccountId}/{in_.role}/{in_.member}",
+        Reference("serviceAccountId", ACCOUNT, "notFound", "googleapi: Error 404: Unknown service account", "vanish"),
+    ),
 }

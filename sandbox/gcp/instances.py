@@ -16,12 +16,18 @@ from sandbox.gcp.names import (
     link,
     own_name,
     points_to,
+    refuse_missing,
 )
 from sandbox.gcp.quotas import cpus, external, ssd
 
 VALUE_LIMIT, TOTAL_LIMIT = 256 * 1024, 512 * 1024
 """Bytes of a metadata value, and of all entries together (Compute Engine, "About VM metadata": limitations)."""
 DISKS = ("pd-standard", "pd-balanced", "pd-ssd", "pd-extreme", "hyperdisk-balanced", "hyperdisk-extreme")
+_FIXED = (
+    *("image", "type", "snapshot", "architecture", "storagePool", "enableConfidentialCompute", "replicaZones"),
+    *("provisionedIops", "provisionedThroughput", "resourceManagerTags", "resourcePolicies"),
+    *("sourceImageEncryptionKey", "sourceSnapshotEncryptionKey"),
+)
 _KEY = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _FACE = "networkInterfaces[0]"
 _IN_SUBNETWORK = points_to(SUBNETWORK, "networkInterfaces[].subnetwork")
@@ -89,6 +95,16 @@ def _disk(disk: dict[str, Any], family: str) -> None:
         raise invalid("disks[0].initializeParams.diskSizeGb", size, why)
     if size is not None and size > 65536:
         raise invalid("disks[0].initializeParams.diskSizeGb", size, "Disk size cannot be larger than 65536 GB")
+
+
+def _grown(request: Request) -> None:
+    """Refuse a boot disk that shrinks (Compute Engine API reference, disks.resize)."""
+    if request.old is None:
+        return
+    old, new = [each["bootDisk"].get("initializeParams") or {} for each in (request.old.inputs, request.inputs)]
+    if (new.get("size") or 0) < (old.get("size") or 0):
+        why = f"New disk size '{new.get('size')}' must be larger than existing size '{old['size']}'."
+        raise invalid("sizeGb", new.get("size") or 0, why)
 
 
 def _scheduling(request: Request) -> None:
@@ -205,9 +221,11 @@ TYPES: dict[str, ResourceType] = {
     INSTANCE: ResourceType(
         id=id_of(INSTANCE),
         immutable=(
-            *("name", "zone", "project", "canIpForward", "hostname", "description", "metadataStartupScript"),
+            # not canIpForward, description, size and labels of the disk: terraform-provider-google,
+            # resource_compute_instance.go
+            *("name", "zone", "project", "hostname", "metadataStartupScript"),
+            *(f"bootDisk.initializeParams.{name}" for name in _FIXED),
             *(
-                "bootDisk.initializeParams",
                 "bootDisk.diskEncryptionKeyRaw",
                 "bootDisk.kmsKeySelfLink",
                 "bootDisk.source",
@@ -235,7 +253,8 @@ TYPES: dict[str, ResourceType] = {
         unique=(zonal_name(INSTANCE),),
         claims=_used,
         created=boot_obstacles.start,
-        rules=(_metadata, _kind, _maintenance, _scheduling, _network, _shape, cpus, external, ssd, keys.disk),
+        rules=(_metadata, _kind, _maintenance, _scheduling, _network, _shape, _grown, cpus, external, ssd, keys.disk),
         delete_rules=(_protected,),
+        gone_rules=(refuse_missing,),
     ),
 }

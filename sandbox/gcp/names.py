@@ -14,6 +14,7 @@ GROUP, FORWARDING = "gcp:compute/instanceGroup:InstanceGroup", "gcp:compute/forw
 MEMBERSHIP = "gcp:compute/instanceGroupMembership:InstanceGroupMembership"
 BACKEND = "gcp:compute/regionBackendService:RegionBackendService"
 CHECK = "gcp:compute/regionHealthCheck:RegionHealthCheck"
+DISK, SNAPSHOT = "gcp:compute/disk:Disk", "gcp:compute/snapshot:Snapshot"
 
 GLOBAL, REGIONAL, ZONAL = (
     "projects/{account}/global/",
@@ -32,6 +33,8 @@ PATHS = {
     CHECK: REGIONAL + "healthChecks/",
     INSTANCE: ZONAL + "{in_.zone}/instances/",
     GROUP: ZONAL + "{in_.zone}/instanceGroups/",
+    DISK: ZONAL + "{in_.zone}/disks/",
+    SNAPSHOT: GLOBAL + "snapshots/",
 }
 """Collection of a type's resources; a resource's name follows it."""
 
@@ -93,3 +96,8 @@ def full_link(*names: str, type: str) -> Callable[[Request], dict[str, str]]:
         return {name: COMPUTE + points_to(type, name).ids(request)[0] for name in names if request.inputs.get(name)}
 
     return derive
+
+
+def refuse_missing(request: Request) -> None:
+    """Refuse to delete what no longer exists. The provider returns this error for some types (gone_rules)."""
+    raise Refusal("notFound", f"googleapi: Error 404: The resource '{request.id}' was not found, notFound")

@@ -23,12 +23,16 @@ def _compute(
     given: dict[str, str] | None = None,
     update: dict[str, str] | None = None,
     fixed: tuple[str, ...] = (),
+    listed: bool = False,
 ) -> Permissions:
-    """Return the row of a collection. wait: what its operations are asked by. more: for each write, beside its own."""
+    """Return the row of a collection. wait: what its operations are asked by. more: for each write, beside its own.
+
+    listed: the provider reads its members too, by listInstances (gcloud, "compute instance-groups list-instances").
+    """
     beside = f"{wait} {more}".strip()
     return Permissions(
         f"compute.{collection}.create {beside}",
-        f"compute.{collection}.get",
+        _names(collection, "get", *["list"] * listed),
         f"compute.{collection}.delete {beside}",
         given or {},
         {name: f"{words} {wait}" for name, words in (update or {}).items()},
@@ -63,6 +67,7 @@ _MACHINE = {
         fixed=(
             "allowStoppingForUpdate",
             "bootDisk",
+            "canIpForward",
             "networkInterfaces",
             "serviceAccount",
             "shieldedInstanceConfig",
@@ -109,11 +114,11 @@ _NETWORK = {
 
 _BALANCERS = {
     "gcp:compute/instanceGroup:InstanceGroup": _compute(
-        "instanceGroups", _ZONE, given={"network": "compute.networks.use"}
+        "instanceGroups", _ZONE, given={"network": "compute.networks.use"}, listed=True
     ),
     "gcp:compute/instanceGroupMembership:InstanceGroupMembership": Permissions(
         f"compute.instanceGroups.update compute.instances.use {_ZONE}",
-        "compute.instanceGroups.get compute.instances.get",
+        "compute.instanceGroups.get compute.instanceGroups.list compute.instances.get",
         f"compute.instanceGroups.update {_ZONE}",
     ),
     "gcp:compute/regionHealthCheck:RegionHealthCheck": _compute(
@@ -142,11 +147,16 @@ _BALANCERS = {
         },
         update={
             "allowGlobalAccess": "compute.forwardingRules.update",
-            "backendService": "compute.forwardingRules.setTarget compute.regionBackendServices.use",
             "labels": "compute.forwardingRules.setLabels",
         },
     ),
 }
+
+_DRIVER_MADE = {
+    "gcp:compute/disk:Disk": Permissions("", "compute.disks.get", f"compute.disks.delete {_ZONE}"),
+    "gcp:compute/snapshot:Snapshot": Permissions("", "compute.snapshots.get", f"compute.snapshots.delete {_GLOBAL}"),
+}
+"""What a storage driver creates, and `down` deletes with a cluster that expires."""
 
 FUNCTIONS = {
     "gcp:compute/getImage:getImage": "compute.images.get compute.images.getFromFamily",
@@ -157,7 +167,9 @@ FUNCTIONS = {
     "gcp:compute/getZones:getZones": "compute.zones.list",
     "gcp:dns/getManagedZone:getManagedZone": "dns.managedZones.get",
     "gcp:dns/getRecordSets:getRecordSets": "dns.resourceRecordSets.list",
-    "gcp:organizations/getClientConfig:getClientConfig": "",
+    # with its token `down` lists disks and snapshots (disks.aggregatedList, snapshots.list), for which the provider has
+    # no function
+    "gcp:organizations/getClientConfig:getClientConfig": "compute.disks.list compute.snapshots.list",
     "gcp:storage/getBucketObjectContent:getBucketObjectContent": "storage.objects.get",
     "gcp:storage/getBucketObjects:getBucketObjects": "storage.objects.list",
 }
@@ -171,6 +183,7 @@ COMMANDS = {
     "gcloud compute routes list": "compute.routes.list",
     "gcloud compute start-iap-tunnel": "iap.tunnelInstances.accessViaIAP",
     "gcloud dns managed-zones describe": "dns.managedZones.get",
+    "gcloud org-policies describe": "orgpolicy.policy.get",
     "gcloud resource-manager org-policies describe": "orgpolicy.policy.get",
     "gcloud services list": "serviceusage.services.list",
 }
@@ -194,4 +207,9 @@ WITHOUT_CALL = {
     },
 }
 
-TABLE = Table({**_MACHINE, **_NETWORK, **_BALANCERS, **permissions_of_stores.TYPES}, FUNCTIONS, COMMANDS, WITHOUT_CALL)
+TABLE = Table(
+    {**_MACHINE, **_NETWORK, **_BALANCERS, **_DRIVER_MADE, **permissions_of_stores.TYPES},
+    FUNCTIONS,
+    COMMANDS,
+    WITHOUT_CALL,
+)

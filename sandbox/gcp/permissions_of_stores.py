@@ -41,6 +41,7 @@ TYPES = {
         "secretmanager.versions.destroy",
     ),
     "gcp:serviceaccount/account:Account": _plain("iam.serviceAccounts"),
+    "gcp:serviceaccount/iAMMember:IAMMember": _member("iam.serviceAccounts"),
     "gcp:storage/bucket:Bucket": Permissions(
         "storage.buckets.create",
         "storage.buckets.get",
@@ -51,6 +52,9 @@ TYPES = {
     ),
     "gcp:storage/bucketIAMMember:BucketIAMMember": _member("storage.buckets"),
     "gcp:storage/bucketObject:BucketObject": Permissions(
-        "storage.objects.create", "storage.objects.get", "storage.objects.delete"
+        "storage.objects.create",
+        "storage.objects.get",
+        "storage.objects.delete",
+        update={"content": "storage.objects.create storage.objects.delete storage.objects.get"},
     ),
 }

@@ -3,7 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from components.catalogue.account_limits import ACCOUNTS, ADDRESSES, FIREWALLS, NETWORKS, NEW_ACCOUNT, SSD, VCPUS
+from components.catalogue.account_limits import (
+    ACCOUNTS,
+    ADDRESSES,
+    FIREWALLS,
+    NETWORKS,
+    NEW_ACCOUNT,
+    SSD,
+    STATIC,
+    VCPUS,
+)
 from sandbox.cloud import Request
 from sandbox.gcp.names import ADDRESS, INSTANCE
 from sandbox.gcp.regions import vcpus
@@ -17,14 +26,16 @@ def _quota(default: int, name: str, *, granted: int | None = None, regional: boo
     return Quota(default, "quotaExceeded", "googleapi: Error 403: " + _OVER.format(name=name, where=where), granted)
 
 
-CPUS, DISKS = "CPUs per region", "SSD GB per region"
+CPUS, ALL_CPUS, DISKS = "CPUs per region", "CPUs in all regions", "SSD GB per region"
+STATIC_ADDRESSES = "static addresses per region"
 SERVICE_ACCOUNTS = "service accounts per project"
 _NEW = NEW_ACCOUNT["gcp"]
 _ROWS: Mapping[str, Quota] = {
     CPUS: _quota(_NEW[VCPUS].new, "CPUS", granted=2400),
+    ALL_CPUS: _quota(2400, "CPUS_ALL_REGIONS", regional=False),  # Google chooses it for each project
     "in-use external addresses per region": _quota(_NEW[ADDRESSES].new, "IN_USE_ADDRESSES", granted=64),
     DISKS: _quota(_NEW[SSD].new, "SSD_TOTAL_GB", granted=100_000),
-    "static addresses per region": _quota(8, "STATIC_ADDRESSES", granted=64),
+    STATIC_ADDRESSES: _quota(_NEW[STATIC].new, "STATIC_ADDRESSES", granted=64),
     "networks per project": _quota(_NEW[NETWORKS].new, "NETWORKS", regional=False),
     "subnetworks per project": _quota(100, "SUBNETWORKS", regional=False),
     "firewall rules per project": _quota(_NEW[FIREWALLS].new, "FIREWALLS", granted=1000, regional=False),
@@ -41,10 +52,11 @@ QUOTAS = Quotas(_ROWS)
 
 
 def cpus(request: Request) -> None:
-    """Check the vCPUs of the region's machines, with the new machine's."""
-    others = request.cloud_state.counts(INSTANCE, request.region, "machineType", without=request.sequence)
-    used = sum((vcpus(name) or 0) * count for name, count in others.items() if name)
-    QUOTAS.refuse_over(request, CPUS, vcpus(request.inputs["machineType"]) or 0, used)
+    """Check the vCPUs of the region's machines, and of all regions', with the new machine's."""
+    for quota, region in ((CPUS, request.region), (ALL_CPUS, None)):
+        others = request.cloud_state.counts(INSTANCE, region, "machineType", without=request.sequence)
+        used = sum((vcpus(name) or 0) * count for name, count in others.items() if name)
+        QUOTAS.refuse_over(request, quota, vcpus(request.inputs["machineType"]) or 0, used)
 
 
 def external(request: Request) -> None:
@@ -61,7 +73,7 @@ def static(request: Request) -> None:
     if request.old is None and request.inputs.get("addressType", "EXTERNAL") == "EXTERNAL":
         there = [one for one in request.cloud_state.resources(ADDRESS) if one.region == request.region]
         used = sum(one.inputs.get("addressType", "EXTERNAL") == "EXTERNAL" for one in there)
-        QUOTAS.refuse_over(request, "static addresses per region", 1, used)
+        QUOTAS.refuse_over(request, STATIC_ADDRESSES, 1, used)
 
 
 def ssd(request: Request) -> None:

@@ -64,13 +64,14 @@ SIZES = {
     "c4a": "1 2 4 8 16 32 48 64 72",
     "g2": "4 8 12 16 24 32 48 96",
     "h3": "88",
+    "h4d": "192",
 }
 """vCPUs of a family's sizes (Compute Engine, "Machine families resource and comparison guide")."""
 ARM = ("t2a", "c4a", "n4a")
-NOT_MOVED = {"g2": "with guest accelerators", "h3": "of H3 machine types"}
+NOT_MOVED = {"g2": "with guest accelerators", "h3": "of H3 machine types", "h4d": "of H4D machine types"}
 """Series without live migration, and how the refusal names them."""
 _PERSISTENT = frozenset({"e2", "f1", "g1", "n1", "n2", "n2d", "c2", "c2d", "c3", "c3d", "t2d", "t2a", "g2", "h3"})
-_HYPERDISK = frozenset({"c3", "c3d", "c4", "c4a", "c4d", "n4", "n4a", "n4d"})
+_HYPERDISK = frozenset({"c3", "c3d", "c4", "c4a", "c4d", "h4d", "n4", "n4a", "n4d"})
 """Series that boot from pd-balanced, and from hyperdisk-balanced (Compute Engine, "Choose a disk type": machine series
 support)."""
 _SHARED = {"e2-micro": 2, "e2-small": 2, "e2-medium": 2, "f1-micro": 1, "g1-small": 1}

@@ -9,11 +9,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sandbox.cloud_state import CloudState
+from sandbox.gcp.firewalls import ACCOUNT
+from sandbox.records import Record
 
 CUSTOM_ROLE = "gcp:projects/iAMCustomRole:IAMCustomRole"
 PROJECT_MEMBER = "gcp:projects/iAMMember:IAMMember"
 BUCKET_MEMBER = "gcp:storage/bucketIAMMember:BucketIAMMember"
 ENTRY_MEMBER = "gcp:secretmanager/secretIamMember:SecretIamMember"
+ACCOUNT_MEMBER = "gcp:serviceaccount/iAMMember:IAMMember"
 
 PULL = "artifactregistry.repositories.downloadArtifacts"
 _READ = {"storage.objects.get", "storage.objects.list"}
@@ -36,12 +39,14 @@ ROLES: Mapping[str, set[str]] = {
 _TERM = re.compile(r"""resource\.name(?:\.startsWith\(\s*(["'])(?P<start>.*?)\1\s*\)|\s*==\s*(["'])(?P<whole>.*?)\3)""")
 _BUCKET = re.compile(r"projects/_/buckets/([^/]+)")
 _SECRET = re.compile(r"projects/[^/]+/secrets/([^/]+)")
+_SERVICE_ACCOUNT = re.compile(r"projects/[^/]+/serviceAccounts/([^/]+)")
 
 
 def refused(cloud_state: CloudState, member: str, permission: str, resource: str) -> str:
     """Return why a member (serviceAccount:E-MAIL) may not act on a resource; an empty string if it may.
 
-    resource: its full name: projects/_/buckets/B, .../objects/KEY, projects/P/secrets/S, projects/P.
+    resource: its full name: projects/_/buckets/B, .../objects/KEY, projects/P/secrets/S, projects/P/serviceAccounts/A,
+    projects/P/zones/Z/disks/D, projects/P.
     """
     for role, condition in _bindings(cloud_state, member, resource):
         if permission in permissions(cloud_state, role) and holds(condition, resource):
@@ -61,10 +66,11 @@ def permissions(cloud_state: CloudState, role: str) -> set[str]:
 
 def _bindings(cloud_state: CloudState, member: str, resource: str) -> Iterator[tuple[str, str]]:
     """Return role and condition of each binding that applies to the resource."""
-    bucket, secret = _BUCKET.match(resource), _SECRET.match(resource)
+    bucket, secret, account = (each.match(resource) for each in (_BUCKET, _SECRET, _SERVICE_ACCOUNT))
     kinds: list[tuple[str, str, str]] = [(PROJECT_MEMBER, "", "")]
     kinds += [(BUCKET_MEMBER, "bucket", bucket[1])] if bucket else []
     kinds += [(ENTRY_MEMBER, "secretId", secret[1])] if secret else []
+    kinds += [(ACCOUNT_MEMBER, "serviceAccountId", account[1])] if account else []
     for type, property, name in kinds:
         for record in cloud_state.resources(type):
             given: Any = record.inputs
@@ -88,3 +94,13 @@ def _term(text: str, resource: str) -> bool:
     if not found:
         raise ValueError(f"the sandbox does not know the condition {text!r}; sandbox/gcp/rights.py says which it knows")
     return resource.startswith(found["start"]) if found["start"] is not None else resource == found["whole"]
+
+
+def has_account(cloud_state: CloudState, machine: Record) -> bool:
+    """Return whether the service account exists with which a machine was created.
+
+    A younger one of the same name is another account (IAM, "Deleting and undeleting service accounts").
+    """
+    email = (machine.outputs.get("serviceAccount") or {}).get("email") or ""
+    found = cloud_state.find(ACCOUNT, f"projects/{machine.outputs['project']}/serviceAccounts/{email}")
+    return found is not None and found.sequence < machine.sequence

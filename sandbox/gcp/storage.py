@@ -22,6 +22,8 @@ NAME_LIMIT = 1024
 """Longest object name in bytes (Cloud Storage, "About Cloud Storage objects")."""
 CONDITIONAL_LIMIT = 100
 """Conditional role bindings of a policy."""
+POLICY_LIMIT = 64 * 1024
+"""Bytes of a policy as JSON. Estimate: Google says "a few 10s of KB" (SetIamPolicyRequest). The words are ours."""
 CONTINENTS = ("US", "EU", "ASIA")
 KEPT_DAYS = (7, 90)
 """Least and most days of soft deletion, if enabled (Cloud Storage, "Soft delete")."""
@@ -80,10 +82,18 @@ def _conditional(request: Request) -> None:
     if len(bindings) > CONDITIONAL_LIMIT:
         message = f"The policy of bucket {bucket} cannot have more than {CONDITIONAL_LIMIT} conditional role bindings."
         raise Refusal("badRequest", f"googleapi: Error 400: {message}")
+    members: dict[tuple[str, str], list[str]] = {}
+    for each in (*there, request.inputs):
+        members.setdefault(_binding(each), []).append(str(each["member"]))
+    policy = [{"role": role, "members": of, "condition": json.loads(when)} for (role, when), of in members.items()]
+    size = len(json.dumps({"bindings": policy}))
+    if size > POLICY_LIMIT:
+        message = f"The policy of bucket {bucket} has {size} bytes; it cannot have more than {POLICY_LIMIT}."
+        raise Refusal("badRequest", f"googleapi: Error 400: {message}")
 
 
 def _binding(inputs: Mapping[str, Any]) -> tuple[str, str]:
-    return str(inputs["role"]), json.dumps(inputs["condition"], sort_keys=True)
+    return str(inputs["role"]), json.dumps(inputs.get("condition"), sort_keys=True)
 
 
 def is_versioned(cloud_state: CloudState, bucket: str) -> bool:
@@ -226,7 +236,8 @@ TYPES: dict[str, ResourceType] = {
     ),
     OBJECT: ResourceType(
         id="{in_.bucket}-{in_.name}",
-        immutable=("bucket", "name", "content", "source", "contentType", "cacheControl", "storageClass", "kmsKeyName"),
+        # the provider uploads a new text in place, and replaces an object whose file changed
+        immutable=("bucket", "name", "source", "contentType", "cacheControl", "storageClass", "kmsKeyName"),
         chosen=("name", "contentType", "storageClass", "kmsKeyName", "detectMd5hash"),
         fallback={"storageClass": "STANDARD"},
         derive=_object,

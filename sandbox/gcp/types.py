@@ -3,7 +3,19 @@
 from pathlib import Path
 
 from sandbox.cloud import ResourceType
-from sandbox.gcp import addresses, balancers, dns, firewalls, groups, iam, instances, networks, secrets, storage
+from sandbox.gcp import (
+    addresses,
+    balancers,
+    dns,
+    firewalls,
+    groups,
+    iam,
+    instances,
+    networks,
+    secrets,
+    storage,
+    volumes,
+)
 
 PROPERTIES = Path(__file__).with_name("properties.json")
 """Property shapes, written by sandbox/generate.py from the Pulumi SDK."""
@@ -19,4 +31,5 @@ TYPES: dict[str, ResourceType] = {
     **iam.TYPES,
     **storage.TYPES,
     **secrets.TYPES,
+    **volumes.TYPES,
 }

@@ -157,15 +157,31 @@ BOOTS = '\n[Software\\\\mullion-boot] 1\n"Id"=dword:00000001\n'
 has no process, although that is no boot; so here the key is not volatile, and each boot changes the number."""
 
 
+NO_SCREEN = '\n[Software\\\\Wine\\\\Drivers] 1\n"Graphics"="null"\n'
+"""Lets Wine create consoles without a screen: programs of services that need one, such as PowerShell, get their own."""
+
+
 def new_machine(tool: str, folder: Path) -> Machine:
     """Create a machine with the stand-ins."""
     subprocess.run([tool, "machine", str(folder)], check=True, capture_output=True, timeout=300)
-    with (folder / "system.reg").open("a") as registry:
-        registry.write(BOOTS)
+    for file, text in (("system.reg", BOOTS), ("user.reg", NO_SCREEN)):
+        with (folder / file).open("a") as registry:
+            registry.write(text)
     machine = Machine(tool, folder)
     shutil.copytree(MODULES, machine.path(rf"{BOOKS}\modules"))
+    _place_powershell(machine)
     dlls.install(folder)
     return machine
+
+
+def _place_powershell(machine: Machine) -> None:
+    """Place PowerShell where Windows has it, for services that start it; Wine's program of that name does nothing."""
+    place = machine.path(r"C:\windows\system32\WindowsPowerShell\v1.0")
+    (place / "powershell.exe").unlink(missing_ok=True)
+    place.mkdir(parents=True, exist_ok=True)
+    for file in machine.path(r"C:\Program Files\PowerShell\7").iterdir():
+        (place / file.name).symlink_to(file.resolve())
+    (place / "powershell.exe").symlink_to("pwsh.exe")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ Requests without a signature show no machine, so the policies of its endpoints a
 
 from sandbox.aws import keys, policies, private_ways
 from sandbox.aws.machine import key_refused, policy_documents
+from sandbox.aws.s3 import is_blocked
 from sandbox.cloud_state import SERVICES, CloudState
 from sandbox.services.calls import Refused
 from sandbox.services.credentials import Caller
@@ -27,6 +28,8 @@ def require(cloud_state: CloudState, caller: Caller | None, action: str, resourc
     documents = policy_documents(cloud_state, caller.role if caller else None, bucket)
     principal = caller.role.outputs["arn"] if caller else NOBODY
     reason = policies.refused(documents, action, resource, principal, context)
+    if caller is None and bucket and is_blocked(cloud_state, bucket, "restrictPublicBuckets"):
+        reason = reason or f"the public access block of {bucket} keeps everybody else out"
     if caller and caller.place and not reason:
         reason = private_ways.refused(cloud_state, caller.place, action, resource, principal, context)
     if not reason and (key := keys.of_bucket(cloud_state, bucket) or keys.of_secret(cloud_state, resource)):

@@ -31,6 +31,8 @@ CODES: Codes = {
     "VaultNotFound": (404, "VaultNotFound"),
     "BadParameter": (400, "BadParameter"),
 }
+CONTENT_TYPE_LIMIT = 255
+"""Longest content type ("About Azure Key Vault secrets")."""
 FIELDS = {"value", "contentType", "attributes", "tags"}
 _PLACE = re.compile(r"/secrets/(?P<name>[0-9A-Za-z-]{1,127})(?:/(?P<version>[0-9a-f]{32})?)?")
 CHALLENGE = 'Bearer authorization="https://login.microsoftonline.com/{tenant}", resource="https://vault.azure.net"'
@@ -83,10 +85,13 @@ class Secrets:
             )
         if not isinstance(value, str) or len(value.encode()) > VALUE_LIMIT:
             raise Refused("BadParameter", f"A secret's value has at most {VALUE_LIMIT} bytes.")
+        kind = body.get("contentType", "")
+        if not isinstance(kind, str) or len(kind) > CONTENT_TYPE_LIMIT:
+            raise Refused("BadParameter", f"A secret's contentType has at most {CONTENT_TYPE_LIMIT} characters.")
         version = uuid.uuid4().hex
         with self.cloud_state.transaction():
             self.cloud_state.put_secret(_key(vault, name), version, value)
-        return responses.answer(_bundle(vault, name, version, value))
+        return responses.answer(_bundle(vault, name, version, value) | ({"contentType": kind} if kind else {}))
 
 
 def _key(vault: Record, name: str) -> str:

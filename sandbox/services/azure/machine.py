@@ -43,10 +43,17 @@ def address(cloud_state: CloudState, machine: Record) -> str:
 
 
 def identities(cloud_state: CloudState, machine: Record) -> list[Record]:
-    """Return ids of the user-assigned identities; inputs hold a list of ids, outputs a dict by id."""
+    """Return the user-assigned identities; inputs hold a list of ids, outputs a dict by id.
+
+    One that is younger than the machine is another identity of the same name: the machine's own was deleted.
+    """
     given: Any = (machine.outputs.get("identity") or {}).get("userAssignedIdentities") or []
     wanted = {str(each).lower() for each in given}
-    return [each for each in cloud_state.resources(IDENTITY) if each.id.lower() in wanted]
+    return [
+        each
+        for each in cloud_state.resources(IDENTITY)
+        if each.id.lower() in wanted and each.sequence < machine.sequence
+    ]
 
 
 def own_identity(machine: Record) -> Identity | None:

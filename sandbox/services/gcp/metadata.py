@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 
 from sandbox import interruptions
 from sandbox.cloud_state import CloudState
+from sandbox.gcp.rights import has_account
 from sandbox.records import Record
 from sandbox.services import bearer
 from sandbox.services.calls import Answer, Call, Refused
@@ -59,7 +60,7 @@ class Metadata:
 
     def _token(self, machine: Record, account: str, query: dict[str, str], now: float) -> Answer:
         email, scopes = machines.account(machine)
-        if not email or account not in ("default", email):
+        if not has_account(self.cloud_state, machine) or account not in ("default", email):
             raise Refused("", "", 404)
         asked = query.get("scopes", "").split(",") if query.get("scopes") else scopes
         if set(asked) - set(scopes) or set(query) - {"scopes"}:
@@ -70,7 +71,7 @@ class Metadata:
 
     def _identity(self, machine: Record, account: str, query: dict[str, str], now: float) -> Answer:
         email, _ = machines.account(machine)
-        if not email or account not in ("default", email):
+        if not has_account(self.cloud_state, machine) or account not in ("default", email):
             raise Refused("", "", 404)
         if not query.get("audience"):
             raise Refused("", "non-empty audience parameter required\n", 400)

@@ -34,6 +34,8 @@ KINDS: Mapping[str, str] = {
     "healthChecks": names.CHECK,
     "instances": names.INSTANCE,
     "instanceGroups": names.GROUP,
+    "disks": names.DISK,
+    "snapshots": names.SNAPSHOT,
 }
 """Types by collection of Compute Engine."""
 STATUS = {"notFound": 404, "conflict": 409, "conditionNotMet": 412, "UNAUTHENTICATED": 401}

@@ -13,6 +13,7 @@ CODES: Codes = {
     "denied": (403, "PERMISSION_DENIED"),
     "throttled": (429, "RESOURCE_EXHAUSTED"),
     "failed": (500, "INTERNAL"),
+    "unavailable": (503, "UNAVAILABLE"),
     "INVALID_ARGUMENT": (400, "INVALID_ARGUMENT"),
     "FAILED_PRECONDITION": (400, "FAILED_PRECONDITION"),
     "NOT_FOUND": (404, "NOT_FOUND"),

@@ -27,6 +27,9 @@ _PLACE = re.compile(
     r"/v1/(?P<secret>projects/(?P<project>[^/]+)/secrets/(?P<name>[A-Za-z0-9_-]{1,255}))"
     r"(?:/versions/(?P<version>latest|[1-9][0-9]*))?:(?P<verb>[a-zA-Z]+)"
 )
+LAG_SECONDS = 3.0
+"""Time for which `latest` names the version before a new one. In the cloud minutes, or a few hours ("Resource
+consistency"); a read by number is consistent."""
 VERBS = {"access": ("GET", "access"), "addVersion": ("POST", "add"), "destroy": ("POST", "destroy")}
 """HTTP method and permission, by verb."""
 
@@ -74,11 +77,16 @@ class Secrets:
 
     def _number(self, record: Record, version: str) -> str:
         kept = self._versions(record)
-        number = next(reversed(kept), "") if version == "latest" else version
+        number = self._latest(record, list(kept)) if version == "latest" else version
         if number not in kept:
             name = f"projects/{PROJECT_NUMBER}/secrets/{record.outputs['secretId']}"
             raise Refused("NOT_FOUND", f"Secret Version [{name}/versions/{version}] not found.")
         return number
+
+    def _latest(self, record: Record, numbers: list[str]) -> str:
+        if len(numbers) > 1 and self.cloud_state.secret_age(_key(record), numbers[-1]) < LAG_SECONDS:
+            return numbers[-2]
+        return numbers[-1] if numbers else ""
 
     def _access(self, record: Record, version: str) -> Answer:
         number = self._number(record, version)

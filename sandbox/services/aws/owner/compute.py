@@ -7,6 +7,7 @@ from typing import Any
 from sandbox.aws.gateways import ENDPOINT
 from sandbox.aws.network import ASSOCIATION, EGRESS, EIP, GATEWAY, GROUP, INGRESS, INSTANCE, NAT, SUBNET, TABLE, VPC
 from sandbox.aws.regions import ACCOUNT
+from sandbox.aws.volumes import SNAPSHOT, VOLUME
 from sandbox.records import Record
 from sandbox.services.aws.ec2 import VERSION
 from sandbox.services.aws.owner.holdings import Holdings, document, fields, filters, listed
@@ -24,6 +25,8 @@ KINDS: Mapping[str, str] = {
     GROUP: "security-group",
     INGRESS: "security-group-rule",
     EGRESS: "security-group-rule",
+    VOLUME: "volume",
+    SNAPSHOT: "snapshot",
 }
 """EC2's words for types (DescribeTags, "resource-type")."""
 Fields = Mapping[str, str]
@@ -213,6 +216,8 @@ ACTIONS: Mapping[str, Callable[[Holdings, Fields], dict[str, Any] | None]] = {
     "DescribeRouteTables": _tables,
     "DisassociateRouteTable": _deletion(ASSOCIATION, "AssociationId", "InvalidAssociationID.NotFound"),
     "DescribeSubnets": _described(SUBNET, "subnet-id", "subnetSet", "subnetId"),
+    "DescribeVolumes": _described(VOLUME, "volume-id", "volumeSet", "volumeId"),
+    "DescribeSnapshots": _described(SNAPSHOT, "snapshot-id", "snapshotSet", "snapshotId"),
     "DescribeVpcs": _described(VPC, "vpc-id", "vpcSet", "vpcId"),
     "TerminateInstances": _terminate,
     "RevokeSecurityGroupIngress": _revoke(INGRESS),
@@ -225,5 +230,7 @@ ACTIONS: Mapping[str, Callable[[Holdings, Fields], dict[str, Any] | None]] = {
     "ReleaseAddress": _deletion(EIP, "AllocationId", "InvalidAllocationID.NotFound"),
     "DeleteSubnet": _deletion(SUBNET, "SubnetId", "InvalidSubnetID.NotFound"),
     "DeleteRouteTable": _deletion(TABLE, "RouteTableId", "InvalidRouteTableID.NotFound"),
+    "DeleteVolume": _deletion(VOLUME, "VolumeId", "InvalidVolume.NotFound"),
+    "DeleteSnapshot": _deletion(SNAPSHOT, "SnapshotId", "InvalidSnapshot.NotFound"),
     "DeleteVpc": _deletion(VPC, "VpcId", "InvalidVpcID.NotFound"),
 }

@@ -4,8 +4,9 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sandbox.aws.iam import PROFILE, ROLE, ROLE_POLICY
+from sandbox.aws.iam import ATTACHMENT, PROFILE, ROLE, ROLE_POLICY
 from sandbox.aws.regions import ACCOUNT
+from sandbox.aws.web_identity import PROVIDER
 from sandbox.records import Record
 from sandbox.services import xml
 from sandbox.services.aws.owner.holdings import Holdings, document, fields, tags
@@ -99,8 +100,34 @@ def _delete_policy(holdings: Holdings, given: Fields) -> dict[str, Any]:
 
 
 def _attached(holdings: Holdings, given: Fields) -> dict[str, Any]:
-    arns = _role(holdings, given).inputs.get("managedPolicyArns") or []
+    role = _role(holdings, given)
+    attached = [one for one in holdings.cloud_state.resources(ATTACHMENT) if one.inputs["role"] == role.id]
+    arns = [*(role.inputs.get("managedPolicyArns") or []), *(one.inputs["policyArn"] for one in attached)]
     return {"AttachedPolicies": {"member": [{"PolicyArn": arn} for arn in arns]}, "IsTruncated": False}
+
+
+def _detach(holdings: Holdings, given: Fields) -> dict[str, Any]:
+    id = f"{given['RoleName']}/{given['PolicyArn']}"
+    holdings.delete(holdings.get(ATTACHMENT, id, "NoSuchEntity", anywhere=True))
+    return {}
+
+
+def _provider(holdings: Holdings, given: Fields) -> Record:
+    return holdings.get(PROVIDER, given["OpenIDConnectProviderArn"], "NoSuchEntity", anywhere=True)
+
+
+def _providers(holdings: Holdings, given: Fields) -> dict[str, Any]:
+    rows = [{"Arn": one.id} for one in holdings.cloud_state.resources(PROVIDER)]
+    return {"OpenIDConnectProviderList": {"member": rows}}
+
+
+def _provider_tags(holdings: Holdings, given: Fields) -> dict[str, Any]:
+    return {"Tags": tags(_provider(holdings, given), "member"), "IsTruncated": False}
+
+
+def _delete_provider(holdings: Holdings, given: Fields) -> dict[str, Any]:
+    holdings.delete(_provider(holdings, given))
+    return {}
 
 
 def _delete_role(holdings: Holdings, given: Fields) -> dict[str, Any]:
@@ -123,5 +150,9 @@ ACTIONS: Mapping[str, Callable[[Holdings, Fields], dict[str, Any]]] = {
     "ListRolePolicies": _policies,
     "DeleteRolePolicy": _delete_policy,
     "ListAttachedRolePolicies": _attached,
+    "DetachRolePolicy": _detach,
+    "ListOpenIDConnectProviders": _providers,
+    "ListOpenIDConnectProviderTags": _provider_tags,
+    "DeleteOpenIDConnectProvider": _delete_provider,
     "DeleteRole": _delete_role,
 }
