@@ -23,6 +23,9 @@ def main(words: list[str]) -> None:
         return
     django.setup()
     if words[0] == "worker":
+        from portal import notice_ways
+
+        notice_ways.configured()
         call_command("portal_worker", startup_delay=False, reload=False)
     elif words[0] == "serve":
         _serve(int(words[1]))
@@ -34,9 +37,10 @@ def _serve(port: int) -> None:
     import waitress
     from django.core.wsgi import get_wsgi_application
 
-    from portal import oidc
+    from portal import notice_ways, oidc
 
     oidc.configured()  # wrong settings end the start, not the first sign-in
+    notice_ways.configured()
 
     waitress.serve(get_wsgi_application(), **options(port))
 

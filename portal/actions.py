@@ -1,17 +1,20 @@
 """What people can do with clusters: the same functions for pages and the API. Each records an event."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Sum
+from django.db.models import QuerySet
+from django.utils import timezone
 
-from portal import access, audit, jobs
+from portal import access, audit, jobs, notices, quotas
 from portal.models import Cluster, Job, Team, Template, User
 from portal.planning import propose
+from portal.refusals import NotPossible
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,13}[a-z0-9]")
 """Part of a cluster's name after the team's: 2 to 15 characters."""
@@ -24,10 +27,6 @@ _STATES = {
     Job.Kind.DOWN: ((_S.BUILDING, _S.READY, _S.FAILED, _S.REMOVING), _S.REMOVING),
 }
 """By kind of job: the states of a cluster for which a person can ask for it, and the state while it waits and runs."""
-
-
-class NotPossible(Exception):
-    """An action that is refused; the text says why and what to do."""
 
 
 def ask(user: User, team: Team, template: Template, name: str, values: Mapping[str, Any], hours: Any) -> Cluster:
@@ -44,7 +43,7 @@ def ask(user: User, team: Team, template: Template, name: str, values: Mapping[s
         raise NotPossible("\n".join(found.problems))
     with transaction.atomic():
         team = Team.objects.select_for_update().get(pk=team.pk)
-        _refuse_above_quota(team, Decimal(str(found.month)))
+        quotas.refuse_above(team, Decimal(str(found.month)))
         # the name of a removed cluster is free again; its row stays under another name
         for old in Cluster.objects.filter(name=whole, state__in=(Cluster.State.REMOVED, Cluster.State.REFUSED)):
             Cluster.objects.filter(pk=old.pk).update(name=f"#{old.pk}")
@@ -64,21 +63,11 @@ def ask(user: User, team: Team, template: Template, name: str, values: Mapping[s
             raise NotPossible(f"Your team has a cluster {whole}; choose another name.") from None
         detail = {"template": template.name, "version": version.number, "choices": dict(values), "hours": int(hours)}
         audit.record(user.actor, "cluster.ask", whole, team=team, detail=detail)
-        if not found.approval:
+        if found.approval:
+            notices.waits(cluster)
+        else:
             _build(cluster, user.actor)
     return cluster
-
-
-def _refuse_above_quota(team: Team, month: Decimal) -> None:
-    open_ = Cluster.objects.filter(team=team, state__in=Cluster.OPEN)
-    if open_.count() >= team.clusters_at_once:
-        raise NotPossible(f"Team {team.name} has {team.clusters_at_once} clusters, its limit; remove one first.")
-    spent = open_.aggregate(sum=Sum("month"))["sum"] or Decimal(0)
-    if spent + month > team.month:
-        raise NotPossible(
-            f"Team {team.name} has clusters for USD {spent:,.2f} a month and may have {team.month:,}; this one costs"
-            f" {month:,.2f}. Remove one first, or choose less."
-        )
 
 
 def _build(cluster: Cluster, actor: str) -> None:
@@ -96,6 +85,7 @@ def decide(user: User, cluster: Cluster, *, approve: bool) -> None:
             raise NotPossible(f"The request for {cluster.name} is decided already.")
         action = "cluster.approve" if approve else "cluster.refuse"
         audit.record(user.actor, action, cluster.name, team=cluster.team)
+        notices.decided(cluster, user.username, approved=approve)
         if approve:
             _build(cluster, user.actor)
 
@@ -105,7 +95,7 @@ def extend(user: User, cluster: Cluster, hours: Any) -> None:
 
     A request for the longer life would wait for approval by a rule: then only who may decide about it may extend it.
     """
-    _may_change(user, cluster)
+    refuse_stranger(user, cluster)
     most = cluster.version.offer.limits.hours
     if not str(hours).isdecimal() or not 1 <= int(str(hours)) <= most:
         raise NotPossible(f"Hours: write a whole number from 1 to {most}.")
@@ -125,7 +115,7 @@ def extend(user: User, cluster: Cluster, hours: Any) -> None:
 
 def remove(user: User, cluster: Cluster, confirmed: str) -> None:
     """Remove a cluster, or take back a request. confirmed: the cluster's name. Raises NotPossible."""
-    _may_change(user, cluster)
+    refuse_stranger(user, cluster)
     if confirmed != cluster.name:
         raise NotPossible(f"To remove the cluster, write its name: {cluster.name}")
     asked = Cluster.objects.filter(pk=cluster.pk, state=Cluster.State.ASKED)
@@ -140,23 +130,28 @@ def remove(user: User, cluster: Cluster, confirmed: str) -> None:
 
 def retry(user: User, cluster: Cluster) -> None:
     """Run the job of a failed cluster again. Raises NotPossible."""
-    _may_change(user, cluster)
+    refuse_stranger(user, cluster)
     if cluster.state != Cluster.State.FAILED:
         raise NotPossible(f"{cluster.name} has not failed.")
+    if cluster.expires and cluster.expires <= timezone.now():
+        raise NotPossible(f"{cluster.name} has expired; it is being removed.")
     _enqueue(user, cluster, Job.Kind.UP, "cluster.retry")
 
 
 def cancel(user: User, cluster: Cluster) -> None:
     """End the job of a cluster: at once if it waits, else once the calls in progress end. Raises NotPossible."""
-    _may_change(user, cluster)
+    refuse_stranger(user, cluster)
     job = cluster.jobs.filter(state__in=Job.OPEN, cancel=False).first()
+    if job and job.kind == Job.Kind.DOWN and cluster.expires and cluster.expires <= timezone.now():
+        raise NotPossible(f"{cluster.name} has expired, so its removal cannot be cancelled.")
     with transaction.atomic():
         if job is None or not jobs.cancel(job):
             raise NotPossible(f"{cluster.name} has no job to cancel.")
         audit.record(user.actor, "job.cancel", cluster.name, team=cluster.team, detail={"job": job.pk})
 
 
-def _may_change(user: User, cluster: Cluster) -> None:
+def refuse_stranger(user: User, cluster: Cluster) -> None:
+    """Raise NotPossible for a person who may not change the cluster."""
     if not access.may_change(user, cluster):
         raise NotPossible(f"You are not in team {cluster.team.name}.")
 
@@ -166,11 +161,23 @@ def _enqueue(user: User, cluster: Cluster, kind: Job.Kind, action: str, hours: i
     changed it since it was read, such as a withdrawal before the approval.
     """
     before, after = _STATES[kind]
+    with queueing(cluster):
+        write_row(Cluster.objects.filter(pk=cluster.pk, state__in=before), cluster, state=after)
+        audit.record(user.actor, action, cluster.name, team=cluster.team, detail={"hours": hours} if hours else {})
+        jobs.enqueue(cluster, kind, user.actor, hours)
+
+
+@contextmanager
+def queueing(cluster: Cluster) -> Iterator[None]:
+    """Run what puts a job of a cluster into the queue in one transaction. Raises NotPossible if one has not ended."""
     try:
         with transaction.atomic():
-            if not Cluster.objects.filter(pk=cluster.pk, state__in=before).update(state=after):
-                raise NotPossible(f"{cluster.name} has changed meanwhile; look at its page, and try again.")
-            audit.record(user.actor, action, cluster.name, team=cluster.team, detail={"hours": hours} if hours else {})
-            jobs.enqueue(cluster, kind, user.actor, hours)
+            yield
     except IntegrityError:
         raise NotPossible(f"{cluster.name} has a job that has not ended; wait for it.") from None
+
+
+def write_row(same: QuerySet[Cluster], cluster: Cluster, **values: Any) -> None:
+    """Write values into the row of a cluster. Raises NotPossible if `same` no longer has the row."""
+    if not same.update(**values):
+        raise NotPossible(f"{cluster.name} has changed meanwhile; look at its page, and try again.")

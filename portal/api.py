@@ -9,8 +9,9 @@ from ninja import NinjaAPI, Status
 from ninja.errors import HttpError
 from ninja.security import HttpBearer
 
-from portal import access, actions, tokens
+from portal import access, actions, changes, tokens
 from portal.api_documents import (
+    Changed,
     ClusterDocument,
     ClusterWithJob,
     EventDocument,
@@ -26,6 +27,7 @@ from portal.api_documents import (
 from portal.models import Cluster, Event, Template, User
 from portal.planning import propose
 from portal.rates import PerMinute
+from portal.refusals import NotPossible
 
 FAILURES = PerMinute("failures", lambda request: request.META.get("REMOTE_ADDR", ""), settings.API_FAILURES_A_MINUTE)
 CALLS = PerMinute("calls", lambda request: _caller(request).token_key, settings.API_CALLS_A_MINUTE)
@@ -54,7 +56,7 @@ api = NinjaAPI(
 )
 
 
-@api.exception_handler(actions.NotPossible)
+@api.exception_handler(NotPossible)
 def _refused(request: HttpRequest, error: Exception) -> HttpResponse:
     return api.create_response(request, {"detail": str(error)}, status=409)
 
@@ -142,6 +144,20 @@ def _change(action: str) -> Any:
     """Register a function as POST /clusters/NAME/ACTION."""
     address, documents = f"/clusters/{{name}}/{action}", {200: ClusterWithJob, **REFUSALS}
     return api.post(address, response=documents, operation_id=action, throttle=[CALLS, CHANGES])
+
+
+@_change("change")
+def change(request: HttpRequest, name: str, changed: Changed) -> ClusterWithJob:
+    """Change values of a cluster that is built; fields that are missing keep theirs."""
+    return _acted(request, name, lambda user, found: changes.change(user, found, changed.choices))
+
+
+@api.post("/clusters/{name}/change/plan", response={200: Plan, **REFUSALS}, operation_id="plan_change")
+def plan_change(request: HttpRequest, name: str, changed: Changed) -> Plan:
+    """Return the plan of a cluster with changed values, without changing it. approval: why another person may have to
+    decide.
+    """
+    return Plan.of(changes.proposed(_found(_caller(request), name), changed.choices))
 
 
 @_change("extend")

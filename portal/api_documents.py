@@ -78,6 +78,12 @@ class Request(Wish):
     name: str = Field(max_length=15)
 
 
+class Changed(Schema):
+    """Values to change. Fields that are missing keep theirs."""
+
+    choices: dict[str, str | int] = Field(max_length=50)
+
+
 class Hours(Schema):
     """Hours to add to a cluster's life."""
 

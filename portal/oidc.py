@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic import ValidationError as Malformed
 
 from portal import audit
-from portal.actions import NotPossible
 from portal.models import Membership, Team, User
+from portal.refusals import NotPossible
 
 TIMEOUT = 10
 """Timeout in seconds of a call to the provider."""
@@ -132,7 +132,7 @@ def _new(found: Settings, said: dict[str, Any], subject: str) -> User:
         UnicodeUsernameValidator()(name)
     except ValidationError:
         raise NotPossible(f"The provider sent no usable name (claim {found.name_claim}).") from None
-    if not name or len(name) > 100 or name.startswith("service-"):
+    if not name or len(name) > 60 or name.startswith("service-"):
         raise NotPossible(f"The provider sent no usable name (claim {found.name_claim}).")
     if User.objects.filter(username__iexact=name).exists():
         raise NotPossible(f"There is another account called {name}; ask the platform team to rename it.")

@@ -1,6 +1,8 @@
 """Pages of sign-in by OpenID Connect: the way to the provider, and back."""
 
+import hashlib
 import logging
+import unicodedata
 from typing import Any
 
 import requests
@@ -15,16 +17,35 @@ from django.views.decorators.http import require_GET
 from joserfc.errors import JoseError
 
 from portal import oidc
-from portal.actions import NotPossible
+from portal.rates import PerMinute
+from portal.refusals import NotPossible
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 FAULTS = (OAuthError, JoseError, requests.RequestException, ValueError, KeyError, RuntimeError)
 """Errors of Authlib for missing and invalid answers of the provider."""
+
+
+def _name(request: HttpRequest) -> str:
+    """Return a digest of the name in the form, as Django reads it (NFKC): a key of the cache has a limited length."""
+    name = unicodedata.normalize("NFKC", request.POST.get("username", "").strip()[:LONGEST_NAME]).casefold()
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+BY_NAME = PerMinute("names", _name, settings.SIGN_INS_OF_A_NAME_A_MINUTE)
+BY_ADDRESS = PerMinute("addresses", lambda request: request.META.get("REMOTE_ADDR", ""), settings.SIGN_INS_A_MINUTE)
+TOO_OFTEN = "There were too many sign-ins with this name or from this address; wait a minute."
+LONGEST_NAME = 150
 _log = logging.getLogger(__name__)
 
 
 class SignIn(LoginView):
     """The page for signing in by password, with a link to the provider if one is configured."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Check name and password, unless a name or an address has tried too often in this minute."""
+        if not (BY_ADDRESS.allow_request(request) and BY_NAME.allow_request(request)):
+            return render(request, "portal/no_entry.html", {"reason": TOO_OFTEN}, status=429)
+        return super().post(request, *args, **kwargs)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Tell the page whether there is a provider."""

@@ -67,6 +67,14 @@ if "sqlite3" in DATABASES["default"].get("ENGINE", ""):
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 API_CALLS_A_MINUTE, API_CHANGES_A_MINUTE, API_FAILURES_A_MINUTE = 120, 20, 30
 """Limits of the API: calls and changes of a token, calls with an unknown token from one address."""
+SIGN_INS_OF_A_NAME_A_MINUTE, SIGN_INS_A_MINUTE = 10, 60
+"""Limits of sign-ins by password: with one name, and from one address, behind which may be an office."""
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 100_000},  # by default 300, above which counters of these limits are dropped
+    }
+}
 TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 
 AUTH_USER_MODEL = "portal.User"

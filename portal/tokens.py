@@ -11,8 +11,8 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from portal import access, audit
-from portal.actions import NotPossible
 from portal.models import Membership, Team, Token, User
+from portal.refusals import NotPossible
 
 PREFIX = "mullion_"
 """Prefix of each token, by which scanners for secrets recognise it."""

@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.contrib.auth import views as accounts
 from django.urls import path
+from django.views.generic import RedirectView
 
 from portal import health, oidc_pages, token_pages, views
 from portal.api import api
@@ -15,6 +16,8 @@ urlpatterns = [
     path("clusters/<slug:name>/progress/", views.progress, name="progress"),
     path("clusters/<slug:name>/approve/", views.approve, name="approve"),
     path("clusters/<slug:name>/refuse/", views.refuse, name="refuse"),
+    path("clusters/<slug:name>/change/", views.change, name="change"),
+    path("clusters/<slug:name>/change/plan/", views.change_plan, name="change-plan"),
     path("clusters/<slug:name>/extend/", views.extend, name="extend"),
     path("clusters/<slug:name>/remove/", views.remove, name="remove"),
     path("clusters/<slug:name>/cancel/", views.cancel, name="cancel"),
@@ -27,6 +30,7 @@ urlpatterns = [
     path("oidc/sign-in/", oidc_pages.begin, name="oidc"),
     path("oidc/callback/", oidc_pages.callback, name="oidc-callback"),
     path("sign-out/", accounts.LogoutView.as_view(), name="logout"),
+    path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
     path("admin/", admin.site.urls),
     path("health", health.ready, name="health"),
     path("health/live", health.live, name="live"),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -11,11 +12,28 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from portal import access, actions, audit
+from portal import access, actions, audit, changes
 from portal.models import Cluster, Event, Job, Template
 from portal.planning import Offer, propose
+from portal.rates import PerMinute
+from portal.refusals import NotPossible
 
 Page = Callable[..., HttpResponseBase]
+CHANGES = PerMinute("page-changes", lambda request: str(request.user.pk), settings.API_CHANGES_A_MINUTE)
+
+
+def _within_limit(request: HttpRequest) -> None:
+    """Raise NotPossible if a person changes more on pages in a minute than a token may in the API."""
+    if not CHANGES.allow_request(request):
+        raise NotPossible("These are too many changes in one minute; wait a minute.")
+
+
+def _is_stale(request: HttpRequest, field: str, now: str, what: str) -> bool:
+    """Return whether a form was shown before what it changes became what it is now; then it must be shown anew."""
+    if request.POST.get(field, now) == now:
+        return False
+    messages.error(request, f"{what} has changed since this page was shown; look at it again.")
+    return True
 
 
 @login_required
@@ -47,6 +65,9 @@ def ask(request: HttpRequest, name: str) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
     if request.method == "POST":
         try:
+            _within_limit(request)
+            if _is_stale(request, "version", str(template.newest.number), f"The template {name}"):
+                return redirect("ask", name=name)
             team = get_object_or_404(teams, name=given.get("team", ""))
             found = actions.ask(
                 access.person(request),
@@ -57,9 +78,10 @@ def ask(request: HttpRequest, name: str) -> HttpResponse:
                 given.get("hours", ""),
             )
             return redirect("cluster", name=found.name)
-        except actions.NotPossible as error:
+        except NotPossible as error:
             messages.error(request, str(error))
-    values = {"template": template, "offer": offer, "teams": teams, **_planned(offer, given)}
+    shown = {"template": template, "version": template.newest.number, "offer": offer, "teams": teams}
+    values = {**shown, **_planned(offer, given)}
     return render(request, "portal/ask.html", values)
 
 
@@ -77,11 +99,16 @@ def _choices(offer: Offer, given: Mapping[str, Any]) -> dict[str, str]:
 
 def _planned(offer: Offer, given: Mapping[str, Any]) -> dict[str, Any]:
     hours, choices = given.get("hours", str(offer.hours)), _choices(offer, given)
-    fields = [
+    shown = {"hours": hours, "fields": _fields(offer, choices), "name": given.get("name", "")}
+    return {"plan": propose(offer, choices, hours), **shown}
+
+
+def _fields(offer: Offer, choices: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the fields of a form with their values."""
+    return [
         {"field": each, "value": str(choices.get(each.path, each.default)), "numbers": each.least is not None}
         for each in offer.fields
     ]
-    return {"plan": propose(offer, choices, hours), "hours": hours, "fields": fields, "name": given.get("name", "")}
 
 
 def _of_cluster(page: Callable[[HttpRequest, Cluster], HttpResponse]) -> Page:
@@ -129,12 +156,42 @@ def _action(act: Callable[[HttpRequest, Cluster], None]) -> Page:
     @_of_cluster
     def done(request: HttpRequest, found: Cluster) -> HttpResponse:
         try:
+            _within_limit(request)
             act(request, found)
-        except actions.NotPossible as error:
+        except NotPossible as error:
             messages.error(request, str(error))
         return redirect("cluster", name=found.name)
 
     return done
+
+
+@_of_cluster
+def change(request: HttpRequest, found: Cluster) -> HttpResponse:
+    """Show the form of a change with its plan; change the cluster when it is posted."""
+    if request.method == "POST":
+        try:
+            _within_limit(request)
+            if _is_stale(request, "seen", changes.seen(found), found.name):
+                return redirect("change", name=found.name)
+            changes.change(access.person(request), found, _choices(found.version.offer, request.POST))
+            return redirect("cluster", name=found.name)
+        except NotPossible as error:
+            messages.error(request, str(error))
+    return render(request, "portal/change.html", _changed(found, request.POST))
+
+
+@require_POST
+@_of_cluster
+def change_plan(request: HttpRequest, found: Cluster) -> HttpResponse:
+    """Answer with the plan of a change as a part of a page."""
+    return render(request, "portal/plan.html", _changed(found, request.POST))
+
+
+def _changed(found: Cluster, given: Mapping[str, Any]) -> dict[str, Any]:
+    offer = found.version.offer
+    choices = {**found.choices, **_choices(offer, given)}
+    shown = {"cluster": found, "changing": True, "fields": _fields(offer, choices), "seen": changes.seen(found)}
+    return {"plan": changes.proposed(found, choices), **shown}
 
 
 approve = _action(lambda request, found: actions.decide(access.person(request), found, approve=True))

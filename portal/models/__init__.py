@@ -4,5 +4,6 @@ from portal.models.accounts import Membership, Team, Token, User
 from portal.models.audit import Event
 from portal.models.catalogue import Template, Version
 from portal.models.clusters import Cluster, Job
+from portal.models.notices import Notice
 
-__all__ = ["Cluster", "Event", "Job", "Membership", "Team", "Template", "Token", "User", "Version"]
+__all__ = ["Cluster", "Event", "Job", "Membership", "Notice", "Team", "Template", "Token", "User", "Version"]

@@ -1,5 +1,8 @@
 """Clusters that teams asked for, and the jobs that build and remove them."""
 
+from decimal import Decimal
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -9,7 +12,10 @@ from portal.models.catalogue import Version
 
 
 class Cluster(models.Model):
-    """A cluster, from the request to its removal. name: of its stack. month: USD by the plan."""
+    """A cluster, from the request to its removal. name: of its stack. month: USD by the plan.
+
+    counted: USD a month that count against the quota while a change is not done, as the machines of both may run.
+    """
 
     class State(models.TextChoices):
         """State on pages and in the API."""
@@ -31,13 +37,18 @@ class Cluster(models.Model):
     choices = models.JSONField(default=dict)
     hours = models.PositiveIntegerField()
     month = models.DecimalField(max_digits=10, decimal_places=2)
+    counted = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
     reason = models.CharField(max_length=200, blank=True)
     asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     asked_at = models.DateTimeField(auto_now_add=True)
     state = models.CharField(max_length=8, choices=State.choices, default=State.ASKED)
     built_at = models.DateTimeField(null=True, blank=True)
     expires = models.DateTimeField(null=True, blank=True)
+    told_expiry = models.DateTimeField(null=True, blank=True, help_text="The expiry that people were told is near.")
     endpoint = models.CharField(max_length=200, blank=True)
+    before = models.JSONField(
+        null=True, help_text="Of a change that is not yet done: choices, month, counted and state from before it."
+    )
 
     jobs: "models.Manager[Job]"
 
@@ -47,6 +58,19 @@ class Cluster(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def unchanged(self) -> dict[str, Any]:
+        """Return the values from before the change that is not done, to be written back; empty without one."""
+        if self.before is None:
+            return {}
+        counted = self.before["counted"]
+        amounts = {"month": Decimal(self.before["month"]), "counted": None if counted is None else Decimal(counted)}
+        return {**self.before, **amounts, "before": None}
+
+    @property
+    def claim(self) -> Decimal:
+        """USD a month that the cluster takes of the quota."""
+        return self.month if self.counted is None else self.counted
+
 
 class Job(models.Model):
     """One run of `mullion`. attempt: how often workers took it; only the last of them writes, and renews `beat`."""
@@ -55,6 +79,7 @@ class Job(models.Model):
         """Commands of `mullion`."""
 
         UP = "up"
+        CHANGE = "change"
         EXTEND = "extend"
         DOWN = "down"
 

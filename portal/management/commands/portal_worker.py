@@ -5,7 +5,7 @@ from typing import Any
 
 from django_tasks_db.management.commands.db_worker import Command as Worker
 
-from portal import folders, jobs
+from portal import folders, upkeep
 
 
 class Command(Worker):
@@ -17,7 +17,8 @@ class Command(Worker):
         """Run jobs. Also put jobs of killed workers back, and ask for the removal of expired clusters."""
         folders.clone()
         ended = threading.Event()
-        threading.Thread(target=jobs.watch, args=(ended,), daemon=True).start()
+        for each in (upkeep.watch, upkeep.deliver):
+            threading.Thread(target=each, args=(ended,), daemon=True).start()
         try:
             super().handle(**options)
         finally:
