@@ -73,7 +73,7 @@ lab: engine ## Test with real Kubernetes programs (LAB_VERSIONS), which are buil
 	MULLION_LAB_VERSIONS="$(LAB_VERSIONS)" .venv/bin/python -m pytest -n $(LAB_JOBS) --timeout $(HUNG) --dist loadfile --no-loadscope-reorder -m "lab and not soak" $(ARGS)
 
 soak: engine ## Test every cut, chaos and the programs of all SOAK_VERSIONS; takes hours
-	-@for what in build join cluster before controllers; do .venv/bin/python -m lab $$what $(SOAK_VERSIONS); done
+	-@for what in build join cluster before controllers storage monitoring; do .venv/bin/python -m lab $$what $(SOAK_VERSIONS); done
 	MULLION_LAB_VERSIONS="$(SOAK_VERSIONS)" .venv/bin/python -m pytest -n $(LAB_JOBS) -m "soak or lab" $(ARGS)
 
 lint: venv ## Check format, style, types, security rules and the files of CI

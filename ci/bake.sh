@@ -4,6 +4,7 @@
 # images), SANDBOX (true).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source ci/passphrase.sh
 options=(--keep "${KEEP:-3}" --yes)
 [[ -z ${POOL:-} ]] || options+=(--pool "$POOL")
 [[ ${SANDBOX:-false} != true ]] || options+=(--sandbox)
@@ -11,16 +12,9 @@ file="stacks/Pulumi.$STACK.yaml"
 before="$(mktemp)"
 cp "$file" "$before"
 said="$(mktemp)"
+source ci/signals.sh
 code=0
-# In the background: bash would not pass the signal of a cancelled job on, and the builder would stay.
-.venv/bin/mullion image bake "$STACK" "${options[@]}" >"$said" 2>&1 &
-bake=$!
-trap 'kill -TERM "$bake" || true' INT TERM
-wait "$bake" || code=$?
-while kill -0 "$bake" 2>/dev/null; do # the signal has ended that wait
-  code=0
-  wait "$bake" || code=$?
-done
+passing_signals .venv/bin/mullion image bake "$STACK" "${options[@]}" >"$said" 2>&1 || code=$?
 change="$(diff -u --label "a/$file" --label "b/$file" "$before" "$file")" || true
 {
   printf '### Image of %s\n\n' "$STACK"

@@ -3,6 +3,7 @@
 # Environment: STACK; optional: SANDBOX (true).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source ci/passphrase.sh
 options=()
 [[ ${SANDBOX:-false} != true ]] || options+=(--sandbox)
 code=0

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Remove the cluster NAME if its run was killed before it removed it. A cluster that was kept on purpose stays.
-# Environment: NAME; optional: SANDBOX (true), TRIES (20), PAUSE (15, seconds).
+# Environment: NAME; optional: SANDBOX (true), LIMIT (280, seconds that the service gives this step), PAUSE (10, seconds).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source ci/waiting.sh
 options=(--yes)
 [[ ${SANDBOX:-false} != true ]] || options+=(--sandbox)
+# A runner may end the step and leave `mullion run` behind: AzureCLI@2 passes no signal on.
+end_run ".mullion/$NAME/run.pid" "$NAME"
 if [[ ! -e stacks/Pulumi.$NAME.yaml ]]; then
-  echo "cluster $NAME is removed"
+  echo "there is no stacks/Pulumi.$NAME.yaml: the run removed its cluster, or built none"
   exit 0
 fi
 if grep -q '"kept_until": "[^"]' artifacts/result.json 2>/dev/null; then
@@ -15,11 +18,4 @@ if grep -q '"kept_until": "[^"]' artifacts/result.json 2>/dev/null; then
     "Pulumi.$NAME.yaml of the artifacts to stacks/, then: mullion kubeconfig $NAME"
   exit 0
 fi
-# Code 3: the engine of the killed run still finishes its calls, and holds the lock of the state.
-for ((try = ${TRIES:-20}; try > 0; try--)); do
-  code=0
-  .venv/bin/mullion down "$NAME" "${options[@]}" || code=$?
-  if [[ $code -ne 3 ]]; then exit "$code"; fi
-  sleep "${PAUSE:-15}"
-done
-exit 3
+until_unlocked .venv/bin/mullion down "$NAME" "${options[@]}"

@@ -3,6 +3,14 @@
 # kubectl of the version KUBERNETES for the command of a test. Environment: CLOUD; optional: KUBERNETES, SANDBOX (true).
 set -euo pipefail
 [[ ${SANDBOX:-false} != true ]] || exit 0
+case ${BY_TAGS:-} in
+  "" | aws) ;;
+  *)
+    echo "BY_TAGS is '$BY_TAGS', but this image has no az and no gcloud that could list an account. Run mullion reap" \
+      "--by-tags $BY_TAGS where they are signed in, or in GitHub's or Azure's pipeline (docs/ci.md)" >&2
+    exit 2
+    ;;
+esac
 if [[ $CLOUD == aws ]] && ! command -v aws >/dev/null; then
   apt-get update -qq
   apt-get install -qq --no-install-recommends awscli
