@@ -2,7 +2,8 @@
 
 build: programs that tests run on rendered files. join: further programs for a Windows node and its API server.
 cluster: all programs of real clusters, with archives and images. before: the same for the versions that an upgrade to
-VERSION passes, for Linux machines only. controllers: cloud controllers. list: show which programs are built.
+VERSION passes, for Linux machines only. controllers: cloud controllers. storage: sidecars of storage drivers.
+monitoring: Prometheus and node_exporter. list: show which programs are built.
 """
 
 import argparse
@@ -12,13 +13,24 @@ from collections.abc import Iterable
 from components import releases
 from lab import build, cluster
 from lab.hns import dlls
-from lab.programs import NOT_BUILT, Program, joining_programs, of_clouds, of_registries, programs
+from lab.programs import (
+    NOT_BUILT,
+    Program,
+    joining_programs,
+    of_clouds,
+    of_monitoring,
+    of_registries,
+    of_storage,
+    programs,
+)
+
+COMMANDS = ("build", "join", "cluster", "before", "controllers", "storage", "monitoring", "list")
 
 
 def main(arguments: list[str]) -> int:
     """Build the programs; return 1 if one could not be built, after building the others."""
     parser = argparse.ArgumentParser(prog="python -m lab", description=__doc__)
-    parser.add_argument("command", choices=("build", "join", "cluster", "before", "controllers", "list"))
+    parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("versions", nargs="+", help="Kubernetes versions, e.g. 1.37.1")
     parser.add_argument("--only", default="", help="names of programs, separated by commas")
     options = parser.parse_args(arguments)
@@ -31,7 +43,13 @@ def main(arguments: list[str]) -> int:
         systems = cluster.LINUX
     failed = 0 if options.command != "build" or options.only else _dlls()
     for version in versions:
-        listings = {"build": _of_tests, "join": joining_programs, "controllers": of_clouds}
+        listings = {
+            "build": _of_tests,
+            "join": joining_programs,
+            "controllers": of_clouds,
+            "storage": of_storage,
+            "monitoring": of_monitoring,
+        }
         listing = listings.get(options.command, cluster.needed)
         of_systems = [program for program in listing(version) if program.os in systems]
         names = options.only.split(",") if options.only else [program.name for program in of_systems]

@@ -29,6 +29,9 @@ _STAMPED_TOO = {"kube-apiserver": ("k8s.io/client-go/pkg/version",)}
 """Further packages with version variables: in older minors kube-apiserver's aggregator answers /version with these
 (kube-aggregator v0.24 pkg/apiserver/apiserver.go)."""
 
+_STAMPED_MAIN = ("gce-pd-csi-driver",)
+"""Programs that do not start without a version of their own (cmd/gce-pd-csi-driver/main.go)."""
+
 
 class NotBuilt(Exception):
     """A program that could not be built; the message has Go's output."""
@@ -94,7 +97,10 @@ def _flags(program: Program) -> list[str]:
     stamped = ("k8s.io/component-base/version", *_STAMPED_TOO.get(program.name, ()))
     names = stamped if program.module == KUBERNETES else ()
     variables = [f"-X {name}.{key}={value}" for name in names for key, value in stamps.items()]
-    return ["-trimpath", "-mod=mod", f"-ldflags={' '.join(['-s', '-w', *variables])}"]
+    if program.name in _STAMPED_MAIN:
+        variables.append(f"-X main.version={program.version}")
+    tags = ["-tags", program.tags] if program.tags else []
+    return ["-trimpath", "-mod=mod", *tags, f"-ldflags={' '.join(['-s', '-w', *variables])}"]
 
 
 def _compile(program: Program, scratch: Path, product: Path, announce: Announce) -> None:

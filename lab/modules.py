@@ -20,6 +20,10 @@ NEWER = {
     "github.com/modern-go/reflect2 v1.0.1": "github.com/modern-go/reflect2 v1.0.2",
     # no proxy has the fork that cloud controllers take in its place
     "github.com/cel-expr/cel-go v0.31.0": "github.com/google/cel-go v0.29.2",
+    # of the same commit as external-snapshotter 8.6.0, which takes it from its own folder
+    "github.com/kubernetes-csi/external-snapshotter/client/v8 v8.4.0": (
+        "github.com/kubernetes-csi/external-snapshotter/client/v8 v8.6.0"
+    ),
 }
 """Dependencies that do not work with current Go or cannot be downloaded, and their replacements."""
 

@@ -38,6 +38,8 @@ class Program:
     module: str
     version: str
     package: str
+    tags: str = ""
+    """Build tags, separated by commas."""
 
     @property
     def file_name(self) -> str:
@@ -98,6 +100,38 @@ AWS_CONTROLLER = Program(
     "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager",
 )
 """AWS's cloud controller manager; Go module proxies have it from 1.33.4 on. AWS's SDK makes this the longest build."""
+
+STORAGE = {
+    name: Program(name, "linux", module, version, f"{module}/cmd/{name}")
+    for name, module, version in (
+        ("csi-provisioner", "github.com/kubernetes-csi/external-provisioner/v6", "6.3.0"),
+        ("csi-attacher", "github.com/kubernetes-csi/external-attacher/v4", "4.12.0"),
+        ("csi-snapshotter", "github.com/kubernetes-csi/external-snapshotter/v8", "8.6.0"),
+        ("snapshot-controller", "github.com/kubernetes-csi/external-snapshotter/v8", "8.6.0"),
+        ("gce-pd-csi-driver", "sigs.k8s.io/gcp-compute-persistent-disk-csi-driver", "1.28.1"),
+    )
+}
+"""Sidecars of storage drivers, and the controller of snapshots: those that Go module proxies have, in the oldest
+version there that is not older than the image's; and Google's driver in its newest version."""
+
+CSI_DRIVER = Program("csidriver", "linux", KUBERNETES, "1.37.1", "csidriver")
+"""Program of lab/: Kubernetes' mock of a storage driver. One build for all versions."""
+
+_PD = STORAGE["gce-pd-csi-driver"]
+CSI_CALLS = Program("csicalls", "linux", _PD.module, _PD.version, "csicalls")
+"""Program of lab/: calls a driver's controller in a sidecar's place. One build for all versions."""
+
+_PROMETHEUS = "github.com/prometheus/prometheus"
+_NODE_EXPORTER = "github.com/prometheus/node_exporter"
+MONITORING = tuple(
+    Program(name, "linux", module, version, package, "remove_all_sd")
+    for name, module, version, package in (
+        ("prometheus", _PROMETHEUS, "0.315.1", f"{_PROMETHEUS}/cmd/prometheus"),
+        ("promtool", _PROMETHEUS, "0.315.1", f"{_PROMETHEUS}/cmd/promtool"),
+        ("node_exporter", _NODE_EXPORTER, "1.12.1", _NODE_EXPORTER),
+    )
+)
+"""Prometheus 3.15.1 without its kinds of service discovery, whose SDKs of clouds take minutes; node_exporter."""
 
 CREDENTIAL_PROVIDERS = tuple(
     Program(name, os, CRI_API, "0.37.1", "credentials")
@@ -187,13 +221,23 @@ def own_programs(kubernetes: str) -> tuple[Program, ...]:
         each.package: each
         for each in (*joining_programs(kubernetes), *cluster_programs(kubernetes), *of_registries(kubernetes))
     }
-    named |= {each.package: each for each in programs(kubernetes)}
+    named |= {each.package: each for each in (*programs(kubernetes), *of_storage(kubernetes))}
     return tuple(program for package, program in sorted(named.items()) if (folder / package).is_dir())
 
 
 def of_clouds(kubernetes: str) -> tuple[Program, ...]:
     """Return cloud controllers; one version for all versions of Kubernetes."""
     return (AWS_CONTROLLER,)
+
+
+def of_storage(kubernetes: str) -> tuple[Program, ...]:
+    """Return sidecars of storage drivers, the mock of a driver and a caller; one version for all of Kubernetes."""
+    return (CSI_DRIVER, CSI_CALLS, *STORAGE.values())
+
+
+def of_monitoring(kubernetes: str) -> tuple[Program, ...]:
+    """Return Prometheus and node_exporter; one version for all versions of Kubernetes."""
+    return MONITORING
 
 
 def of_registries(kubernetes: str) -> tuple[Program, ...]:

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 )
 
@@ -88,7 +91,12 @@ func wrapped(key registry.Key) (<-chan error, *exec.Cmd, error) {
 	}
 	command := exec.Command(text["Application"])
 	command.Dir = text["AppDirectory"]
-	command.SysProcAttr = &syscall.SysProcAttr{CmdLine: `"` + text["Application"] + `" ` + text["AppParameters"]}
+	if strings.EqualFold(filepath.Base(text["Application"]), "powershell.exe") {
+		command.Dir = `C:\` // PowerShell on .NET does not start in its own folder (hostfxr, detect_operating_mode)
+	}
+	line := `"` + text["Application"] + `" ` + text["AppParameters"]
+	// as nssm does unless AppNoConsole is set; PowerShell ends at once without a console
+	command.SysProcAttr = &syscall.SysProcAttr{CmdLine: line, CreationFlags: windows.CREATE_NEW_CONSOLE}
 	extra, _, _ := key.GetStringsValue("AppEnvironmentExtra")
 	command.Env = append(os.Environ(), extra...)
 	end, err := start(command, text["AppStdout"])
