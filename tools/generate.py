@@ -85,6 +85,7 @@ FILES: dict[str, Callable[[], str]] = {
     **{f"docs/permissions/{name}": partial(permission_files.text, name) for name in permission_files.NAMES},
     "components/cluster_args.py": arguments.cluster_args,
     "components/option_args.py": arguments.option_args,
+    "components/pod_args.py": arguments.pod_args,
     "components/schema.json": component_schema,
     **{f"tests/golden/urns/{stack}.txt": partial(urns, stack) for stack in STACKS},
     **{f"tests/golden/plans/{name}": partial(plans.file, name) for name in plans.NAMES},

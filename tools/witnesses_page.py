@@ -17,6 +17,8 @@ SYSTEMS = ("windows-2019", "windows-2022", "windows-2025")
 RUNTIMES = ("containerd", "docker")
 MODES = ("overlay", "l2bridge")
 PROXY = {"http": "http://proxy.example.com:3128"}
+PLUGIN = {"plugin": {"clsid": "{CCC2A336-D7F3-4818-A213-272B7924213E}", "version": "1.1.3"}}
+LIBRARY = {"name": "ccg-plugin", "version": "1.1.3", "os": "windows", "url": "https://example.com/a.dll"}
 VERSIONS = ("1.23.17", "1.32.13")
 """Kubernetes with and without dockershim; other versions have the same steps."""
 
@@ -70,7 +72,8 @@ def repositories() -> Mapping[str, Mapping[str, str]]:
 
 def steps() -> frozenset[str]:
     """Return the names of all steps of all Windows plans."""
-    behind = plan("windows-2022", proxy=PROXY).steps
+    own = {"entries": [{**LIBRARY, "digest": "unknown"}]}
+    behind = plan("windows-2022", proxy=PROXY, gmsa=PLUGIN, artifacts=own).steps
     return frozenset(step.name for step in behind) | frozenset(
         step.name
         for cloud in CLOUDS

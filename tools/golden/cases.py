@@ -81,13 +81,22 @@ LONGEST_NAME = 26
 """Characters of a stack's longest name (the error cluster-name)."""
 
 OF_CLOUD: dict[str, dict[str, Any]] = {
-    "aws": {"registry_credentials": ["ecr"], "cloud_controller": "external"},
+    "aws": {"registry_credentials": ["ecr"], "cloud_controller": "external", "csi": ["ebs", "smb"]},
     "azure": {
         "pools": {"web": {"licence": "own"}},
         "images": {"windows-2025": f"{_GALLERY}/images/core/versions/1.0.0"},
     },
-    "gcp": {},
+    "gcp": {"csi": ["pd", "smb"]},
 }
+PODS: dict[str, Any] = {
+    "pod_identity": {
+        "service_accounts": [
+            {"namespace": "shop", "name": "uploads", "policies": ["arn:aws:iam::123456789012:policy/shop-uploads"]},
+            {"namespace": "shop", "name": "reports.monthly"},
+        ]
+    }
+}
+"""Roles of pods, which AWS alone has."""
 CHANGES: dict[str, dict[str, Any]] = {
     "key": {},
     "many": MANY,
@@ -136,6 +145,7 @@ def settings() -> dict[str, dict[str, Any]]:
         cases[f"{cloud}-existing"] = in_existing(cloud, {"existing": EXISTING[cloud]})
         cases[f"{cloud}-closed"] = without_egress(cloud)
         cases[f"{cloud}-closed-existing"] = closed_in_existing(cloud)
+    cases["aws-pods"] = changed("aws-prod", PODS)
     cases["azure-bastion"] = in_existing("azure", {"existing": {**EXISTING["azure"], "bastion": BASTION}})
     return cases
 

@@ -7,12 +7,13 @@ every resource has that can have tags; the comments name what is not tagged.
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
 from components.wiring.baking import OF_STACK
+from tools.permissions import aws_pods
 from tools.permissions.recorded import Recorded
+from tools.permissions.statement import Statement
 
 LIMIT = 6144
 """Characters of a managed policy, without white space (IAM and AWS STS quotas)."""
@@ -34,16 +35,6 @@ _KEYS = ("arn:aws:kms:REGION:ACCOUNT:key/ID",)
 _PROFILES = tuple(each.replace(":role/", ":instance-profile/") for each in _ROLES)
 
 
-@dataclass(frozen=True)
-class Statement:
-    """A statement. takes: patterns of its actions. resources: ARNs. condition: in IAM's form."""
-
-    sid: str
-    takes: tuple[str, ...]
-    resources: tuple[str, ...] = ("*",)
-    condition: dict[str, Any] = field(default_factory=dict[str, Any])
-
-
 def _ec2(*names: str) -> tuple[str, ...]:
     return tuple(f"ec2:{name}" for name in names)
 
@@ -57,7 +48,7 @@ READ = (
         "Read",
         (
             *("ec2:Describe*", "elasticloadbalancing:Describe*", "servicequotas:*", "sts:GetCallerIdentity"),
-            *("tag:GetResources", "route53:ListHostedZones"),
+            *("tag:GetResources", "route53:ListHostedZones", "ec2:GetEbs*", "freetier:Get*"),
         ),
     ),
     Statement("Images", ("ssm:GetParameter",), ("arn:aws:ssm:*::parameter/aws/service/*",)),
@@ -66,9 +57,14 @@ READ = (
         ("route53:Get*", "route53:ListResourceRecordSets", "route53:ListTagsForResource"),
         ("arn:aws:route53:::hostedzone/*", "arn:aws:route53:::change/*"),
     ),
-    Statement("ReadStores", ("s3:Get*", "s3:List*"), _BUCKETS),
+    Statement("ReadStores", ("s3:Get*", "s3:List*"), (*_BUCKETS, *aws_pods.BUCKETS)),
     Statement("ReadSecrets", ("secretsmanager:Get*", "secretsmanager:Describe*"), _SECRETS),
-    Statement("ReadIdentities", ("iam:Get*", "iam:List*"), (*_ROLES, *_PROFILES)),
+    Statement(
+        "ReadIdentities",
+        ("iam:GetRole*", "iam:GetInstanceProfile", "iam:ListRole*", "iam:ListAttached*", "iam:ListInstanceProfiles*"),
+        (*_ROLES, *_PROFILES, *aws_pods.ROLES),
+    ),
+    Statement("ReadIssuers", ("iam:GetOpenIDConnectProvider",), aws_pods.ISSUERS),
 )
 
 _MADE = (
@@ -136,6 +132,20 @@ NETWORK = (
             f"{_LB}*",
         ),
     ),
+    # the driver of EBS sets this tag on all that it makes (aws-ebs-csi-driver v1.63.1, pkg/cloud, AwsEbsDriverTagKey)
+    Statement(
+        "RemoveVolumes",
+        _ec2("DeleteVolume", "DeleteSnapshot"),
+        _at("volume", "snapshot"),
+        {"StringEquals": {"aws:ResourceTag/ebs.csi.aws.com/cluster": "true"}},
+    ),
+    # GuardDuty's Runtime Monitoring makes an endpoint in each VPC, which keeps subnets and VPC; the provider removes it
+    Statement(
+        "RemoveGuarding",
+        _ec2("DeleteVpcEndpoints", "ModifyVpcEndpoint"),
+        _at("vpc-endpoint"),
+        {"StringEquals": {"aws:ResourceTag/GuardDutyManaged": "true"}},
+    ),
     Statement("TagNew", ("ec2:CreateTags",), condition={**_NEW, "Null": {"ec2:CreateAction": "false"}}),
     Statement("TagParts", ("ec2:CreateTags",), _at("security-group-rule", "volume"), _NEW),
 )
@@ -155,8 +165,9 @@ STORES = (
     Statement(
         "ChangeIdentities",
         (
-            *("iam:CreateRole", "iam:CreateInstanceProfile", "iam:Delete*", "iam:Put*", "iam:Tag*", "iam:Untag*"),
-            *("iam:UpdateAssumeRolePolicy", "iam:AddRole*", "iam:RemoveRole*"),
+            *("iam:CreateRole", "iam:CreateInstanceProfile", "iam:DeleteRole*", "iam:DeleteInstanceProfile"),
+            *("iam:Put*", "iam:TagRole", "iam:TagInstance*", "iam:UntagRole", "iam:UntagInstance*"),
+            *("iam:UpdateAssumeRolePolicy", "iam:AddRole*", "iam:RemoveRole*", "iam:DetachRolePolicy"),
         ),
         (*_ROLES, *_PROFILES),
     ),
@@ -177,6 +188,7 @@ KEY = (
     Statement("UseKey", ("kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKey*", "kms:ReEncrypt*"), _KEYS),
     Statement("GrantKey", ("kms:CreateGrant",), _KEYS, {"Bool": {"kms:GrantIsForAWSResource": "true"}}),
 )
+_OWN_SESSION = ("ssm:ResumeSession", "ssm:TerminateSession")
 SESSION = (
     Statement(
         "Start",
@@ -192,7 +204,21 @@ SESSION = (
             for each in ("AWS-StartPortForwardingSession", "SSM-SessionManagerRunShell")
         ),
     ),
-    Statement("End", ("ssm:TerminateSession",), ("arn:aws:ssm:*:*:session/${aws:userid}-*",)),
+    # opening asks for the token that StartSession returned to its caller, so it is limited to the caller without an ARN
+    Statement("Open", ("ssmmessages:OpenDataChannel",), ("arn:aws:ssm:*:*:session/*",)),
+    # the id of a user's session begins with the user's name, that of a role with the name of the role's session, of
+    # which no variable has the value: there the session's own tag names the caller
+    Statement(
+        "OwnOfUser",
+        _OWN_SESSION,
+        tuple(f"arn:aws:ssm:*:*:session/${{aws:{each}}}-*" for each in ("userid", "username")),
+    ),
+    Statement(
+        "OwnOfRole",
+        _OWN_SESSION,
+        ("arn:aws:ssm:*:*:session/*",),
+        {"StringLike": {"ssm:resourceTag/aws:ssmmessages:session-id": ["${aws:userid}", "${aws:userid}-*"]}},
+    ),
 )
 IMAGES = (
     Statement("MakeImages", ("ec2:CreateImage",), _at("image", "instance", "snapshot")),
@@ -213,6 +239,7 @@ POLICIES = {
     "aws-key": KEY,
     "aws-session": SESSION,
     "aws-images": IMAGES,
+    "aws-pods": aws_pods.PODS,
 }
 """Statements by the file's name. Whoever builds has the first three: in one policy they would be too long."""
 

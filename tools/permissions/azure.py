@@ -10,7 +10,6 @@ from tools.permissions.recorded import Recorded
 NOT_READING = {
     "Microsoft.Compute/virtualMachines/runCommand/action": "`mullion connect` runs commands as root or SYSTEM",
     "Microsoft.Compute/locations/operations/read": "only changes, and such commands, are waited for",
-    "Microsoft.Storage/storageAccounts/listServiceSas/action": "only `up` and `mullion logs` sign addresses of blobs",
 }
 """Permissions of functions and commands that neither a preview nor a search for drift calls, and why."""
 ROLES = {"azure": ("Mullion", "Builds clusters"), "azure-read": ("Mullion reader", "Previews clusters and finds drift")}

@@ -23,6 +23,7 @@ Permissions of machines are on the pages of [AWS](aws.md#cluster), [Azure](azure
 | [aws-network.json](permissions/aws-network.json), [aws-stores.json](permissions/aws-stores.json) | building on AWS |
 | [aws-key.json](permissions/aws-key.json) | `encryption_key` on AWS |
 | [aws-session.json](permissions/aws-session.json) | `access: session` on AWS |
+| [aws-pods.json](permissions/aws-pods.json) | `pod_identity` on AWS: name the policies that pods may get |
 | [aws-images.json](permissions/aws-images.json) | [`mullion image bake`](images.md), besides those for building |
 | [azure.json](permissions/azure.json) | building on Azure, with sessions |
 | [azure-read.json](permissions/azure-read.json) | previews and drift on Azure |
@@ -33,8 +34,15 @@ Permissions of machines are on the pages of [AWS](aws.md#cluster), [Azure](azure
 The commands that create them are on the pages of [AWS](aws.md#needs), [Azure](azure.md#needs) and [GCP](gcp.md#needs).
 `mullion reap --by-tags` needs [further rights](ci.md#resources-without-a-state).
 
-On AWS, conditions on the tag `mullion:cluster` and the ARNs admit every cluster of the account, and nothing else that
-has tags. To admit one cluster alone, write its name instead of `*` in these conditions, and instead of the `*` before
+On AWS, conditions on the tag `mullion:cluster` and the ARNs admit every cluster of the account. Some actions reach
+more, because AWS knows no tag condition for them, or because controllers make the resource without Mullion's tags:
+records of every hosted zone (Route 53), rules of every security group, routes of every route table, the deletion of
+every load balancer, and every bucket, secret and role whose name matches. Whoever may create a role and write its
+policies can also give a role of such a name all rights, and start a machine with it: this identity can become
+administrator of the account. A permissions boundary would prevent that, but no option sets one on roles of clusters.
+Use an account that has clusters alone.
+
+To admit one cluster alone, write its name instead of `*` in these conditions, and instead of the `*` before
 `-bundles-`, `-snapshots-`, `-control-plane-` and the other names. In GovCloud, ARNs begin with `arn:aws-us-gov:`.
 """
 

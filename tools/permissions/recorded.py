@@ -21,7 +21,8 @@ OPTIONS = {
     "closed-existing": "`network.egress: none` in `network.existing`",
     "bastion": "`network.existing.bastion`",
     "ingress": "`ingress.load_balancers`",
-    "many": "`ingress.node_ports`, `api.access: public`, `images`",
+    "pods": "`pod_identity`",
+    "many": "`ingress.node_ports`, `api.access: public`, `images`, `csi`",
 }
 """What sets a case apart, by the end of its name; the other cases are stacks of this repository."""
 _OF_DEV = ("ingress",)
