@@ -53,8 +53,13 @@ def copied(folder: Path, engine: Engine) -> Callable[..., subprocess.CompletedPr
     return mullion
 
 
-def up(folder: Path, name: str, text: str) -> CloudState:
-    """Build a stack from this file's text with the command, in a clone of its own; serve its sandbox over http."""
+def up(
+    folder: Path, name: str, text: str, before: Callable[[CloudState], None] = lambda cloud_state: None
+) -> CloudState:
+    """Build a stack from this file's text with the command, in a clone of its own; serve its sandbox over http.
+
+    before: creates in the sandbox what the stack needs.
+    """
     write(folder, name, text)
     with pytest.MonkeyPatch.context() as patch:
         work_in(folder, patch)
@@ -63,6 +68,7 @@ def up(folder: Path, name: str, text: str) -> CloudState:
         cloud_state = CloudState(file)
         with cloud_state.transaction():
             cloud_state.set_setting(SERVICES, "http")
+        before(cloud_state)
         done = CliRunner().invoke(app, ["up", name, "--sandbox", "--yes"])
         assert done.exit_code == 0, done.output
     return cloud_state

@@ -19,7 +19,7 @@ ROOMS = {
         *("node", "checks", "stack_files"),
         *("machine", "plan", "cost", "rollout", "wiring"),
         *("aws", "azure", "gcp"),
-        *("option_args", "cluster_args", "cluster", "package", "__main__"),
+        *("option_args", "pod_args", "cluster_args", "cluster", "package", "__main__"),
     ),
     "operations": (
         *("console", "clouds", "stacks", "cost"),

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from components.rollout.gates import PASSING_STATES
 from components.rollout.provider_calls import status_record
+from components.rollout.workers import PASSING_STATES
 from components.spec.choices import Gate
 from operations.commands.logs import _archive
 from operations.commands.wait import ExpectedMachine, judge, table_of

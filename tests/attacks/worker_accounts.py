@@ -6,6 +6,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from components.gcp.identity import BUILT_IN, ROLES, condition, rights
+from sandbox.gcp.firewalls import ACCOUNT
 from sandbox.gcp.rights import BUCKET_MEMBER, CUSTOM_ROLE
 from sandbox.services.gcp import machine
 from tests.cloud_init.accounts import GCP_PROJECT, GCP_ZONE, put
@@ -18,13 +19,16 @@ class Accounts:
 
     def __init__(self, cloud: FakeCloud) -> None:
         self.cloud, self.state = cloud, cloud.services.cloud_state
-        role = f"projects/{GCP_PROJECT}/roles/records"
-        roles = {**BUILT_IN, "records": role}
+        own_roles = {name: f"projects/{GCP_PROJECT}/roles/{name}" for name in ("records", "read")}
+        roles = {**BUILT_IN, **own_roles}
         [group] = [each for each in plan("gcp-prod").pools if each.name == "web"]
         with self.state.transaction():
-            given = {"roleId": "records", "permissions": list(ROLES["records"])}
-            put(self.state, CUSTOM_ROLE, role, given, name=role)
+            for name, role in own_roles.items():
+                given = {"roleId": name, "permissions": list(ROLES[name])}
+                put(self.state, CUSTOM_ROLE, role, given, name=role)
             for own in ("web-0", "web-1"):
+                account = f"projects/{GCP_PROJECT}/serviceAccounts/{self.email(own)}"
+                put(self.state, ACCOUNT, account, {"accountId": own}, email=self.email(own))
                 for grant in rights(group, own):
                     if grant.target == "bundles":
                         limited = condition("bundles", grant.name, grant.prefixes)

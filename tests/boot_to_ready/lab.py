@@ -4,7 +4,7 @@ import ipaddress
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -177,16 +177,33 @@ def _open_to_all(cloud_state: CloudState, bucket: str) -> None:
 @contextmanager
 def lab(folder: Path, spec: str = SPEC) -> Iterator[Lab]:
     """Create a lab whose cluster is up; remove its network at the end."""
-    net = f"way{os.getpid()}"
+    with lab_network("way") as net, lab_in(net, folder, spec) as made:
+        yield made
+
+
+@contextmanager
+def lab_network(prefix: str) -> Iterator[str]:
+    """Create a network with the address of the metadata service, and yield its name; remove it at the end."""
+    net = f"{prefix}{os.getpid()}"
     network.up(net, "10.20.0.0/16")
     try:
         network.run("-n", net, "addr", "add", f"{METADATA_ADDRESS}/32", "dev", "br0")
-        cloud_state = clones.up(folder, STACK, spec)
+        yield net
+    finally:
+        network.down(net)
+
+
+@contextmanager
+def lab_in(
+    net: str, folder: Path, spec: str, before: Callable[[CloudState], None] = lambda cloud_state: None
+) -> Iterator[Lab]:
+    """Create a lab in this network, whose cluster is up. before: creates in the sandbox what the stack needs."""
+    cloud_state = clones.up(folder, STACK, spec, before)
+    try:
         _open_to_all(cloud_state, "publisher")
         with Services(cloud_state.path) as services:
             within(net, lambda: services.listen("0.0.0.0", 80))
             user_data = {instance.id: instance.inputs["userData"] for instance in cloud_state.resources(INSTANCE)}
             yield Lab(cloud_state, services, net, "publisher", user_data)
-        cloud_state.close()
     finally:
-        network.down(net)
+        cloud_state.close()

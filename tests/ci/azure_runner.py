@@ -135,7 +135,13 @@ def _job(clone: Path, folder: Path, job: Any, variables: dict[str, str], environ
     deployed = job.get("strategy", {}).get("runOnce", {}).get("deploy", {})
     legs, ran = job.get("strategy", {}).get("matrix", {"": {}}), list[Job]()
     for position, (leg, own) in enumerate(legs.items(), 1):
-        values = {**variables, "System.JobPositionInPhase": str(position), **job.get("variables", {}), **own}
+        values = {
+            **variables,
+            "System.StageAttempt": "1",
+            "System.JobPositionInPhase": str(position),
+            **job.get("variables", {}),
+            **own,
+        }
         done = Job(leg or job.get("job") or job["deployment"], environment=job.get("environment", ""))
         for step in job.get("steps") or deployed["steps"]:
             nested = template(folder / step["template"], step["parameters"])["steps"] if "template" in step else [step]

@@ -59,6 +59,10 @@ class GitHub:
     event: dict[str, Any]
     secrets: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
+    environment_secrets: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Secrets of environments: a job that uses one gets them in place of its caller's (docs.github.com, "Reuse
+    workflows")."""
+    actor: str = "me"
     api: str = "http://127.0.0.1:1"
     cancel: Callable[[], bool] | None = None
     patience: tuple[float, float] = (steps.INTERRUPT_SECONDS, steps.TERMINATE_SECONDS)
@@ -90,6 +94,7 @@ class GitHub:
             "event_name": self.event_name,
             "event": self.event,
             "repository": "me/mullion",
+            "actor": self.actor,
             "ref": "refs/pull/7/merge",
             "run_id": "9000000001",
             "run_attempt": "1",
@@ -155,6 +160,7 @@ class GitHub:
             self.jobs.append(done)
             done.concurrency = filled(job.get("concurrency"), own, functions)
             done.approved_by = filled(job.get("environment", ""), own, functions)
+            own["secrets"] = {**own["secrets"], **self.environment_secrets.get(done.approved_by, {})}
             own |= {"runner": {"os": "Linux", "arch": "X64", "temp": f"{self.temp}"}}
             self._steps(done, job["steps"], own)
             results.append(done.result)

@@ -3,7 +3,7 @@
 import itertools
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,17 @@ class Job:
     manual: bool
 
 
-def run(clone: Path, file: Path, variables: Mapping[str, str], environment: Mapping[str, str]) -> list[Job]:
-    """Run the jobs of a pipeline whose rules hold. variables: those of the pipeline and the project."""
+def run(
+    clone: Path,
+    file: Path,
+    variables: Mapping[str, str],
+    environment: Mapping[str, str],
+    cancel: Callable[[], bool] | None = None,
+) -> list[Job]:
+    """Run the jobs of a pipeline whose rules hold. variables: those of the pipeline and the project.
+
+    Once `cancel` returns true, the script of a job is cancelled; its after_script runs.
+    """
     whole = yaml.safe_load(file.read_text("utf-8"))
     jobs: dict[str, Any] = {}
     for each in whole.pop("include", []):
@@ -53,7 +62,7 @@ def run(clone: Path, file: Path, variables: Mapping[str, str], environment: Mapp
                 break
             for leg in _legs(job):
                 own = {**variables, **leg, "CI_JOB_ID": str(int(variables["CI_JOB_ID"]) + len(ran))}
-                ran.append(_run(clone, name, job, own, environment, rule.get("when") == "manual"))
+                ran.append(_run(clone, name, job, own, environment, rule.get("when") == "manual", cancel))
             break
     return ran
 
@@ -82,7 +91,13 @@ def _holds(part: str, variables: Mapping[str, str]) -> bool:
 
 
 def _run(
-    clone: Path, name: str, job: Any, variables: dict[str, str], environment: Mapping[str, str], manual: bool
+    clone: Path,
+    name: str,
+    job: Any,
+    variables: dict[str, str],
+    environment: Mapping[str, str],
+    manual: bool,
+    cancel: Callable[[], bool] | None,
 ) -> Job:
     # variables of the project and of a matrix win over those of a job
     own = {**{key: str(value) for key, value in job["variables"].items()}, **variables}
@@ -92,7 +107,7 @@ def _run(
     }
     own |= {each: f"token for {of['aud']}" for each, of in job["id_tokens"].items()}
     lines = [*job["before_script"], *job["script"]]
-    done = _script(clone, lines, {**environment, **own})
+    done = _script(clone, lines, {**environment, **own}, cancel)
     output, code = done.output, done.code
     if after := job.get("after_script"):
         last = _script(clone, after, {**environment, **own})
@@ -101,6 +116,9 @@ def _run(
     return Job(name, code, output, own, manual)
 
 
-def _script(clone: Path, lines: list[str], environment: Mapping[str, str]) -> steps.Ended:
+def _script(
+    clone: Path, lines: list[str], environment: Mapping[str, str], cancel: Callable[[], bool] | None = None
+) -> steps.Ended:
     script = "\n".join(["set -eo pipefail", *(f"eval {shlex.quote(line)}" for line in lines)])
-    return steps.run(["bash", "-c", script], clone, environment)
+    container = f"CI_JOB_ID={environment['CI_JOB_ID']}"
+    return steps.run(["bash", "-c", script], clone, environment, cancel, container=container, timeout=600)

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 CLUSTERS = ".github/workflows/clusters.yml"
+SECRET = {"MULLION_PASSPHRASE": "correct horse"}
+"""Secret variable of an Azure pipeline; without it the scripts get the text $(MULLION_PASSPHRASE)."""
 DISPATCH = {"pull_request": {"number": 7, "base": {"sha": "0"}, "head": {"repo": {"full_name": "me/mullion"}}}}
 IDENTITIES = {
     "aws": "arn:aws:iam::111122223333:role/ci",
@@ -21,7 +23,7 @@ COMMANDS = {
     "apply": ["up aws-dev --yes"],
     "drift": ["drift aws-dev"],
     "bake": ["image bake aws-dev --keep 3 --yes", "image clean aws-dev"],
-    "reap": ["reap --yes --max 10 --format markdown"],
+    "reap": ["reap --yes --max 10 --within 90m --format markdown"],
 }
 
 

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,8 @@ from pathlib import Path
 INTERRUPT_SECONDS, TERMINATE_SECONDS = 7.5, 2.5
 """Time after SIGINT and after SIGTERM, before SIGKILL; GitHub signals the first process of a step alone
 (docs.github.com, "Workflow cancellation reference")."""
+CONTAINER_SECONDS = 3.0
+"""Time after SIGTERM before a container is removed."""
 POLL_SECONDS = 0.05
 
 
@@ -31,8 +33,12 @@ def run(
     cancel: Callable[[], bool] | None = None,
     patience: tuple[float, float] = (INTERRUPT_SECONDS, TERMINATE_SECONDS),
     timeout: float = 120,
+    container: str = "",
 ) -> Ended:
-    """Run a script; once `cancel` returns true, cancel it as GitHub cancels a step."""
+    """Run a script; once `cancel` returns true, cancel it as GitHub cancels a step.
+
+    container: variable NAME=VALUE of all its processes; it is then cancelled as GitLab's docker executor does.
+    """
     log = folder / ".step.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -49,7 +55,7 @@ def run(
             while process.poll() is None:
                 if cancel and cancel():
                     cancelled = True
-                    _cancel(process, patience)
+                    _cancel_container(container) if container else _cancel(process, patience)
                 elif time.monotonic() > end:
                     raise AssertionError(f"{words} still runs after {timeout} s:\n{log.read_text(errors='replace')}")
                 time.sleep(POLL_SECONDS)
@@ -69,3 +75,23 @@ def _cancel(process: "subprocess.Popen[bytes]", patience: tuple[float, float]) -
         with suppress(subprocess.TimeoutExpired):
             process.wait(seconds)
             return
+
+
+def _cancel_container(mark: str) -> None:
+    """Send SIGTERM to all processes of a container, the youngest first, then end it with all of them.
+
+    So does GitLab's docker executor (gitlab-runner, executors/docker: its script for `exec` lists /proc in descending
+    order): providers of the engine get the signal before the engine and `mullion`.
+    """
+    for number, seconds in ((signal.SIGTERM, CONTAINER_SECONDS), (signal.SIGKILL, 0)):
+        for pid in sorted(_marked(mark), reverse=True):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+        time.sleep(seconds)
+
+
+def _marked(mark: str) -> Iterator[int]:
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            if mark.encode() in (place / "environ").read_bytes().split(b"\0") and int(place.name) != os.getpid():
+                yield int(place.name)

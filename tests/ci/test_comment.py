@@ -11,7 +11,7 @@ from operations.stacks.paths import REPOSITORY
 
 from . import azure_runner, gitlab_runner, workspace
 from .comment_services import STRANGER, Comments, serving
-from .recorded import IDENTITIES, recording
+from .recorded import IDENTITIES, SECRET, recording
 
 pytestmark = pytest.mark.subprocess
 
@@ -108,7 +108,7 @@ def _gitlab(clone: Path, comments: Comments, environment: dict[str, str]) -> dic
 
 
 def _azure(clone: Path, comments: Comments, environment: dict[str, str]) -> dict[str, int]:
-    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "PullRequest", **comments.variables}
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "PullRequest"} | SECRET | comments.variables
     del own["SYSTEM_ACCESSTOKEN"], own["COMMENT_TOKEN"]  # only the step that names the token gets it
     text, stack = (clone / "ci" / "examples" / "azure.yml").read_text(), "          stack: azure-dev\n"
     changed = clone / "with-comment.yml"

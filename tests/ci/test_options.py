@@ -8,7 +8,7 @@ import pytest
 
 from . import azure_runner, gitlab_runner, workspace
 from .github_runner import GitHub
-from .recorded import CLUSTERS, COMMANDS, DISPATCH, IDENTITIES, RUN, recording
+from .recorded import CLUSTERS, COMMANDS, DISPATCH, IDENTITIES, RUN, SECRET, recording
 
 pytestmark = pytest.mark.subprocess
 
@@ -23,7 +23,7 @@ OPTIONS = {
 OPTED = (
     "run CLOUD-ci --name NAME --ttl 90m --verify SMK-02 --artifacts artifacts "
     "--set pools.windows.os=windows-2022 --set kubernetes=1.36.4 --set pools.windows.count=2 --set api.public=true "
-    "--keep-on-failure 1h --yes -- bash -c kubectl\\ get\\ nodes"
+    "--pass-credentials --keep-on-failure 1h --yes -- bash -c kubectl\\ get\\ nodes"
 )
 """The command with all options, and without the runner's address."""
 
@@ -37,7 +37,7 @@ def with_inputs(text: str, after: str, inputs: Mapping[str, object], indent: str
 
 def test_every_option_of_a_cluster_reaches_mullion_on_github(clone: Path, record: Callable[[], list[str]]) -> None:
     text = (clone / "ci" / "examples" / "github.yml").read_text()
-    inputs = OPTIONS | {"allow_runner": False}
+    inputs = OPTIONS | {"allow_runner": False, "pass_credentials": True}
     (clone / CLUSTERS).write_text(with_inputs(text, "      template: aws-ci\n", inputs, " " * 6))
     environment = workspace.environment(clone, **recording(clone))
     hub = GitHub(clone, "pull_request", DISPATCH, environment=environment)
@@ -47,7 +47,7 @@ def test_every_option_of_a_cluster_reaches_mullion_on_github(clone: Path, record
 
 def test_every_option_of_a_cluster_reaches_mullion_on_gitlab(clone: Path, record: Callable[[], list[str]]) -> None:
     own = {"CI_JOB_ID": "42", "CI_PROJECT_DIR": str(clone), "CLOUD": "aws", "IDENTITY": IDENTITIES["aws"]}
-    own |= {"CI_PIPELINE_SOURCE": "merge_request_event", "ALLOW_RUNNER": "false"}
+    own |= {"CI_PIPELINE_SOURCE": "merge_request_event", "ALLOW_RUNNER": "false", "PASS_CREDENTIALS": "true"}
     own |= {name.upper(): value for name, value in OPTIONS.items()}
     environment = workspace.environment(clone, **recording(clone))
     ran = gitlab_runner.run(clone, clone / "ci" / "examples" / "gitlab.yml", own, environment)
@@ -60,9 +60,9 @@ def test_every_option_of_a_cluster_reaches_mullion_on_azure_pipelines(
 ) -> None:
     text = (clone / "ci" / "examples" / "azure.yml").read_text()
     changed = clone / "with-options.yml"
-    inputs = OPTIONS | {"allowRunner": False}
+    inputs = OPTIONS | {"allowRunner": False, "passCredentials": True}
     changed.write_text(with_inputs(text, "          template: azure-ci\n", inputs, " " * 10))
-    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "PullRequest"}
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", **SECRET, "Build.Reason": "PullRequest"}
     ran = azure_runner.run(clone, changed, own, workspace.environment(clone, **recording(clone)))
     assert [each.code for each in ran] == [0, 0], ran
     assert record()[:1] == [OPTED.replace("CLOUD", "azure")]
@@ -86,7 +86,7 @@ def test_the_maximum_of_a_reaper_reaches_mullion(clone: Path, record: Callable[[
     changed = clone / "with-most.yml"
     called = "      - template: ci/azure/reap.yml\n        parameters:\n"
     changed.write_text(with_inputs(azure, called, {"most": "3"}, " " * 10))
-    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "Schedule"}
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", **SECRET, "Build.Reason": "Schedule"}
     own["Build.CronSchedule.DisplayName"] = "reap"
     azure_runner.run(clone, changed, own, environment)
     assert record() == expected
@@ -152,11 +152,11 @@ def test_every_leg_of_the_matrix_builds_a_cluster_of_its_own_on_azure_pipelines(
     text = text.replace("windows: [windows-2022]", f"windows: {json.dumps(SYSTEMS)}")
     changed = clone / "with-matrix.azure.yml"
     changed.write_text(text.replace('kubernetes: ["1.36.4"]', f"kubernetes: {json.dumps(VERSIONS)}"))
-    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "PullRequest"}
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", **SECRET, "Build.Reason": "PullRequest"}
     ran = azure_runner.run(clone, changed, own, workspace.environment(clone, **recording(clone)))
     assert {each.code for each in ran} == {0}, ran
     found = legs(clone, "azure-ci")
-    assert list(found.items()) == [(f"ci-42-1-{position}", leg) for position, leg in enumerate(LEGS, 1)]
+    assert list(found.items()) == [(f"ci-42-11-{position}", leg) for position, leg in enumerate(LEGS, 1)]
     assert [each.name for each in ran[: len(LEGS)]] == [
         f"on_{system}_{version}".replace("-", "_").replace(".", "_") for system, version in LEGS
     ]

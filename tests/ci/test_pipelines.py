@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from operations.engine.locate import Engine
 from operations.engine.process import end_session
 from tests.docs import pages
 
-from . import workspace
+from . import gitlab_runner, workspace
 from .github_runner import GitHub
 
 pytestmark = [pytest.mark.sampled, pytest.mark.engine]
@@ -154,6 +155,24 @@ def test_the_job_that_may_comment_runs_no_file_of_the_pull_request(clone: Path, 
         shutil.rmtree(clone / "preview.md")
     assert not (clone / "taken").exists()
     assert [each["body"].strip().endswith("text") for each in written] == [True]
+
+
+def test_a_cancelled_job_of_gitlab_loses_all_processes_and_removes_its_cluster(clone: Path, engine: Engine) -> None:
+    log, name = clone / "artifacts" / "engine.log", "ci-4711"
+    log.unlink(missing_ok=True)
+    pipeline = {"include": [{"local": "ci/gitlab/mullion.yml"}], "test": {"extends": ".mullion-cluster"}}
+    pipeline["test"] |= {"rules": [{"if": '$CI_PIPELINE_SOURCE == "push"'}], "variables": {"TEMPLATE": "aws-ci"}}
+    (clone / "one.gitlab-ci.yml").write_text(yaml.safe_dump(pipeline))
+    own = {"CI_JOB_ID": "4711", "CI_PROJECT_DIR": str(clone), "CI_PIPELINE_SOURCE": "push", "TEST": "true"}
+    own |= {"SANDBOX": "true", "CLOUD": "aws", "OIDC_AUDIENCE": "", "IDENTITY": ""}
+    environment = workspace.environment(clone, MULLION_PULUMI=str(engine.path), PAUSE="1")
+    [job] = gitlab_runner.run(
+        clone, clone / "one.gitlab-ci.yml", own, environment, cancel=lambda: created(log) > CREATED
+    )
+    assert job.code, "it was cancelled"
+    assert "Left in the sandbox: nothing" in job.output, job.output
+    for path in (clone / "stacks" / f"Pulumi.{name}.yaml", clone / ".mullion" / name):
+        assert not path.exists(), job.output
 
 
 def test_a_cancelled_job_removes_its_cluster_and_the_reaper_that_of_a_dead_runner(

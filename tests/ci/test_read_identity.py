@@ -6,7 +6,7 @@ import pytest
 
 from . import azure_runner, gitlab_runner, workspace
 from .github_runner import GitHub
-from .recorded import CLUSTERS, DISPATCH, recording
+from .recorded import CLUSTERS, DISPATCH, SECRET, recording
 
 pytestmark = pytest.mark.subprocess
 
@@ -75,6 +75,6 @@ def test_azure_pipelines_previews_with_the_connection_that_only_reads(reader: st
     line = f"      previewConnection: {reader}\n" if reader else ""
     assert stack in text
     changed.write_text(text.replace(stack, f"{stack}{line}"))
-    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "IndividualCI"}
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", **SECRET, "Build.Reason": "IndividualCI"}
     ran = azure_runner.run(clone, changed, own, workspace.environment(clone, **recording(clone)))
     assert [each.connections for each in ran] == [{reader or "mullion"}, {"mullion"}]

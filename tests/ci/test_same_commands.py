@@ -10,7 +10,7 @@ from tests.docs.test_commands import mistakes
 from . import azure_runner, gitlab_runner, steps, workspace
 from .expressions import FUNCTIONS, Evaluation, Unknown
 from .github_runner import GitHub
-from .recorded import CLUSTERS, COMMANDS, DISPATCH, IDENTITIES, recording
+from .recorded import CLUSTERS, COMMANDS, DISPATCH, IDENTITIES, SECRET, recording
 
 pytestmark = pytest.mark.subprocess
 
@@ -57,6 +57,49 @@ def test_a_pull_request_from_another_repository_starts_nothing(clone: Path, reco
     hub = GitHub(clone, "pull_request", event, environment=workspace.environment(clone, **recording(clone)))
     assert set(hub.run(CLUSTERS).values()) == {"skipped"}
     assert record() == []
+
+
+def test_a_pull_request_of_dependabot_starts_nothing(clone: Path, record: Callable[[], list[str]]) -> None:
+    """GitHub gives its runs Dependabot's secrets, not those of the repository: they would fail without a passphrase."""
+    (clone / CLUSTERS).write_text((clone / "ci" / "examples" / "github.yml").read_text())
+    environment = workspace.environment(clone, **recording(clone))
+    hub = GitHub(clone, "pull_request", DISPATCH, environment=environment, actor="dependabot[bot]")
+    assert set(hub.run(CLUSTERS).values()) == {"skipped"}
+    assert record() == []
+
+
+OWN, TEST, READER = (f"arn:aws:iam::111122223333:role/{name}" for name in ("writer", "test", "reader"))
+
+
+@pytest.mark.parametrize(
+    ("job", "event_name", "event", "roles"),
+    [
+        ("test", "pull_request", DISPATCH, [TEST]),
+        ("apply", "push", {}, [READER, OWN]),
+        ("reap", "schedule", {"schedule": "17 * * * *"}, [TEST]),
+    ],
+)
+def test_the_identity_that_writes_is_known_to_the_environment_of_apply_alone(
+    job: str, event_name: str, event: dict[str, object], roles: list[str], clone: Path
+) -> None:
+    """Whoever may push a branch can read the secrets of the repository, but not those of an environment."""
+    text = (clone / "ci" / "examples" / "github.yml").read_text()
+    before = "      environment: production\n"
+    assert before in text
+    (clone / CLUSTERS).write_text(text.replace(before, f"{before}      preview_environment: preview\n"))
+    hub = GitHub(
+        clone,
+        event_name,
+        event,
+        secrets={"MULLION_TEST_IDENTITY": TEST, "MULLION_TEST_PASSPHRASE": "of tests"},
+        environment_secrets={
+            "preview": {"MULLION_READ_IDENTITY": READER, "MULLION_PASSPHRASE": "of dev"},
+            "production": {"MULLION_IDENTITY": OWN, "MULLION_PASSPHRASE": "of dev"},
+        },
+        environment=workspace.environment(clone, **recording(clone)),
+    )
+    assert hub.run(CLUSTERS, only={job})[job] == "success", hub.jobs[0].output
+    assert [each["role-to-assume"] for each in hub.signed_in] == roles
 
 
 @pytest.mark.parametrize(("code", "result"), [(0, "success"), (3, "failure")])
@@ -108,7 +151,7 @@ def test_gitlab_offers_no_apply_after_a_refused_preview(clone: Path, record: Cal
 def test_azure_pipelines_asks_for_no_approval_after_a_refused_preview(
     clone: Path, record: Callable[[], list[str]]
 ) -> None:
-    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "IndividualCI"}
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", **SECRET, "Build.Reason": "IndividualCI"}
     environment = workspace.environment(clone, **recording(clone), RECORDED_CODE="3")
     ran = azure_runner.run(clone, clone / "ci" / "examples" / "azure.yml", own, environment)
     assert [(each.name, each.environment, each.code) for each in ran] == [("preview", "", 3)]
@@ -127,7 +170,7 @@ def test_azure_pipelines_asks_for_no_approval_after_a_refused_preview(
 def test_azure_pipelines_gives_mullion_the_commands_of_github(
     jobs: tuple[str, ...], variables: dict[str, str], clone: Path, record: Callable[[], list[str]]
 ) -> None:
-    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "MULLION_PASSPHRASE": "correct horse", **variables}
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", **SECRET, **variables}
     environment = workspace.environment(clone, **recording(clone))
     ran = azure_runner.run(clone, clone / "ci" / "examples" / "azure.yml", own, environment)
     assert [each.code for each in ran] == [0] * len(jobs), ran
@@ -145,14 +188,16 @@ def test_azure_pipelines_bakes_in_the_sandbox(clone: Path, record: Callable[[], 
     assert called in example
     sandbox = called.replace("drift.yml", "bake.yml").replace("azure-dev", "aws-dev") + "          sandbox: true\n"
     changed.write_text(example.replace(called, sandbox))
-    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "Schedule"}
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", **SECRET, "Build.Reason": "Schedule"}
     own["Build.CronSchedule.DisplayName"] = "drift"
     ran = azure_runner.run(clone, changed, own, workspace.environment(clone, **recording(clone)))
     assert [each.code for each in ran] == [0]
     assert record() == [f"{each} --sandbox" for each in COMMANDS["bake"]]
 
 
-BY_TAGS = [*COMMANDS["reap"], f"{COMMANDS['reap'][0]} --by-tags aws --regions eu-west-1\\,us-east-1"]
+HALF = COMMANDS["reap"][0].replace("90m", "45m")
+BY_TAGS = [HALF, f"{HALF} --by-tags aws --regions eu-west-1\\,us-east-1"]
+"""Both reapers begin removals within the time of the job."""
 REGIONS = "eu-west-1,us-east-1"
 
 
@@ -182,7 +227,7 @@ def test_azure_pipelines_also_removes_clusters_without_a_state(clone: Path, reco
     called = "      - template: ci/azure/reap.yml\n        parameters:\n"
     changed = clone / "with-tags.yml"
     changed.write_text(example.replace(called, f"{called}          byTags: aws\n          regions: {REGIONS}\n"))
-    own = {"Build.BuildId": "42", "System.JobAttempt": "1", "Build.Reason": "Schedule"}
+    own = {"Build.BuildId": "42", "System.JobAttempt": "1", **SECRET, "Build.Reason": "Schedule"}
     own["Build.CronSchedule.DisplayName"] = "reap"
     ran = azure_runner.run(clone, changed, own, workspace.environment(clone, **recording(clone)))
     assert [each.code for each in ran] == [0]

@@ -3,12 +3,15 @@
 import json
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
+import yaml
 from google.auth import identity_pool
 
 from operations.stacks.paths import REPOSITORY
+from tests.awaited import until
 
 from . import steps, workspace
 
@@ -63,9 +66,8 @@ def test_a_wrong_identity_ends_the_job_with_what_to_write(cloud: str, identity: 
 
 @pytest.mark.parametrize("script", ["preview.sh", "drift.sh"])
 def test_a_long_report_fits_a_comment(script: str, tmp_path: Path) -> None:
-    for part in ("ci", ".venv/bin"):
-        (tmp_path / part).mkdir(parents=True)
-    shutil.copy2(REPOSITORY / "ci" / script, tmp_path / "ci" / script)
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    shutil.copytree(REPOSITORY / "ci", tmp_path / "ci")
     mullion = tmp_path / ".venv" / "bin" / "mullion"
     mullion.write_text("#!/bin/bash\nprintf 'x\\n%.0s' {1..30000}\n")
     mullion.chmod(0o755)
@@ -102,18 +104,18 @@ def test_gitlab_jobs_on_aws_install_the_program_that_names_the_account(
         (False, "", (0,), 0, 0),
         (True, "2026-11-23T18:00:00Z", (0,), 0, 0),
         (True, "", (0,), 0, 1),
-        (True, "", (3, 3, 0), 0, 3),
+        (True, "", (6, 6, 0), 0, 3),
         (True, "", (1, 0), 1, 1),
+        (True, "", (3, 0), 3, 1),
     ],
-    ids=["removed already", "kept on purpose", "left", "left and locked by its engine", "left and not removable"],
+    ids=["removed already", "kept on purpose", "left", "left and locked by its engine", "not removable", "refused"],
 )
 def test_what_a_killed_run_left_is_removed(
     stack_file: bool, kept_until: str, codes: tuple[int, ...], code: int, calls: int, tmp_path: Path
 ) -> None:
     for part in ("ci", "stacks", "artifacts", ".venv/bin"):
         (tmp_path / part).mkdir(parents=True)
-    script = tmp_path / "ci" / "remove.sh"
-    script.write_bytes((REPOSITORY / "ci" / "remove.sh").read_bytes())
+    script = copied(tmp_path)
     if stack_file:
         (tmp_path / "stacks" / "Pulumi.ci-1.yaml").touch()
     (tmp_path / "artifacts" / "result.json").write_text(json.dumps({"kept_until": kept_until}, indent=2))
@@ -128,3 +130,147 @@ def test_what_a_killed_run_left_is_removed(
     )
     lines = (tmp_path / "calls").read_text().splitlines() if calls else []
     assert lines == ["down ci-1 --yes"] * calls
+    assert ("built none" in done.output) is not stack_file, "without a stack file nobody knows that it was removed"
+
+
+@pytest.mark.parametrize(
+    ("script", "report", "variables"),
+    [("reap.sh", "reap.md", {"BY_TAGS": "aws"}), ("bake.sh", "bake.md", {"STACK": "aws-dev"})],
+)
+def test_the_signal_of_a_cancelled_job_reaches_the_command_and_its_report_is_kept(
+    script: str, report: str, variables: dict[str, str], tmp_path: Path
+) -> None:
+    """GitHub signals the first process of a step alone, and kills the step ten seconds later."""
+    for part in ("ci", "stacks", ".venv/bin"):
+        (tmp_path / part).mkdir(parents=True)
+    for name in (script, "signals.sh", "passphrase.sh"):
+        shutil.copy2(REPOSITORY / "ci" / name, tmp_path / "ci" / name)
+    (tmp_path / "stacks" / "Pulumi.aws-dev.yaml").touch()
+    mullion = tmp_path / ".venv" / "bin" / "mullion"
+    mullion.write_text(
+        "#!/bin/bash\ntrap 'sleep 1; echo the report; exit 130' TERM\necho x >>calls; touch ready\n"
+        "while :; do sleep 0.1; done\n"
+    )
+    mullion.chmod(0o755)
+    environment = workspace.environment(tmp_path, **variables)
+    done = steps.run(["bash", "-c", f"exec ci/{script}"], tmp_path, environment, cancel=(tmp_path / "ready").exists)
+    assert (done.code, done.cancelled) == (130, True), done.output
+    assert "the report" in (tmp_path / report).read_text()
+    assert (tmp_path / "calls").read_text() == "x\n", "no second command begins"
+
+
+@pytest.mark.parametrize("script", ["cluster.sh", "apply.sh", "preview.sh", "bake.sh"])
+@pytest.mark.parametrize(
+    ("passphrase", "code", "seen"),
+    [("$(MULLION_PASSPHRASE)", 2, None), ("", 0, "unset"), ("correct horse", 0, "correct horse")],
+)
+def test_a_passphrase_that_the_pipeline_does_not_have_reaches_no_engine(
+    script: str, passphrase: str, code: int, seen: str | None, tmp_path: Path
+) -> None:
+    for part in ("stacks", ".venv/bin"):
+        (tmp_path / part).mkdir(parents=True)
+    shutil.copytree(REPOSITORY / "ci", tmp_path / "ci")
+    (tmp_path / "stacks" / "Pulumi.aws-dev.yaml").touch()
+    mullion = tmp_path / ".venv" / "bin" / "mullion"
+    mullion.write_text('#!/bin/bash\necho "${PULUMI_CONFIG_PASSPHRASE-unset}" >seen\n')
+    mullion.chmod(0o755)
+    environment = workspace.environment(
+        tmp_path, STACK="aws-dev", TEMPLATE="aws-ci", NAME="ci-1", TEST="true", ALLOW_RUNNER="false"
+    )
+    done = steps.run(["bash", f"ci/{script}"], tmp_path, {**environment, "PULUMI_CONFIG_PASSPHRASE": passphrase})
+    assert done.code == code, done.output
+    found = tmp_path / "seen"
+    assert (found.read_text().strip() if found.exists() else None) == seen
+
+
+@pytest.mark.parametrize(
+    ("ttl", "minutes", "code"),
+    [("2h", "180", 0), ("120m", "180", 0), ("121m", "180", 2), ("3h", "180", 2), ("3h", "240", 0), ("1d", "", 0)],
+)
+def test_a_lifetime_that_the_job_cannot_keep_is_refused(ttl: str, minutes: str, code: int, tmp_path: Path) -> None:
+    """The service would end the job before the run removes its cluster."""
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    shutil.copytree(REPOSITORY / "ci", tmp_path / "ci")
+    mullion = tmp_path / ".venv" / "bin" / "mullion"
+    mullion.write_text("#!/bin/bash\n")
+    mullion.chmod(0o755)
+    own = {"TEMPLATE": "aws-ci", "NAME": "ci-1", "TEST": "true", "SANDBOX": "true", "TTL": ttl, "JOB_MINUTES": minutes}
+    done = steps.run(["bash", "ci/cluster.sh"], tmp_path, workspace.environment(tmp_path, **own))
+    assert done.code == code, done.output
+    assert ("write at most 120m" in done.output) is bool(code)
+
+
+def test_gitlab_jobs_may_last_as_long_as_those_of_github() -> None:
+    """Without `timeout` they end after the hour that is GitLab's default, in the middle of `up` or a removal."""
+    jobs = yaml.safe_load((REPOSITORY / "ci" / "gitlab" / "mullion.yml").read_text())
+    hours = {name: int(job["timeout"].removesuffix("h")) for name, job in jobs.items() if name != ".mullion"}
+    for name, file, job in (
+        ("cluster", "test-cluster", "cluster"),
+        *((each, each, each) for each in ("preview", "apply", "drift", "reap", "bake")),
+    ):
+        workflow = yaml.safe_load((REPOSITORY / ".github" / "workflows" / f"{file}.yml").read_text())
+        assert hours[f".mullion-{name}"] * 60 >= workflow["jobs"][job]["timeout-minutes"], name
+    assert int(jobs[".mullion-cluster"]["variables"]["JOB_MINUTES"]) == hours[".mullion-cluster"] * 60
+
+
+@pytest.mark.parametrize("cloud", ["azure", "gcp"])
+def test_gitlab_refuses_a_search_by_tags_that_its_image_cannot_do(cloud: str, tmp_path: Path) -> None:
+    environment = workspace.environment(tmp_path, CLOUD=cloud, BY_TAGS=cloud)
+    done = steps.run(["bash", str(REPOSITORY / "ci" / "gitlab" / "tools.sh")], tmp_path, environment)
+    assert done.code == 2
+    assert f"mullion reap --by-tags {cloud}" in done.output
+
+
+def copied(folder: Path) -> Path:
+    """Copy remove.sh and what it reads into a folder; return the script."""
+    for name in ("remove.sh", "waiting.sh"):
+        shutil.copy2(REPOSITORY / "ci" / name, folder / "ci" / name)
+    return folder / "ci" / "remove.sh"
+
+
+def test_a_lock_is_waited_for_until_the_service_ends_the_step(tmp_path: Path) -> None:
+    for part in ("ci", "stacks", ".venv/bin"):
+        (tmp_path / part).mkdir(parents=True)
+    script, mullion = copied(tmp_path), tmp_path / ".venv" / "bin" / "mullion"
+    (tmp_path / "stacks" / "Pulumi.ci-1.yaml").touch()
+    mullion.write_text("#!/bin/bash\nexit 6\n")
+    mullion.chmod(0o755)
+    began = time.monotonic()
+    done = steps.run(
+        ["bash", str(script)], tmp_path, workspace.environment(tmp_path, NAME="ci-1", PAUSE="1", LIMIT="3")
+    )
+    assert done.code == 6
+    assert 1 < time.monotonic() - began < 30
+
+
+def test_a_run_that_its_step_left_behind_ends_before_its_cluster_is_removed(tmp_path: Path) -> None:
+    """AzureCLI@2 ends without its script: two removals would run at once."""
+    for part in ("ci", "stacks", ".venv/bin", ".mullion/ci-1"):
+        (tmp_path / part).mkdir(parents=True)
+    script, mullion = copied(tmp_path), tmp_path / ".venv" / "bin" / "mullion"
+    (tmp_path / "stacks" / "Pulumi.ci-1.yaml").touch()
+    mullion.write_text("#!/bin/bash\necho down >>calls\n")
+    mullion.chmod(0o755)
+    stops = "trap 'sleep 2; echo removed >>calls; exit' TERM; touch ready; while :; do sleep 0.1; done"
+    with subprocess.Popen(["bash", "-c", stops, "run", "ci-1"], cwd=tmp_path) as run:
+        try:
+            until((tmp_path / "ready").exists, "waiting for the run")
+            (tmp_path / ".mullion" / "ci-1" / "run.pid").write_text(f"{run.pid}\n")
+            environment = workspace.environment(tmp_path, NAME="ci-1", PAUSE="0.2", LIMIT="60")
+            done = steps.run(["bash", str(script)], tmp_path, environment)
+        finally:
+            run.kill()
+    assert done.code == 0, done.output
+    assert (tmp_path / "calls").read_text().split() == ["removed", "down"]
+
+
+def test_a_later_process_with_the_id_of_a_run_is_left_alone(tmp_path: Path) -> None:
+    for part in ("ci", "stacks", ".mullion/ci-1"):
+        (tmp_path / part).mkdir(parents=True)
+    script = copied(tmp_path)
+    with subprocess.Popen(["sleep", "60"]) as other:
+        (tmp_path / ".mullion" / "ci-1" / "run.pid").write_text(f"{other.pid}\n")
+        done = steps.run(["bash", str(script)], tmp_path, workspace.environment(tmp_path, NAME="ci-1"))
+        lives = other.poll() is None
+        other.kill()
+    assert (done.code, lives) == (0, True), done.output

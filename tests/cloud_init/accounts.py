@@ -8,11 +8,12 @@ from typing import Any
 from sandbox.aws import network
 from sandbox.aws.iam import PROFILE, ROLE, ROLE_POLICY
 from sandbox.aws.regions import ACCOUNT
-from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
+from sandbox.aws.s3 import ACCESS_BLOCK, BUCKET, BUCKET_POLICY
 from sandbox.aws.secretsmanager import ENTRY
 from sandbox.azure.regions import TENANT
 from sandbox.azure.rights import ASSIGNMENT, BLOBS, DEFINITION
 from sandbox.cloud_state import CloudState
+from sandbox.gcp.firewalls import ACCOUNT as GCP_ACCOUNT
 from sandbox.gcp.rights import PROJECT_MEMBER
 from sandbox.records import Record
 from sandbox.services.azure import blob, keyvault
@@ -79,6 +80,7 @@ def _fill_aws(cloud_state: CloudState) -> None:
     role = f"arn:aws:iam::{ACCOUNT}:role/{AWS_ROLE}"
     for name in BUCKETS:
         put(cloud_state, BUCKET, name, {"bucket": name})
+    put(cloud_state, ACCESS_BLOCK, "public", {"bucket": "public", "restrictPublicBuckets": False})
     put(cloud_state, BUCKET_POLICY, "public", {"bucket": "public", "policy": _document(FOR_ALL)})
     put(cloud_state, ROLE, AWS_ROLE, {"assumeRolePolicy": _document(TRUST)}, arn=role, uniqueId="AROAEXAMPLE")
     put(cloud_state, ROLE_POLICY, "all", {"role": AWS_ROLE, "policy": _document(EVERYTHING)})
@@ -136,6 +138,7 @@ GCP_ROLES = (
 
 
 def _fill_gcp(cloud_state: CloudState) -> None:
+    put(cloud_state, GCP_ACCOUNT, f"projects/{GCP_PROJECT}/serviceAccounts/{GCP_EMAIL}", {"project": GCP_PROJECT})
     account = {"email": GCP_EMAIL, "scopes": ["cloud-platform"]}
     given: dict[str, Any] = {"name": GCP_NAME, "zone": GCP_ZONE, "project": GCP_PROJECT, "serviceAccount": account}
     interfaces = [{"networkIp": ADDRESS, "network": GCP_NETWORK}]

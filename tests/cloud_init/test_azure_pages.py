@@ -80,3 +80,21 @@ def test_a_page_elsewhere_is_not_asked_for(listed: Any, other: str) -> None:
     with pytest.raises(ValueError, match="another address"):
         list(listed(pages))
     assert len(pages.asked) == 1
+
+
+def test_a_version_of_the_secret_join_has_a_content_type(node: ModuleType) -> None:
+    """Policies of landing zones refuse a version without one, also at the vault."""
+    sent: list[tuple[str, str, dict[str, Any], str]] = []
+
+    class Vault:
+        def value(self, name: str) -> str:
+            assert name == "facts.secret_service"
+            return "https://v.vault.azure.net"
+
+        def ask(self, service: str, url: str, method: str, body: bytes, *, content_type: str) -> None:
+            sent.append((service, method, json.loads(body), content_type))
+
+    azure = importlib.import_module("clouds.azure")
+    azure.put_secret(Vault(), "join", "abcdef.0123456789abcdef")
+    body = {"value": "abcdef.0123456789abcdef", "contentType": "text/plain"}
+    assert sent == [("secrets", "PUT", body, "application/json")]

@@ -30,6 +30,22 @@ FAILING: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.parametrize("published", [True, False])
+def test_the_issuer_of_tokens_comes_from_the_secret_once_it_is_published(
+    execute: Execute, root: Path, cloud: FakeCloud, published: bool
+) -> None:
+    url = "https://dev-issuer-0123456.s3.eu-west-1.amazonaws.com"
+    step = {"kind": "file", "path": "/told", "format": "json", "retries": 0}
+    step["content"] = [{"ref": "node.issuer"}, {"ref": "node.issuer_keys"}]
+    if published:
+        cloud.secrets["pki"] = json.dumps({"issuer": {"url": url, "keys": f"{url}/openid/v1/jwks"}})
+    result = execute(step)
+    if published:
+        assert json.loads((root / "told").read_text()) == [url, f"{url}/openid/v1/jwks"], result
+    else:
+        assert (result["name"], "has no issuer yet" in result["message"]) == ("secret-unavailable", True)
+
+
 @pytest.mark.parametrize(("name", "step"), FAILING)
 def test_each_failure_has_its_code_phase_and_step(
     execute: Execute, programs: Programs, name: str, step: dict[str, Any]

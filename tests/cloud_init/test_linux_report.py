@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.cloud_init.linux import TOKEN, Execute, Programs, outcomes
+from tests.prometheus import parsed
 
 KEY = "/status/AROAEXAMPLE:" + INSTANCE + ".json"
 FIELDS = {"machine", "instance", "bundle", "state", "phase", "step", "code", "name", "message"}
@@ -75,6 +77,18 @@ def test_a_record_has_running_and_then_the_outcome(
     assert not cloud.refused(), "%3A stays encoded in the signature"
 
 
+def test_a_control_plane_reports_the_issuers_of_its_api_server_in_their_order(
+    execute: Execute, root: Path, cloud: FakeCloud, written: list[Any]
+) -> None:
+    place = root / "etc/kubernetes/manifests/kube-apiserver.yaml"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    issuers = ["https://dev-issuer.s3.eu-west-1.amazonaws.com", "https://kubernetes.default.svc.cluster.local"]
+    flags = [f"--service-account-issuer={each}" for each in issuers] + ["--service-account-key-file=/etc/sa.pub"]
+    place.write_text("spec:\n  containers:\n  - command:\n" + "".join(f"    - {each}\n" for each in flags))
+    execute({"kind": "directory", "path": "/a"}, facts=told(cloud))
+    assert written[-1]["issuers"] == ",".join(issuers)
+
+
 def test_a_record_has_at_most_1000_characters_of_message_and_no_secret(
     execute: Execute, cloud: FakeCloud, programs: Programs, written: list[Any]
 ) -> None:
@@ -115,6 +129,26 @@ def test_a_result_shows_whether_its_run_was_since_this_boot(
     execute(step)
     execute(step)
     assert seen == [False, True] * 2
+
+
+def test_each_run_leaves_its_outcome_as_metrics_for_node_exporter(execute: Execute, root: Path) -> None:
+    file = root / "run/mullion/metrics/run.prom"
+    for step, code in (({"kind": "file", "path": "/a", "content": 1}, 107), ({"kind": "directory", "path": "/a"}, 0)):
+        began = int(time.time())
+        execute(step)
+        found = parsed(file.read_text())
+        assert found["mullion_run_code"] == code
+        assert began <= found["mullion_run_ended_timestamp_seconds"] <= time.time()
+    assert f"{file.stat().st_mode & 0o777:o}" == "644"
+
+
+def test_metrics_that_cannot_be_written_do_not_hide_the_outcome(
+    execute: Execute, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "run").mkdir(parents=True)
+    (root / "run/mullion").write_text("in the way")
+    assert execute({"kind": "directory", "path": "/a"})["state"] == "done"
+    assert "the metrics cannot be written" in capsys.readouterr().out
 
 
 def test_a_result_that_cannot_be_written_does_not_hide_the_outcome(

@@ -1,7 +1,10 @@
 """node.ps1 beyond the conformance cases (tests/conformance): its table of kinds, status record, second run."""
 
+import importlib
 import json
 import re
+import time
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -12,6 +15,7 @@ from components.node.kinds.model import Field, Kind
 from sandbox.boot.windows.winpwsh import Machine
 from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.cloud_init.windows import FILES, place
+from tests.prometheus import parsed
 
 windows = pytest.mark.windows
 subprocess = pytest.mark.subprocess
@@ -102,6 +106,29 @@ def test_the_status_record_has_the_outcome_and_a_store_that_refuses_it_fails_no_
     assert len([each for each in cloud.asked if each.startswith("PUT /status/")]) == 3, (
         "running, then the state of each phase"
     )
+
+
+@windows
+@subprocess
+def test_each_run_leaves_its_outcome_as_metrics_for_windows_exporter(machine: Machine, cloud: FakeCloud) -> None:
+    cloud.secrets["join"] = "abcdef.0123456789abcdef"
+    told(machine, cloud)
+    for code, outcome in (("3", 401), ("0", 0)):
+        began = int(time.time())
+        machine.pwsh(rf"$env:CODE = '{code}'; {machine.run_node}")
+        text = machine.path(r"C:\ProgramData\mullion\metrics\run.prom").read_bytes().decode()
+        assert "\r" not in text, "the collector of Linux reads the same format"
+        found = parsed(text)
+        assert found["mullion_run_code"] == outcome
+        assert began <= found["mullion_run_ended_timestamp_seconds"] <= time.time()
+
+
+@subprocess
+def test_metrics_of_both_systems_say_the_same(loader: ModuleType) -> None:
+    described = importlib.import_module("metrics").HELP
+    text = (CLOUD_INIT / "windows" / "modules" / "reports.ps1").read_text()
+    found = dict(re.findall(r'^    (mullion_run_\w+) = "(.+)"$', text, re.MULTILINE))
+    assert found == {name: each for name, each in described.items() if name.startswith("mullion_run_")}
 
 
 REPORTING = [{"name": "last", "scope": "node", "reports": "registered", "steps": []}]

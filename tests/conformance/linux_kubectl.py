@@ -15,6 +15,7 @@ from typing import Any
 
 APPLY = ["apply", "--server-side", "--force-conflicts", "--field-manager", "mullion", "--filename", "-"]
 DELETE = ["delete", "--ignore-not-found", "--wait=false", "--filename", "-"]
+ESTABLISHED = ["wait", "--for=condition=Established", "--timeout=60s"]
 NODE = ["--ignore-not-found", "--output=json"]
 DELETE_NODE = ["--ignore-not-found", "--wait=false"]
 INVENTORY = ["get", "configmap", "mullion-addons", "--namespace", "kube-system", "--ignore-not-found"]
@@ -42,6 +43,8 @@ def main(file: Path, words: list[str]) -> int:
     elif words == DELETE:
         for each in given():
             objects.pop(place(each), None)
+    elif words[:3] == ESTABLISHED:
+        return 0 if all(f"apiextensions.k8s.io/v1|{word.replace('/', '||')}" in objects for word in words[3:]) else 1
     elif words[:2] == ["get", "node"] and words[3:] == NODE:
         manifest = objects.get(f"v1|Node||{words[2]}")
         sys.stdout.write(json.dumps({"metadata": {"name": words[2]}, **manifest}) if manifest else "")

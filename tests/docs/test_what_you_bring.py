@@ -12,7 +12,7 @@ from tests.components.spec.documents import REGION, changed
 from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "what-you-bring.md").read_text("utf-8")
-REFUSED = re.findall(r"\(`([a-z_]+)(?:: (\w+))?` is refused\)", PAGE)
+REFUSED = re.findall(r"\(`([a-z_]+)(?:: ([^`]+))?` is refused\)", PAGE)
 
 
 def test_the_page_calls_options_refused() -> None:

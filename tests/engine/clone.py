@@ -8,12 +8,14 @@ from operations.engine.locate import Engine
 from operations.recovery import state_check
 from sandbox.boot.cloud_services import services_of
 
+from . import variants
+
 
 class Clone(ScratchClone):
-    """A copy for one stack, aws-ci by default."""
+    """A copy for one stack of stacks/ or of variants.py, aws-ci by default."""
 
     def __init__(self, folder: Path, engine: Engine, stack: str = "aws-ci") -> None:
-        super().__init__(folder, engine, stack)
+        super().__init__(folder, engine, stack, None if variants.has_file(stack) else variants.config(stack))
 
     def built(self) -> "Clone":
         """A copy with its cluster built."""

@@ -21,10 +21,11 @@ from operations.clouds import cloud_tables
 from operations.engine import state, workspace
 from operations.stacks.paths import REPOSITORY
 from sandbox.cloud_state import CloudState
-from tests import existing_networks
 from tools.permissions.recorded import table
 
+from . import variants
 from .things import THINGS
+from .variants import merge
 
 INSTANCE = "aws:ec2/instance:Instance"
 
@@ -54,7 +55,7 @@ class Run:
 class Stack:
     """A copy of one stack file of the repository, with a sandbox, a state and an engine home of its own.
 
-    CLOUD-existing is CLOUD-prod in a network of the user, which the sandbox has from the beginning.
+    Stacks of variants.py have from the beginning the network and the key of the user that they name.
     """
 
     def __init__(self, name: str, folder: Path, **fields: Any) -> None:
@@ -62,20 +63,16 @@ class Stack:
         self.name, self.folder, self.log = name, folder, list[str]()
         self._built: dict[str, Any] | None = None
         self._file = folder / "work" / "stacks" / f"Pulumi.{name}.yaml"
-        cloud, _, kind = name.partition("-")
-        existing = kind == existing_networks.KIND
         self._file.parent.mkdir(parents=True)
         shutil.copy(REPOSITORY / "Pulumi.yaml", folder / "work")
-        source = f"Pulumi.{cloud}-prod.yaml" if existing else self._file.name
-        self._settings = yaml.safe_load((REPOSITORY / "stacks" / source).read_text())
-        if existing:
-            merge(self._settings["config"][CLUSTER], existing_networks.fields(cloud))
+        self._settings: dict[str, Any] = {"config": variants.config(name)}
         merge(self._settings["config"][CLUSTER], fields)
         self._settings["config"]["mullion:world"] = "sandbox"
         self.edit()
         environment = workspace.prepare(folder)
-        if existing:
-            existing_networks.create(folder / "world.db", name, self._settings["config"]).close()
+        if not variants.has_file(name):
+            with closing(self.cloud_state) as cloud_state:
+                variants.prepare(cloud_state, name, self._settings["config"])
         space = auto.LocalWorkspace(str(folder / "work"), environment["PULUMI_HOME"], self._program, environment)
         self._stack = workspace.Run(name, space, StackInitMode.CREATE_OR_SELECT)
 
@@ -169,6 +166,11 @@ class Stack:
         """The cloud in the stack's file."""
         return cloud_tables.CLOUDS[self._settings["config"][CLUSTER]["cloud"]]
 
+    @property
+    def is_temporary(self) -> bool:
+        """Return whether the stack's file says when the cluster expires."""
+        return "expires" in self._settings["config"][CLUSTER]
+
     def state(self) -> dict[str, Any]:
         """Return the state on the disk."""
         path = self.folder / "state" / ".pulumi" / "stacks" / "mullion" / f"{self.name}.json"
@@ -216,17 +218,6 @@ def _leaves(document: Any) -> Iterator[str]:
             yield from _leaves(each)
     elif isinstance(document, str):
         yield document
-
-
-def merge(into: dict[str, Any], fields: Mapping[str, Any]) -> None:
-    """Merge copies of fields into a document recursively; None removes a field."""
-    for key, value in fields.items():
-        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
-            merge(into[key], value)
-        elif value is None:
-            into.pop(key, None)
-        else:
-            into[key] = copy.deepcopy(value)
 
 
 @pytest.fixture(scope="module")

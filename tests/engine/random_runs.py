@@ -102,9 +102,9 @@ def _stopped(dice: random.Random) -> Ending:
 
 
 def _stopped_twice(dice: random.Random) -> Ending:
-    first = dice.randint(1, LINES)
-    signals = ((first, signal.SIGTERM), (first + dice.randint(1, 40), signal.SIGTERM))
-    return Ending("two signals stop the runner", "sleep 2", None, signals=signals, may_stay=True)
+    first, then = dice.randint(1, LINES), dice.choice([signal.SIGTERM, signal.SIGINT])
+    signals = ((first, signal.SIGINT), (first + dice.randint(1, 40), then))
+    return Ending("two signals stop the runner", "sleep 2", None, signals=signals, may_stay=then is signal.SIGINT)
 
 
 def _killed(dice: random.Random) -> Ending:

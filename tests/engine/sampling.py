@@ -10,13 +10,21 @@ from operations.clouds import cloud_tables
 from tests import existing_networks
 from tests.seed import SEED
 
+from . import variants
+
 CLOUDS = tuple(cloud_tables.CLOUDS)
 KINDS = ("dev", "ci", "prod")
 STACKS = (*(f"{cloud}-{kind}" for cloud in CLOUDS for kind in KINDS), "aws-docker")
 """Stacks of `make soak`."""
 
 EXISTING = tuple(f"{cloud}-{existing_networks.KIND}" for cloud in CLOUDS)
-"""Stacks in a network of the user, which only tests/engine/conftest.py can build."""
+"""The stacks for production in a network of the user."""
+
+VARIANTS = tuple(f"{cloud}-{variants.BASE}-{each}" for cloud in CLOUDS for each in variants.VARIANTS)
+"""The stacks for CI with further options."""
+
+FOR_CI = (*(f"{cloud}-{variants.BASE}" for cloud in CLOUDS), *VARIANTS)
+"""The stacks for CI, without and with further options."""
 
 SAMPLED = "sampled"
 
@@ -45,8 +53,8 @@ def drawn(parameter: str, of: Sequence[str], what: str) -> str:
 
 def stack(parameter: str, what: str) -> str:
     """Return the stack of a parameter. what: name of the test, so that the tests of a run draw different clouds."""
-    kind = parameter.partition("-")[2]
-    drawn = random.Random(f"{SEED} {what}").choice([each for each in (*STACKS, *EXISTING) if each.endswith(f"-{kind}")])
-    name = drawn if parameter.startswith(SAMPLED) else parameter
+    sampled, _, kind = parameter.partition("-")
+    of_kind = [each for each in (*STACKS, *EXISTING, *VARIANTS) if each.partition("-")[2] == kind]
+    name = random.Random(f"{SEED} {what}").choice(of_kind) if sampled == SAMPLED else parameter
     print(f"MULLION_SEED={SEED}: {what} on {name}")  # noqa: T201 - pytest shows it where the test fails
     return name

@@ -64,6 +64,7 @@ def s3(folder: Path, missing: Missing) -> Iterator[StateBackend]:
         yield StateBackend(url, listed, keys)
     finally:
         client.close()
+        requests.post(f"http://{host}:{port}/moto-api/reset", timeout=10)  # all of its servers share one memory
         server.stop()
 
 

@@ -22,10 +22,10 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module", params=sampling.each("ci"))
+@pytest.fixture(scope="module", params=sampling.one(sampling.FOR_CI))
 def stack(request: pytest.FixtureRequest, new_stack: Callable[[str], Any]) -> Iterator[Any]:
     """A cluster with a control plane and a worker whose records are judged as those of booted machines."""
-    built = new_stack(sampling.stack(request.param, "authorities"))
+    built = new_stack(sampling.drawn(request.param, sampling.FOR_CI, "authorities"))
     built.up()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulation, "is_simulated", lambda target: False)

@@ -15,7 +15,12 @@ from . import sampling
 from .conftest import Run, Stack
 from .things import THINGS
 
-pytestmark = [pytest.mark.sampled, pytest.mark.engine]
+pytestmark = [
+    pytest.mark.sampled,
+    pytest.mark.engine,
+    # after a refused run the SDK skips closing its event loop
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+]
 
 STASH = "pulumi:index:Stash"
 COMPONENTS = ("mullion:", "pulumi:pulumi:")
@@ -249,3 +254,21 @@ def stored_bundles(stack: Stack) -> set[str]:
     return {
         key for bucket in cloud_state.buckets() for key in cloud_state.objects(bucket) if key.startswith("bundles/")
     }
+
+
+def recorded(stack: Stack) -> tuple[dict[str, Any], Any]:
+    """Return the ids in the state by URN, and the number of control planes that the component has there."""
+    rows = stack.state()["resources"]
+    spec = next(row["inputs"] for row in rows if row["type"] == "mullion:index:MixedCluster")
+    return {row["urn"]: row.get("id") for row in rows}, spec["control_plane"]["count"]
+
+
+def test_a_smaller_control_plane_is_refused_in_preview_and_up(stack: Stack) -> None:
+    """Plain `pulumi up` would delete two of three members of etcd, and end with an API without quorum."""
+    before = recorded(stack)
+    stack.edit(control_plane={"count": 1})
+    for attempt in (stack.preview, stack.up):
+        with pytest.raises(auto.CommandError) as refused:
+            attempt()
+        assert "control_plane.count: 1 is fewer than the 3 that the cluster has" in str(refused.value)
+    assert recorded(stack) == before

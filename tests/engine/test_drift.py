@@ -15,10 +15,12 @@ from .things import THINGS
 pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
 
-@pytest.fixture(scope="module", params=sampling.each("ci"))
+@pytest.fixture(scope="module", params=sampling.one(sampling.FOR_CI))
 def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
     """A built cluster."""
-    return Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "drift")).built()
+    return Clone(
+        tmp_path_factory.mktemp("clone"), engine, sampling.drawn(request.param, sampling.FOR_CI, "drift")
+    ).built()
 
 
 def test_an_unchanged_cluster_has_no_drift(clone: Clone) -> None:

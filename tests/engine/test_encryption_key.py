@@ -7,24 +7,18 @@ import pytest
 from operations.clouds import cloud_tables
 from sandbox import keys
 from sandbox.keys import Key
+from tools.golden.cases import KEYS
 
 from . import sampling
 
 pytestmark = pytest.mark.engine
 
-_OF_OURS = "/subscriptions/00000000-0000-4000-8000-000000000001/resourceGroups/keys/providers"
-IDENTITY = {"azure-ci": f"{_OF_OURS}/Microsoft.ManagedIdentity/userAssignedIdentities/encryption"}
-KEYS = {
-    "aws-ci": "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab",
-    "gcp-ci": "projects/keys-of-ours/locations/europe-west1/keyRings/ring/cryptoKeys/disks",
-    "azure-ci": f"{_OF_OURS}/Microsoft.KeyVault/vaults/keys-of-ours/keys/disks/versions/{32 * '1'}",
-}
-
 
 @pytest.mark.parametrize("drawn", sampling.each("ci"))
 def test_a_disabled_key_is_refused_and_an_enabled_one_is_used_and_stays(drawn: str, new_stack: Any) -> None:
     name = sampling.stack(drawn, "encryption key")
-    stack, key, identity = new_stack(name), KEYS[name], IDENTITY.get(name)
+    options = KEYS[name.partition("-")[0]]
+    stack, key, identity = new_stack(name), options["encryption_key"], options.get("encryption_identity")
     stack.edit(encryption_key=key, **({"encryption_identity": identity} if identity else {}))
     keys.put(stack.cloud_state, key, Key(enabled=False, identity=identity or ""))
     with pytest.raises(Exception, match=r"DISABLED|[Dd]isabled|InvalidState|EncryptionFailure"):

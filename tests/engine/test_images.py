@@ -1,7 +1,9 @@
 """`mullion image` with the real engine: an image that machines start from, and a builder that never stays."""
 
+import json
 import signal
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,15 +12,17 @@ import yaml
 from components.stack_files.stack import CLUSTER
 from components.wiring.baking import IMAGE_TYPES, PROJECT
 from operations.engine.locate import Engine
+from sandbox import faults
 from sandbox.records import Record
 from sandbox.simulated_boot import BOOTED
 
 from .clone import Clone
+from .test_reap_by_tags import tomorrow
 
 pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
 IMAGE, OS = IMAGE_TYPES["aws"], "windows-2022"
-SECONDS = 90
+SECONDS = 300
 """Longest time until a builder exists."""
 
 
@@ -47,6 +51,15 @@ def never_stops(clone: Clone) -> None:
     assert clone.run("image", "clean", clone.stack, "--sandbox").returncode == 0, "creates the sandbox"
     with clone.cloud_state() as cloud_state, cloud_state.transaction():
         cloud_state.set_setting(BOOTED, "yes")
+
+
+def until_built(clone: Clone) -> None:
+    """Wait until there is a builder."""
+    ends = time.monotonic() + SECONDS
+    while not any(each.type == "aws:ec2/instance:Instance" for each in of_images(clone)):
+        assert time.monotonic() < ends, "no builder was created"
+        time.sleep(0.2)
+    time.sleep(2)  # the engine has written its state, and the program waits
 
 
 def test_machines_start_from_a_baked_image_and_old_images_are_deleted(clone: Clone) -> None:
@@ -79,6 +92,60 @@ def test_machines_start_from_a_baked_image_and_old_images_are_deleted(clone: Clo
     assert "Left in the sandbox: nothing" in down.stdout + down.stderr
 
 
+def test_an_image_that_cannot_be_deleted_costs_neither_the_new_one_nor_a_builder(clone: Clone) -> None:
+    first = bake(clone)
+    assert first.returncode == 0, first.stderr
+    older = str(pinned(clone))
+    text = clone.run("image", "clean", clone.stack, "--sandbox", "--keep", "1")
+    assert text.returncode == 0, text.stderr
+    unpinned(clone)
+    with clone.cloud_state() as cloud_state:
+        faults.plan(cloud_state, "fail", 2, type=IMAGE)  # the first call creates the new one
+    second = bake(clone, "--keep", "1")
+    assert second.returncode == 1, second.stdout
+    assert "Not all is removed; to remove the rest: mullion image clean" in second.stderr
+    assert pinned(clone) not in (None, older)
+    assert {each.id for each in of_images(clone)} == {older, pinned(clone)}, "the builder is gone"
+    again = clone.run("image", "clean", clone.stack, "--sandbox", "--keep", "1")
+    assert (again.returncode, [each.id for each in of_images(clone)]) == (0, [pinned(clone)]), again.stderr
+
+
+def test_an_image_that_no_state_has_is_named_and_images_of_another_region_are_left_alone(clone: Clone) -> None:
+    assert bake(clone).returncode == 0
+    image = str(pinned(clone))
+    with clone.cloud_state() as cloud_state, cloud_state.transaction():
+        [record] = list(cloud_state.resources(IMAGE))
+        cloud_state.put(replace(record, sequence=cloud_state.next_sequence(), id="ami-0123", name="x", urn="urn:x"))
+    cleaned = clone.run("image", "clean", clone.stack, "--sandbox")
+    assert cleaned.returncode == 0, cleaned.stderr
+    assert "aws ec2 deregister-image --image-id ami-0123 --delete-associated-snapshots" in cleaned.stderr
+    assert f"--image-id {image}" not in cleaned.stderr
+    file = clone.folder / "stacks" / f"Pulumi.{clone.stack}.yaml"
+    file.write_text(file.read_text("utf-8").replace("aws:region: eu-west-1", "aws:region: eu-central-1"), "utf-8")
+    moved = bake(clone)
+    assert moved.returncode == 3, moved.stderr
+    assert "are in eu-west-1, and its stack file says eu-central-1; nothing was changed" in moved.stderr
+
+
+def unpinned(clone: Clone) -> None:
+    """Remove the image from the stack file, as its owner would."""
+    clone.write({key: value for key, value in clone.document().items() if key != "images"})
+
+
+def test_the_reaper_removes_a_killed_builder_by_its_tags(clone: Clone) -> None:
+    never_stops(clone)
+    with clone.start("image", "bake", clone.stack, "--sandbox") as process:
+        until_built(clone)
+        clone.end(process)
+    reaped = tomorrow(clone, "reap", "--sandbox", "--by-tags", "aws", "--yes", "--format", "json")
+    assert reaped.returncode == 0, reaped.stdout + reaped.stderr
+    rows = {each["name"]: each["result"] for each in json.loads(reaped.stdout)["clusters"]}
+    assert rows == {f"{clone.stack}-image": "removed"}
+    assert of_images(clone) == []
+    cleaned = clone.run("image", "clean", clone.stack, "--sandbox")
+    assert cleaned.returncode == 0, cleaned.stderr
+
+
 def test_a_builder_that_does_not_stop_in_time_is_removed(clone: Clone) -> None:
     never_stops(clone)
     baked = bake(clone, "--timeout", "2s")
@@ -91,11 +158,7 @@ def test_a_builder_that_does_not_stop_in_time_is_removed(clone: Clone) -> None:
 def test_a_builder_is_removed_after_a_signal_or_by_clean_after_a_kill(clone: Clone, way: str) -> None:
     never_stops(clone)
     with clone.start("image", "bake", clone.stack, "--sandbox") as process:
-        ends = time.monotonic() + SECONDS
-        while not any(each.type == "aws:ec2/instance:Instance" for each in of_images(clone)):
-            assert time.monotonic() < ends, "no builder was created"
-            time.sleep(0.2)
-        time.sleep(2)  # the engine has written its state, and the program waits
+        until_built(clone)
         if way == "SIGTERM":
             process.send_signal(signal.SIGTERM)
             _, errors = process.communicate(timeout=SECONDS * 2)

@@ -22,9 +22,11 @@ PATIENCE = 90
 CTRL_C = b"\x03"
 
 
-@pytest.fixture(scope="module", params=sampling.each("ci"))
+@pytest.fixture(scope="module", params=sampling.one(sampling.FOR_CI))
 def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
-    return Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "interruption"))
+    return Clone(
+        tmp_path_factory.mktemp("clone"), engine, sampling.drawn(request.param, sampling.FOR_CI, "interruption")
+    )
 
 
 def on_a_terminal(clone: Clone, presses: int) -> tuple[int, str]:

@@ -21,10 +21,12 @@ from .clone import Clone
 pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
 
-@pytest.fixture(scope="module", params=sampling.each("ci"))
+@pytest.fixture(scope="module", params=sampling.one(sampling.FOR_CI))
 def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
     """A built cluster."""
-    return Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "logs")).built()
+    return Clone(
+        tmp_path_factory.mktemp("clone"), engine, sampling.drawn(request.param, sampling.FOR_CI, "logs")
+    ).built()
 
 
 def test_ops_02_logs_writes_the_archive_prints_an_issue_template_and_leaves_no_request(clone: Clone) -> None:

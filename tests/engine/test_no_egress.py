@@ -7,11 +7,10 @@ import pytest
 from operations.clouds import cloud_tables
 from tests import existing_networks
 
-from . import sampling
+from . import sampling, variants
 
 pytestmark = pytest.mark.engine
 
-PROXY = {"http": "http://10.9.0.4:3128", "https": "http://10.9.0.4:3128"}
 STACKS = (*(f"{cloud}-dev" for cloud in sampling.CLOUDS), *sampling.EXISTING)
 """A stack of each cloud, and one in a network of the user."""
 REFUSED = (
@@ -31,13 +30,13 @@ def closed(name: str) -> dict[str, Any]:
     """Return the fields of a stack without a way to the internet; in the user's network with its private zones."""
     cloud, _, kind = name.partition("-")
     network = {"existing": existing_networks.SERVICE_ZONES[cloud]} if kind == existing_networks.KIND else {}
-    return {"network": {**network, "egress": "none"}, "proxy": PROXY}
+    return {"network": {**network, "egress": "none"}, "proxy": variants.PROXY}
 
 
 def opened(name: str) -> dict[str, Any]:
     """Return the fields of a stack with a way to the internet, without the zones that it does not use."""
     zones = {"existing": {"service_zones": []}} if name.endswith(existing_networks.KIND) else {}
-    return {"network": {**zones, "egress": "nat"}, "proxy": PROXY}
+    return {"network": {**zones, "egress": "nat"}, "proxy": variants.PROXY}
 
 
 @pytest.mark.parametrize("drawn", sampling.one(STACKS))

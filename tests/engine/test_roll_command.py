@@ -17,10 +17,10 @@ pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 OLD, NEW = "1.35.8", "1.36.4"
 
 
-@pytest.fixture(scope="module", params=sampling.each("ci"))
+@pytest.fixture(scope="module", params=sampling.one(sampling.FOR_CI))
 def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
     """The cluster for one test run, with two Windows workers, on the older version."""
-    made = Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "roll"))
+    made = Clone(tmp_path_factory.mktemp("clone"), engine, sampling.drawn(request.param, sampling.FOR_CI, "roll"))
     cluster = made.document()
     cluster["pools"]["windows"]["count"] = 2
     made.write({**cluster, "kubernetes": OLD})

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests import existing_networks
 
-from .conftest import merge
+from .variants import merge
 
 
 def test_a_change_of_a_stack_leaves_the_table_of_existing_networks_as_it_was() -> None:

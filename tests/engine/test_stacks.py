@@ -9,15 +9,15 @@ import pytest
 from sandbox.existing_network import is_yours
 from tests import existing_networks
 
-from . import sampling
+from . import sampling, variants
 from .conftest import Run, Stack
 from .things import THINGS
 
 pytestmark = pytest.mark.engine
 
-DRAWN = sampling.two((*sampling.KINDS, "docker", existing_networks.KIND))
+DRAWN = sampling.two((*sampling.KINDS, "docker", existing_networks.KIND, *variants.KINDS))
 """Kinds of stacks of `make test`; `make soak` takes all stacks."""
-ALL = (*sampling.STACKS, *sampling.EXISTING)
+ALL = (*sampling.STACKS, *sampling.EXISTING, *sampling.VARIANTS)
 STACKS = (*DRAWN, *(pytest.param(each, marks=pytest.mark.soak) for each in ALL))
 
 
@@ -58,7 +58,7 @@ def test_a_second_up_changes_nothing(life: Life) -> None:
 
 def test_down_deletes_everything_except_snapshots(life: Life) -> None:
     kept = {type for type, _ in life.left}
-    assert kept == (set() if life.stack.name.endswith("-ci") else THINGS[life.stack.cloud.name].kept)
+    assert kept == (set() if life.stack.is_temporary else THINGS[life.stack.cloud.name].kept)
     assert len(life.left) == len(kept), "one snapshot bucket and its settings"
     assert all("snapshots" in id for _, id in life.left)
     assert life.state_left == []

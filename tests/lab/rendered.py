@@ -21,13 +21,14 @@ VALUES: Mapping[str, Any] = {
     "machine.pod_cidr": "10.244.4.0/24",
     "machine.pod_start": "10.244.4.3",
     "facts.api_host": "api.dev.mullion.internal",
-    "facts.api_public_host": "dev-0123.elb.eu-west-1.amazonaws.com",
     "facts.api_url": "https://api.dev.mullion.internal:6443",
     "registration.labels": "mullion.dev/pool=pool,team=billing",
     "registration.taints": [{"key": "os", "value": "windows", "effect": "NoSchedule"}],
     "registration.taint_text": "os=windows:NoSchedule",
     "node.address": "10.20.0.4",
     "node.address_range": "10.20.0.4/32",
+    "node.issuer": "https://dev-issuer-0123456.s3.eu-west-1.amazonaws.com",
+    "node.issuer_keys": "https://dev-issuer-0123456.s3.eu-west-1.amazonaws.com/openid/v1/jwks",
     "node.resolv_conf": "/run/systemd/resolve/resolv.conf",
     "node.provider_id": "aws:///eu-west-1a/i-0123456789abcdef0",
     "node.source_vip": "10.244.1.2",
@@ -91,10 +92,11 @@ VARIANTS = (
         },
     ),
     Variant("docker", {}, {"runtime": "docker"}),
+    Variant("pods", {"pod_identity": {}}, {}),
     Variant("l2bridge", {"network": {"mode": "l2bridge"}}, {}),
 )
 
-TOO_OLD = frozenset({"windows-before-kubernetes"})
+TOO_OLD = frozenset({"windows-before-kubernetes", "pod-identity-early"})
 """Ids of checks that may refuse a variant for some minors, which is then left out there. Any other error of a variant
 fails, so that no file stays without a judge unnoticed."""
 

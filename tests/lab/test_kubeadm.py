@@ -15,7 +15,7 @@ from components.spec.models import ClusterSpec
 from tests.lab.conftest import Find
 from tests.lab.judge import Judgement, run
 from tests.lab.real import Real
-from tests.lab.rendered import SAMPLES, Rendered, Variant, filled, of_fields, of_variant, write
+from tests.lab.rendered import SAMPLES, VALUES, Rendered, Variant, filled, of_fields, of_variant, write
 from tests.lab.test_tables import on_any_machine
 
 pytestmark = pytest.mark.lab
@@ -148,6 +148,20 @@ def test_the_static_pods_have_every_planned_argument_and_volume(
         assert {f"--{key}={value}" for key, value in wanted.items()} <= set(pod["spec"]["containers"][0]["command"])
         volumes = {each["hostPath"] for each in cluster[part].get("extraVolumes", [])}
         assert volumes <= {each["hostPath"]["path"] for each in pod["spec"]["volumes"]}
+
+
+def test_the_public_issuer_stays_the_first_so_it_signs(
+    rendered: tuple[Rendered, ...], dry_run: DryRun, tmp_path: Path
+) -> None:
+    """kubeadm used to sort a flag that is given twice by its values (kubernetes/kubeadm#3261)."""
+    plane = next((each for each in _planes(rendered) if each.variant == "pods"), None)
+    if plane is None:
+        pytest.skip("a check refuses pod_identity for this version")
+    judgement = dry_run(plane, "control-plane", "apiserver")
+    assert judgement.code == 0, judgement.text
+    command = _written(tmp_path, "kube-apiserver.yaml")["spec"]["containers"][0]["command"]
+    issuers = [each.partition("=")[2] for each in command if each.startswith("--service-account-issuer=")]
+    assert issuers == [VALUES["node.issuer"], "https://kubernetes.default.svc.cluster.local"]
 
 
 def test_the_kubelet_accepts_its_configuration_after_kubeadm_applied_our_patch(

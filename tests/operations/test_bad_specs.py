@@ -24,7 +24,7 @@ from operations.console.exits import Exit
 from operations.engine import locate
 from operations.stacks.paths import REPOSITORY
 from tests.components.checks.cases import CASES
-from tests.components.spec.documents import REGION, changed
+from tests.components.spec.documents import REGION, Case, changed
 
 STACKS = ("aws-ci", "aws-dev", "aws-prod")
 FEWEST = 300
@@ -100,7 +100,7 @@ def tripping() -> Iterator[Bad]:
     """The cases of the check tables that are errors."""
     errors = {row.id for row in CHECKS if row.severity is Severity.ERROR}
     for number, case in enumerate(CASES):
-        if case.id in errors:
+        if case.id in errors and case.name == Case.name:  # the stack's name here is another
             yield Bad(f"{case.id} {number}", file(changed(case.trips), **case.config), case.path)
 
 

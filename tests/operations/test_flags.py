@@ -148,7 +148,7 @@ WITHOUT_ENGINE = (
         "lint {folder}/pod.yaml --stack {stack} --format json --output {folder}/lint.json --ignore privileged --strict",
         "",
     ),
-    ("join --check {folder}/none --kubernetes 1.36.2 --json", "/none: No such file"),
+    ("join --check {folder}/none --kubernetes 1.36.2 --json", "/none cannot be read: No such file"),
     ("verify {stack} --json --junit {folder}/x --outside a:1 --image x --timeout 1s --reboot", NOT_BOOTED),
     ("verify {stack} --kubeconfig {folder}/none --upstream {folder}/none --images {folder}/none", "/none"),
     ("pin image {pool} --stack {stack} --sandbox", f"{NO_ENGINE}|azure lists no versions of an image"),
@@ -213,12 +213,17 @@ ELSEWHERE = {
     "reap --snapshots": "commands/test_reap_tags.py",
     "new --cloud": "commands/test_new.py",
     "new --windows": "commands/test_new.py",
+    **dict.fromkeys(
+        (f"join --{flag}" for flag in ("region", "network", "subnet", "nodes", "windows")), "commands/test_joined.py"
+    ),
     "down --all": "commands/test_down_all.py",
     "chaos --seed": "chaos/test_run.py",
     "chaos --runs": "chaos/test_run.py",
     "chaos --length": "chaos/test_run.py",
     **dict.fromkeys(("run --name", "run --artifacts", "run --sandbox"), "commands/conftest.py"),
-    **dict.fromkeys(("run --set", "run --ttl", "run --verify", "run --yes"), "commands/test_run.py"),
+    **dict.fromkeys(
+        (f"run --{flag}" for flag in ("set", "ttl", "verify", "yes", "pass-credentials")), "commands/test_run.py"
+    ),
     "report --results": "commands/test_html_report.py",
     **dict.fromkeys(
         (f"image bake {flag}" for flag in ("--pool", "--keep", "--timeout", "--pin", "--sandbox", "--yes")),
@@ -231,7 +236,7 @@ ELSEWHERE = {
     **dict.fromkeys(("run --keep-on-failure", "run --timeout"), "commands/test_run_refusals.py"),
 }
 """Flags without a stack, or of commands that copy the whole clone: the file with their test."""
-REQUESTS = ("catalogue", "ask", "list", "show", "extend", "remove", "retry", "cancel", "approve", "refuse")
+REQUESTS = ("catalogue", "ask", "list", "show", "change", "extend", "remove", "retry", "cancel", "approve", "refuse")
 WITHOUT_A_STACK = {
     "cost": "commands/test_cost.py",
     "first-contact": "commands/test_first_contact.py",

@@ -64,8 +64,10 @@ def migrated(tmp_path_factory: pytest.TempPathFactory, server: str) -> Iterator[
 @pytest.fixture
 def data(migrated: Path, server: str) -> Iterator[Path]:
     """Return the data folder; its database is that of a first start again."""
+    from django.core.cache import cache
     from django.db import connection
 
+    cache.clear()  # counters of limits
     if server:
         connection.close()
         postgres.again(server, "portal", template="first")

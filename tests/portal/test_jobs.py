@@ -41,38 +41,38 @@ def _late() -> None:
 
 
 def test_a_job_whose_worker_stopped_waits_again_and_ends_after_five_attempts(sign_in: SignIn) -> None:
-    from portal import jobs
+    from portal import upkeep
     from portal.models import Job
 
     ask(sign_in("alice"))
-    for attempt in range(1, jobs.MOST_ATTEMPTS):
+    for attempt in range(1, upkeep.MOST_ATTEMPTS):
         Job.objects.update(state="running", attempt=attempt, beat=timezone.now())
-        assert jobs.recover() == [], "its worker lives"
+        assert upkeep.recover() == [], "its worker lives"
         _late()
-        assert len(jobs.recover()) == 1
+        assert len(upkeep.recover()) == 1
         assert job().state == "waiting"
-    Job.objects.update(state="running", attempt=jobs.MOST_ATTEMPTS)
+    Job.objects.update(state="running", attempt=upkeep.MOST_ATTEMPTS)
     _late()
-    jobs.recover()
+    upkeep.recover()
     assert (job().state, cluster().state) == ("failed", "failed")
 
 
 def test_an_expired_cluster_gets_one_job_that_removes_it(sign_in: SignIn) -> None:
-    from portal import jobs
+    from portal import upkeep
     from portal.models import Cluster, Job
 
     ask(sign_in("alice"))
     Cluster.objects.update(state="ready", expires=timezone.now() - timedelta(minutes=1))
-    assert jobs.reap() == [], "its job has not ended"
+    assert upkeep.reap() == [], "its job has not ended"
     Job.objects.update(state="done")
-    assert len(jobs.reap()) == 1
-    assert jobs.reap() == []
+    assert len(upkeep.reap()) == 1
+    assert upkeep.reap() == []
     assert (job().kind, cluster().state) == ("down", "removing")
 
 
 @pytest.mark.engine
 def test_a_cluster_is_built_after_its_worker_was_killed_then_extended_and_removed(sign_in: SignIn, data: Path) -> None:
-    from portal import folders, jobs
+    from portal import folders, upkeep
 
     client = sign_in("alice")
     ask(client)
@@ -83,7 +83,7 @@ def test_a_cluster_is_built_after_its_worker_was_killed_then_extended_and_remove
         os.kill(worker.pid, signal.SIGKILL)
     assert job().state == "running", job().lines
     _late()
-    jobs.recover()
+    upkeep.recover()
     work()
     built = cluster()
     assert (job().state, job().attempt, built.state) == ("done", 2, "ready"), job().lines

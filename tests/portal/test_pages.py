@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 from django.test import Client
+
+from tests.portal.conftest import PASSWORD
 
 SignIn = Callable[[str], Client]
 ACTIONS = ("approve", "refuse", "extend", "remove", "retry")
@@ -44,6 +47,21 @@ def test_a_post_without_the_token_of_the_page_is_refused(sign_in: SignIn) -> Non
     client = sign_in("alice")
     client.handler.enforce_csrf_checks = True
     assert client.post("/ask/windows-small/", {"team": "red", "name": "one", "hours": "8"}).status_code == 403
+
+
+@pytest.mark.parametrize(("name", "address", "refused"), [("pat", "10.0.0.2", True), ("alice", "10.0.0.1", False)])
+def test_a_name_that_is_tried_too_often_waits_and_others_sign_in(
+    name: str, address: str, refused: bool, data: Path
+) -> None:
+    from django.conf import settings
+
+    cache.clear()
+    for number in range(settings.SIGN_INS_OF_A_NAME_A_MINUTE):
+        form = {"username": ("pat", "PAT ")[number % 2], "password": "wrong"}
+        assert Client().post("/sign-in/", form, REMOTE_ADDR="10.0.0.1").status_code == 200
+    answer = Client().post("/sign-in/", {"username": name, "password": PASSWORD}, REMOTE_ADDR=address)
+    assert answer.status_code == (429 if refused else 302)
+    assert Client().get("/admin/login/")["Location"] == "/sign-in/", "there is no other way to sign in"
 
 
 def test_the_plan_of_a_form_shows_machines_and_a_cost_that_grows_with_them(sign_in: SignIn) -> None:

@@ -81,15 +81,69 @@ def test_a_job_that_waits_is_cancelled_at_once_and_never_runs(sign_in: SignIn, m
     assert Event.objects.filter(action="job.cancel", actor="alice").count() == 2
 
 
+def test_the_removal_of_an_expired_cluster_cannot_be_cancelled(sign_in: SignIn) -> None:
+    from portal import upkeep
+    from portal.models import Cluster, Job
+
+    client = sign_in("alice")
+    ask(client)
+    Job.objects.update(state="done", attempt=1)
+    Cluster.objects.update(state="ready", built_at=timezone.now(), expires=timezone.now() - timedelta(minutes=1))
+    upkeep.reap()
+    assert "cannot be cancelled" in client.post("/clusters/red-one/cancel/", follow=True).content.decode()
+    assert (jobs_of("red-one"), cluster().state) == ("waiting", "removing")
+
+
+def test_a_removal_that_fails_is_tried_again_after_a_while_and_told_once(sign_in: SignIn) -> None:
+    from portal import jobs, upkeep
+    from portal.models import Cluster, Job
+
+    client = sign_in("alice")
+    ask(client)
+    Job.objects.update(state="done", attempt=1)
+    Cluster.objects.update(state="ready", built_at=timezone.now(), expires=timezone.now() - timedelta(minutes=1))
+    for number in range(2):
+        assert len(upkeep.reap()) == 1
+        job = Job.objects.all()[0]
+        Job.objects.filter(pk=job.pk).update(state="running", attempt=1, beat=timezone.now())
+        assert jobs.end(Job.objects.get(pk=job.pk), 4) == "failed"
+        assert (cluster().state, upkeep.reap()) == ("failed", []), "not at once"
+        assert "has expired" in client.post("/clusters/red-one/retry/", follow=True).content.decode()
+        assert jobs._failed_before(Job.objects.get(pk=job.pk)) is bool(number)
+        Job.objects.filter(pk=job.pk).update(ended_at=timezone.now() - timedelta(minutes=11))
+
+
+def test_a_job_that_waits_without_an_entry_in_the_queue_gets_one(sign_in: SignIn) -> None:
+    from django_tasks_db.models import DBTaskResult
+
+    from portal import upkeep
+
+    ask(sign_in("alice"))
+    upkeep.recover()
+    assert DBTaskResult.objects.filter(status="READY").count() == 1
+    DBTaskResult.objects.all().delete()
+    upkeep.recover()
+    assert DBTaskResult.objects.filter(status="READY").count() == 1
+
+
+def test_a_session_ends_at_a_fixed_time_after_its_sign_in(sign_in: SignIn) -> None:
+    client = sign_in("alice")
+    end = client.session.get_expiry_date()
+    session = client.session
+    session["changed"] = True
+    session.save()
+    assert client.session.get_expiry_date() == end
+
+
 def test_a_cancelled_job_whose_worker_was_killed_does_not_run_again(sign_in: SignIn) -> None:
-    from portal import jobs
+    from portal import upkeep
     from portal.models import Job
 
     client = sign_in("alice")
     ask(client)
     Job.objects.update(state="running", attempt=1, beat=timezone.now() - timedelta(minutes=1))
     client.post("/clusters/red-one/cancel/")
-    jobs.recover()
+    upkeep.recover()
     assert (jobs_of("red-one"), cluster().state) == ("cancelled", "failed")
 
 
@@ -164,7 +218,7 @@ def test_metrics_count_clusters_and_jobs_and_want_the_token(sign_in: SignIn, dat
 def test_health_names_a_missing_migration(data: Path) -> None:
     assert [Client().get(path).status_code for path in ("/health", "/health/live")] == [200, 200]
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM django_migrations WHERE app = 'portal' AND name = '0005_cancel'")
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'portal' AND name = '0006_changes_and_notices'")
     answer = Client().get("/health")
     assert (answer.status_code, b"migrate" in answer.content) == (503, True)
     assert Client().get("/health/live").status_code == 200

@@ -15,6 +15,7 @@ from waitress.server import create_server
 from operations.__main__ import app
 from operations.console.exits import Exit
 from tests.portal.test_api import approver, made
+from tests.portal.test_changes import SignIn, built
 
 Run = Callable[..., Result]
 ASK = ("ask", "windows-small", "one", "--team", "red")
@@ -76,6 +77,17 @@ def test_request_asks_lists_shows_extends_and_removes(request_: Run) -> None:
     assert request_("show", "red-one", "--wait").exit_code == Exit.FAILED
     assert request_("remove", "red-one", "--confirm", "red-one").stdout.startswith("red-one: removing")
     assert "red-one" in request_("list").stdout
+
+
+def test_request_changes_a_built_cluster_after_it_has_shown_the_plan(request_: Run, sign_in: SignIn) -> None:
+    built(sign_in("alice"))
+    words = ("change", "red-one", "--set", "pools.windows.count=3")
+    plan = request_(*words, "--plan")
+    assert (plan.exit_code, "windows-2" in plan.stdout, "changed at once" in plan.stdout) == (0, True, True)
+    changed = request_(*words)
+    assert (changed.exit_code, "red-one: building" in changed.stdout) == (0, True), changed.stderr
+    again = request_("change", "red-one", "--set", "pools.windows.count=2")
+    assert (again.exit_code, "is not built" in again.stderr) == (Exit.REFUSED, True)
 
 
 def test_request_approves_and_refuses_what_others_asked_for(request_: Run) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from operations.engine import reserved
 from sandbox import faults, tamper
 from sandbox.cloud_state import CloudState
 from sandbox.clouds import CLOUDS, of, of_type, seconds
@@ -69,6 +70,19 @@ def test_an_unseen_identity_fails_calls_of_one_type_alone(
     failures = of(cloud).failures
     assert failures.unseen.code == CODES[cloud][2]
     assert failures.unseen_by in {token.rsplit(":", 1)[-1] for token in of(cloud).types}
+
+
+def test_a_cloud_without_capacity_refuses_a_machine_with_its_code(cloud: str) -> None:
+    """Azure's and Google's providers do not retry it; AWS's does."""
+    failures = of(cloud).failures
+    codes = {"azure": "ZonalAllocationFailed", "gcp": "ZONE_RESOURCE_POOL_EXHAUSTED"}
+    assert failures.capacity.code == codes.get(cloud, "InsufficientInstanceCapacity")
+    assert bool(list(failures.capacity.waits())) is (cloud == "aws")
+    if cloud == "azure":
+        assert failures.answer("reserved").code == reserved.CODE
+    else:
+        with pytest.raises(ValueError, match="no error 'reserved'"):
+            failures.answer("reserved")
 
 
 def test_tags_are_read_and_can_be_changed_behind_the_engines_back(

@@ -60,7 +60,11 @@ def test_a_retried_fault_costs_simulated_time_and_does_not_fail_the_call(account
     assert account.cloud_state.operations()[-1].simulated_seconds == usual + waited
 
 
-ENDLESS = {"throttle": ("RequestLimitExceeded", 26), "unseen": ("InvalidParameterValue", 16)}
+ENDLESS = {
+    "throttle": ("RequestLimitExceeded", 26),
+    "unseen": ("InvalidParameterValue", 16),
+    "capacity": ("InsufficientInstanceCapacity", 26),
+}
 
 
 @pytest.mark.parametrize("kind", ENDLESS)

@@ -38,13 +38,13 @@ def gcp(tmp_path: Path) -> Account:
     return Account(CloudState(tmp_path / "gcp.db"), GCP, "europe-west1")
 
 
-def disk_of_aws(account: Account, key: str) -> Callable[[], Any]:
+def disk_of_aws(account: Account, key: str, **more: Any) -> Callable[[], Any]:
     vpc = account.create("Vpc", "v", cidrBlock="10.20.0.0/16")
     place = {"vpcId": vpc.id, "cidrBlock": "10.20.0.0/24", "availabilityZone": "eu-west-1a"}
     subnet = account.create("Subnet", "s", **place)
     disk = {"encrypted": True, "kmsKeyId": key}
     machine: dict[str, Any] = {"ami": AMI, "instanceType": "m6i.large", "subnetId": subnet.id, "rootBlockDevice": disk}
-    return lambda: account.create("Instance", "m", **machine)
+    return lambda: account.create("Instance", "m", **machine, **more)
 
 
 def object_of_aws(account: Account, key: str) -> Callable[[], Any]:
@@ -81,6 +81,20 @@ def test_aws_refuses_what_a_key_cannot_encrypt(aws: Account, made: Any, fault: s
     assert aws.refused(call).code == OF_AWS[made, fault]
     keys.put(aws.cloud_state, KEY)
     call()
+
+
+def test_aws_ends_spot_machines_whose_key_has_no_grant_for_the_role_of_spot(aws: Account) -> None:
+    call = disk_of_aws(aws, KEY, instanceMarketOptions={"marketType": "spot"})
+    keys.put(aws.cloud_state, KEY, Key(lacking=("spot",)))
+    refusal = aws.refused(call)
+    assert (refusal.code, "AWSServiceRoleForEC2Spot" in refusal.message) == ("Client.InternalError", True)
+    keys.put(aws.cloud_state, KEY)
+    call()
+
+
+def test_aws_needs_no_grant_for_spot_to_start_machines_on_demand(aws: Account) -> None:
+    keys.put(aws.cloud_state, KEY, Key(lacking=("spot",)))
+    disk_of_aws(aws, KEY)()
 
 
 @pytest.mark.parametrize("made", [disk_of_aws, object_of_aws, secret_of_aws])

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from components.gcp.api import DRAINING_SECONDS
 from sandbox.clouds import CLOUDS, of, seconds
+from sandbox.gcp.names import MEMBERSHIP
 from sandbox.latency import critical_path
 
 
@@ -18,6 +20,10 @@ def test_every_row_has_a_known_type_and_a_source(name: str) -> None:
     for row in latencies.values():
         assert row.source
         assert min(row.create, row.update, row.delete) > 0
+
+
+def test_a_membership_of_google_cloud_ends_after_draining() -> None:
+    assert seconds(MEMBERSHIP, "delete") == DRAINING_SECONDS + 60 > seconds(MEMBERSHIP, "create")
 
 
 @pytest.mark.parametrize("kind", ["create", "update", "delete"])

@@ -9,10 +9,12 @@ import pytest
 from components.plan import plan_cluster
 from components.rollout import session_commands
 from components.rollout.session_commands import MachinePlace
+from components.spec.models import Cloud
 from components.stack_files.stack import read_stack
 from operations.clouds import (
     account_offers,
     account_state,
+    aws_account,
     cloud_tables,
     google_ways,
     organisation_policies,
@@ -21,7 +23,7 @@ from operations.clouds import (
 from operations.clouds.identity import Identity
 from sandbox import clouds
 from sandbox.permissions import REST, uses
-from tests.components.official_models import aws_table, azure_models, azure_requests, gcp_requests
+from tests.components.official_models import aws_table, azure_models, azure_requests, gcp_models, gcp_requests
 from tools.golden import cases
 from tools.permissions.recorded import recorded, table
 
@@ -135,6 +137,15 @@ def test_permissions_of_google_cloud_have_the_name_of_the_method(type_: str) -> 
     assert f"{service}.{of}.{VERBS.get(method, method)}" in row.create.split()
 
 
+@pytest.mark.parametrize("type_", ["instanceGroup:InstanceGroup", "instanceGroupMembership:InstanceGroupMembership"])
+def test_members_of_instance_groups_are_read_by_the_permission_to_list_groups(type_: str) -> None:
+    """Source: gcloud, "compute instance-groups list-instances", required permission."""
+    _, method = gcp_models.method("compute.v1/instanceGroups.listInstances")
+    assert method["path"].endswith("/listInstances"), "the request of the provider's read"
+    row = table("gcp").types[f"gcp:compute/{type_}"]
+    assert "compute.instanceGroups.list" in row.read.split()
+
+
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_every_reason_is_of_a_permission_that_something_needs(cloud: str) -> None:
     assert table(cloud).without_call.keys() <= recorded(cloud).permissions
@@ -153,6 +164,12 @@ def test_every_command_that_mullion_starts_or_prints_has_a_row_and_every_row_a_c
             account_offers.offered(plan, "region", who)
             account_state.disabled(cloud, who)
             list(organisation_policies.rows(plan, who))
+            aws_account.account_plan(plan, who)
+            aws_account.default_key(plan, "region", who)
+            if plan.spec.cloud is Cloud.AWS:
+                aws_account.endpoint_zones(
+                    plan_cluster(name, read_stack(name, cases.without_egress("aws")).spec), "r", who
+                )
     closed = read_stack("closed", cases.closed_in_existing(cloud)).spec
     google_ways.rows(plan_cluster("closed", closed), google_ways.by_command_line(Identity()))
     place = MachinePlace(cloud, "machine", "/subscriptions/a/resourceGroups/b/providers/c/bastionHosts/d", "zone")

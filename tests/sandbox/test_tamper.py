@@ -4,6 +4,7 @@ from typing import Any
 
 from sandbox import tamper
 from sandbox.values import plain
+from tests.sandbox.aws.account import TRUST
 
 
 def _read(account: Any, thing: Any) -> Any:
@@ -24,6 +25,19 @@ def test_a_refresh_reads_a_changed_property(account, machine) -> None:
     assert outputs["sourceDestCheck"] is inputs["sourceDestCheck"] is False
     assert outputs["tags"] == outputs["tagsAll"] == {"c": "d", "e": "f"}
     assert plain(thing.inputs["metadataOptions"]) == options, "what the program knows is as it was"
+
+
+def test_a_role_with_an_attached_policy_stays_unless_the_provider_detaches_it(account) -> None:
+    attached = {"managedPolicyArns": ["arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"]}
+    for force in (False, True):
+        role = account.create("Role", f"r{force}", assumeRolePolicy=TRUST, forceDetachPolicies=force)
+        tamper.change(account.cloud_state, _record(account, role), attached)
+        if force:
+            account.delete(role)
+            assert _read(account, role) is None
+        else:
+            refusal = account.refused(lambda role=role: account.delete(role))
+            assert (refusal.code, "must detach all policies first" in refusal.message) == ("DeleteConflict", True)
 
 
 def test_default_tags_stay_when_own_tags_change(account) -> None:

@@ -61,7 +61,7 @@ def test_scripts_pass_shellcheck() -> None:
     ("file", "before", "after", "place"),
     [
         ("ci/gitlab/tools.sh", 'folder="$(mktemp -d)"', 'cd "$(mktemp -d)"; echo $HOME', "ci/gitlab/tools.sh:"),
-        (".github/workflows/reap.yml", '>>"$GITHUB_STEP_SUMMARY"', ">>$GITHUB_STEP_SUMMARY", ".run: line 3:"),
+        (".github/workflows/reap.yml", '>>"$GITHUB_STEP_SUMMARY"', ">>$GITHUB_STEP_SUMMARY", ".run: line 1:"),
         (".github/actions/setup/action.yml", "python3 ci/github_token.py\n", "python3 $PWD/a.py\n", "runs.steps"),
         ("ci/azure/script.yml", "bash: exec ci/setup.sh", "bash: exec $HOME/setup.sh", "steps[2].bash: line 1:"),
         ("ci/azure/script.yml", "inlineScript: exec ci/", "inlineScript: exec $HOME/", ".inputs.inlineScript: line 1:"),

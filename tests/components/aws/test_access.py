@@ -9,6 +9,7 @@ from components.aws.identity import source_services, statements
 from components.plan import plan_cluster
 from components.spec.models import ClusterSpec
 from components.topology.firewall import NODES, SecurityGroup
+from sandbox.aws.policies import refused
 from sandbox.boot.session import AGENT
 from sandbox.values import Secret
 from tests.components.aws.samples import STACKS, instances
@@ -91,6 +92,19 @@ def test_machines_may_pull_from_ecr_only_if_the_spec_says_so() -> None:
         assert {action.partition(":")[0] for each in more for action in each["Action"]} == {"ecr"}
         assert [each["Resource"] for each in more] == [["*"], ["arn:aws-cn:ecr:*:*:repository/*"]]
         assert more[0]["Action"] == ["ecr:GetAuthorizationToken"], "it knows no resources"
+
+
+@pytest.mark.parametrize("group", NODES)
+def test_machines_that_pull_from_ecr_get_a_token_for_its_public_registry_too(group: SecurityGroup) -> None:
+    """Amazon ECR Public user guide, "Registry authentication": GetAuthorizationToken asks STS for a bearer token."""
+    arns = {name: f"arn:aws:x:::{name}" for name in ("bundles", "snapshots", "join", "pki", "desired-state")}
+    policy = {"Version": "2012-10-17", "Statement": statements(group, arns, registries=True)}
+    role, service = "arn:aws:iam::111122223333:role/workers", "sts:AWSServiceName"
+    assert not refused([policy], "ecr-public:GetAuthorizationToken", "*", role)
+    assert not refused([policy], "sts:GetServiceBearerToken", "*", role, {service: "ecr-public.amazonaws.com"})
+    assert refused([policy], "sts:GetServiceBearerToken", "*", role, {service: "codeartifact.amazonaws.com"})
+    without = {"Version": "2012-10-17", "Statement": statements(group, arns)}
+    assert refused([without], "ecr-public:GetAuthorizationToken", "*", role)
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -203,7 +217,7 @@ def test_rights_name_the_vpc_where_every_request_passes_an_endpoint_of_the_clust
         free = {action.partition(":")[0] for row in rows if "Condition" not in row for action in row["Action"]}
         known = {"s3", "secretsmanager"} | ({"ec2"} if group is SecurityGroup.CONTROL_PLANE else set())
         assert limited == services & known
-        assert free == (known - services) | {"ecr", "ssm", "ssmmessages"}
+        assert free == (known - services) | {"ecr", "ecr-public", "ssm", "ssmmessages"}
 
 
 @pytest.mark.parametrize("stack", STACKS)

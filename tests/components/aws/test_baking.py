@@ -50,7 +50,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Recording:
         return f"stopped {instance}"
 
     monkeypatch.setattr(baking.Builder, "_until_stopped", stopped)
-    found = record("aws-ci-image", config("aws-ci"), program=lambda: baking.register(wanted(), [OLD]))
+    found = record("aws-ci-image", config("aws-ci"), program=lambda: baking.register("aws-ci", wanted(), [OLD]))
     assert found.errors == []
     return found
 
@@ -83,6 +83,7 @@ def test_a_builder_opens_no_port_and_reads_its_bundle_alone(recorded: Recording)
     [machine] = of(recorded, "aws:ec2/instance:Instance").values()
     assert machine.inputs["instanceInitiatedShutdownBehavior"] == "stop"
     assert machine.inputs["metadataOptions"]["httpTokens"] == "required"
+    assert machine.inputs["metadataOptions"]["instanceMetadataTags"] == "disabled"
     for each in recorded.resources.values():
         if each.type.startswith("aws:") and "tags" in each.inputs and each.type != IMAGE:
             assert each.inputs["tags"]["mullion:expires"] == "2026-11-28T22:00:00Z", each.urn

@@ -68,6 +68,12 @@ def test_the_order_of_pools_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("stack", STACKS)
+def test_roles_go_with_the_policies_that_somebody_attached_to_them(stack: str) -> None:
+    roles = of(recording(stack), "aws:iam/role:Role").values()
+    assert [each.inputs["forceDetachPolicies"] for each in roles] == [True, True]
+
+
+@pytest.mark.parametrize("stack", STACKS)
 def test_instances_are_as_planned_and_hardened(stack: str) -> None:
     """SRV-12, SEC-02: names, addresses; IMDSv2 with one hop, encrypted gp3, the source/destination check."""
     found = instances(recording(stack))
@@ -82,6 +88,7 @@ def test_instances_are_as_planned_and_hardened(stack: str) -> None:
             "httpEndpoint": "enabled",
             "httpTokens": "required",
             "httpPutResponseHopLimit": 1,
+            "instanceMetadataTags": "disabled",
         }
         disk = {"encrypted": True, "volumeType": "gp3", "volumeSize": group.disk_gb, "tags": inputs["tags"]}
         assert inputs["rootBlockDevice"] == disk
@@ -105,7 +112,7 @@ def test_user_data_is_a_loader_with_bundle_machine_and_facts(stack: str) -> None
             assert document["bundle"]["url"].endswith(f"/{group.bundle.key}")
             assert document["machine"]["name"] == machine.name
             assert ("pki_secret" in document["facts"]) == group.is_control_plane
-            assert all(value != "" or name == "api_public_host" for name, value in document["facts"].items())
+            assert all(value != "" for value in document["facts"].values())
 
 
 @pytest.mark.parametrize("stack", STACKS)

@@ -130,3 +130,8 @@ def test_sessions_keep_their_host_and_its_subnet() -> None:
     ranges = [each.inputs["addressPrefix"] for each in of(found, f"{NET}Subnet").values()]
     assert len(ranges) == len({*ranges}) == 5
     assert [each.name for each in of(found, f"{NET}PublicIPAddress").values()] == [f"{STACK}-bastion"]
+
+
+def test_names_that_azure_takes_away_from_an_endpoint_are_no_change() -> None:
+    endpoints = of(without_egress(), f"{NET}PrivateEndpoint").values()
+    assert len(endpoints) == 3 and all(each.ignore_changes == ["customDnsConfigs"] for each in endpoints)

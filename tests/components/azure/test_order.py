@@ -1,8 +1,8 @@
-"""Order in which parts of a virtual network are written: Azure refuses concurrent changes of one."""
+"""How a virtual network is written: its parts in order, because Azure refuses concurrent changes, and itself once."""
 
 from components.stack_files.stack import CLUSTER
 from operations.recorder.recorder import record
-from tests.components.recorded_wiring import config, of
+from tests.components.recorded_wiring import config, of, recording
 
 STACK = "azure-prod"
 
@@ -20,3 +20,9 @@ def test_interfaces_and_load_balancers_wait_for_all_subnets() -> None:
     assert interfaces
     for each in (*balancers.values(), *interfaces.values()):
         assert subnets <= each.dependencies, each.name
+
+
+def test_a_change_of_tags_takes_nothing_from_a_network_that_others_configured() -> None:
+    """The provider sends the whole network, without DNS servers and plans that the program does not know."""
+    [network] = of(recording(STACK), "azure-native:network:VirtualNetwork").values()
+    assert network.ignore_changes == ["tags"]

@@ -26,3 +26,15 @@ def test_a_text_is_deleted_with_its_account_and_a_bundle_is_kept() -> None:
         bundle = name.startswith("azure-dev-bundle-")
         assert blob.request.deletedWith == ("" if bundle else account.urn), name
         assert blob.retain_on_delete is bundle, name
+
+
+def test_vault_and_secrets_have_what_policies_of_landing_zones_ask_for() -> None:
+    """Enforce-GR-KeyVault refuses a vault without purge protection and secrets without a content type."""
+    found = recording("azure-dev")
+    [vault] = of(found, "azure-native:keyvault:Vault").values()
+    assert vault.inputs["properties"]["enablePurgeProtection"] is True
+    types = {
+        each.inputs["secretName"]: each.inputs["properties"]["contentType"]
+        for each in of(found, "azure-native:keyvault:Secret").values()
+    }
+    assert types == {"pki": "application/json", "desired-state": "text/plain"}

@@ -126,7 +126,9 @@ def test_an_extension_starts_the_loader_of_each_windows_machine(stack: str) -> N
         )
         assert machines[name].urn in extension.dependencies
         assert extension.request.deletedWith == machines[name].urn
-        assert extension.ignore_changes == ["tags"], "Azure refuses new tags while the machine is stopped"
+        assert extension.ignore_changes == ["tags", "protectedSettings", "typeHandlerVersion"], "else it runs on all"
+        times = extension.request.customTimeouts
+        assert times.create == times.update == "1800s", "as long as the gate waits"
 
 
 def test_the_extension_copies_the_loader_from_custom_data_and_returns_its_exit_code() -> None:
@@ -225,6 +227,7 @@ def test_each_load_balancer_probes_readyz_and_has_no_outbound_snat() -> None:
     assert front["privateIPAddress"] == str(plan("azure-prod").endpoint.balancer_addresses[0])
     assert front["zones"] == ["1", "2", "3"]
     assert (probe["protocol"], probe["requestPath"], probe["port"]) == ("Https", "/readyz", 6443)
+    assert (probe["intervalInSeconds"], probe["probeThreshold"]) == (5, 2)
     assert rule["disableOutboundSnat"] is True
     assert rule["probe"]["id"].endswith("/providers/Microsoft.Network/loadBalancers/azure-prod-api-internal/probes/api")
 

@@ -81,6 +81,22 @@ def test_older_series_boot_from_a_persistent_disk(series: str) -> None:
     assert instance_sizes.gcp_disk(f"{series}-standard-4") == "pd-balanced"
 
 
+@pytest.mark.parametrize(
+    ("name", "moved"),
+    [
+        ("h4d-highmem-192-lssd", False),
+        ("c3-standard-192-metal", False),
+        ("z3-highmem-88-standardlssd", False),
+        ("z3-highmem-176", False),
+        ("z3-highmem-44-standardlssd", True),
+        ("z3-highmem-22-highlssd", True),
+        ("c3-standard-4", True),
+    ],
+)
+def test_bare_metal_and_large_local_disks_are_not_moved_live(name: str, moved: bool) -> None:
+    assert instance_sizes.gcp_is_moved(name) is moved
+
+
 def test_the_sandbox_boots_every_series_from_its_disk() -> None:
     sizes = [f"{series}-standard-4" for series in regions.SIZES]
     assert [size for size in sizes if not regions.boots_from(size, instance_sizes.gcp_disk(size))] == []

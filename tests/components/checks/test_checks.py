@@ -77,7 +77,7 @@ def test_the_sample_document_has_no_problem() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: _title(case))
 def test_a_check_reports_its_case_at_the_path_and_accepts_the_nearest_valid_value(case: Case) -> None:
-    all_problems = problems(changed(case.trips), config={**REGION, **case.config})
+    all_problems = problems(changed(case.trips), case.name, config={**REGION, **case.config})
     matching = [each for each in all_problems if (each.id, each.path) == (case.id, case.path)]
     assert matching, f"not found among {[(each.id, each.path) for each in all_problems]}"
     assert matching[0].severity is BY_ID[case.id].severity

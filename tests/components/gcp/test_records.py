@@ -4,6 +4,8 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -64,7 +66,7 @@ def test_a_record_is_read_where_the_instances_account_may_write_it(cluster: str,
     cloud = _cloud(cluster, accounts, objects)
 
     async def states() -> dict[str, str]:
-        found = await cloud.instances(running=True)
+        found = (await cloud.instances()).running
         given = {name: name if planned == "machine" else "web" for name in own}
         records = {id: await cloud.record(given[id.removeprefix("id-of-")], id) for id in found.values()}
         return {id.removeprefix("id-of-"): record["state"] for id, record in records.items()}
@@ -77,7 +79,18 @@ def test_a_record_in_the_place_of_another_account_does_not_count() -> None:
     cloud = _cloud("small", {"web-0": "small-web-0-abcdef"}, {"status/web:id-of-web-0.json": _record("web-0")})
 
     async def record() -> dict[str, Any]:
-        await cloud.instances(running=True)
+        await cloud.instances()
         return await cloud.record("web-0", "id-of-web-0")
 
     assert asyncio.run(record()) == {"state": "absent", "message": NO_RECORD}
+
+
+def test_the_launch_of_a_machine_that_this_run_created_needs_no_call() -> None:
+    """Else each creation would read all machines."""
+    cloud = _cloud("small", {}, {})
+    made = {"instanceId": "7", "creationTimestamp": "2026-01-01T08:00:00+00:00"}
+
+    async def launched() -> datetime:
+        return await cloud.launched(await cloud.instance(SimpleNamespace(new_outputs=made)))  # type: ignore[arg-type]
+
+    assert asyncio.run(launched()) == datetime(2026, 1, 1, 8, tzinfo=timezone.utc)

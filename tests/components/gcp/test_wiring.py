@@ -98,6 +98,9 @@ def test_control_planes_are_chained_and_ignore_changes_of_the_stack() -> None:
     members = [instances[f"gcp-prod-{machine.name}"] for machine in plan("gcp-prod").control_plane.machines]
     assert all(each.ignore_changes == ["metadata", "machineType", "bootDisk"] and each.protect for each in members)
     assert all(each.replacement_trigger is None for each in members)
+    stopped = {name: each.inputs["allowStoppingForUpdate"] for name, each in instances.items()}
+    planes = {each.name for each in members}
+    assert planes and stopped == {name: name not in planes for name in stopped}, "etcd would lose its majority"
     assert all(before.urn in each.dependencies for before, each in pairwise(members))
 
 
@@ -173,8 +176,9 @@ def test_service_accounts_have_the_least_rights(stack: str, shares: bool) -> Non
     assert len(workers) == 2 * len(requests), "one for what it reads, one for what it writes"
     roles = {each.inputs["roleId"]: each.inputs["permissions"] for each in of(recorded, ROLE).values()}
     named = {each.rpartition("_")[0].removeprefix(f"{stack.replace('-', '_')}_"): each for each in roles}
-    records = f"projects/example-project/roles/{named['records']}"
-    assert {each["role"] for each in workers} == {"roles/storage.legacyObjectReader", records}
+    reading, records = (f"projects/example-project/roles/{named[each]}" for each in ("read", "records"))
+    assert {each["role"] for each in workers} == {reading, records}
+    assert not [each["role"] for each in rights if each.get("condition") and "legacy" in each["role"]]
     for binding in workers:
         paths = re.findall(r'objects/([^"]*)"', binding["condition"]["expression"])
         written = binding["role"] == records
@@ -189,6 +193,7 @@ def test_service_accounts_have_the_least_rights(stack: str, shares: bool) -> Non
     assert {each: set(roles[named[each]]) for each in named} == {
         "machines": {"compute.instances.get", "compute.instances.list"},
         "records": {"storage.objects.create", "storage.objects.delete"},
+        "read": {"storage.objects.get"},
     }
 
 

@@ -239,3 +239,25 @@ def test_an_ignored_rule_is_counted_and_not_reported(place: str) -> None:
 def test_a_pod_of_wrong_types_ends_in_a_verdict(pod: str) -> None:
     data = {"apiVersion": "v1", "kind": "Pod", "spec": yaml.safe_load(pod)}
     lint(Manifests((Object(data),)), examples.of_cluster(WINDOWS_2022))
+
+
+GMSA = "{kubernetes: %s, pools: {web: {os: windows-2022}}, gmsa: {credential_specs: {web: {contents: {}}}}}"
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "options", "wrong"),
+    [
+        ("1.36.4", "gmsaCredentialSpecName: web", False),
+        ("1.35.4", "gmsaCredentialSpecName: web", True),
+        ("1.35.4", "gmsaCredentialSpecName: web, gmsaCredentialSpec: '{}'", False),
+        ("1.36.4", "gmsaCredentialSpec: '{}'", True),
+        ("1.36.4", "runAsUserName: ContainerUser", False),
+    ],
+)
+def test_sec_03_a_credential_spec_is_judged_by_the_stack_and_its_version(
+    kubernetes: str, options: str, wrong: bool
+) -> None:
+    context = f"{{securityContext: {{windowsOptions: {{{options}}}}}}}"
+    for text in (context, f"{{containers: [{context}]}}"):
+        assert found(text, GMSA % kubernetes) == ({"gmsa"} if wrong else set()), text
+        assert found(text) == set(), "without a stack nobody knows the credential specs"

@@ -41,9 +41,9 @@ def test_changed_settings_restart_flannels_pods() -> None:
 
 
 def test_the_manifest_file_of_flannel_has_the_default_network(control_plane: NodePlan) -> None:
-    from components.node import addons
+    from components.node import manifests
 
-    (read,) = [each for each in addons._read("flannel.yaml") if each["kind"] == "ConfigMap"]
+    (read,) = [each for each in manifests.read("flannel.yaml") if each["kind"] == "ConfigMap"]
     (node_plan,) = [each for each in _manifests(control_plane, "flannel") if each["kind"] == "ConfigMap"]
     assert {k: json.loads(v) for k, v in read["data"].items()} == {
         k: json.loads(v) for k, v in node_plan["data"].items()

@@ -6,7 +6,7 @@ import pytest
 
 from components import releases
 from components.node.kinds import ref
-from components.node.plan import NodePlan, references
+from components.node.plan import NodePlan
 from components.plan import plan_cluster
 from tools.golden.samples import PATCHES, content, init_documents, one, plan, position, spec
 
@@ -83,19 +83,14 @@ def test_cp_02_kubeadm_gets_the_ip_plan_and_known_fields_only(kubernetes: str) -
     assert arguments["node-cidr-mask-size"] == "24", "IPP-02"
 
 
-@pytest.mark.parametrize(
-    ("access", "names"),
-    [
-        ({"access": "private"}, ["facts.api_host"]),
-        ({"access": "public", "allow": ["203.0.113.0/24"]}, ["facts.api_host", "facts.api_public_host"]),
-    ],
-)
-def test_the_api_servers_certificate_has_the_endpoints_private_and_public_names(
-    access: dict[str, Any], names: list[str]
-) -> None:
-    cluster = init_documents(plan(None, api=access))["ClusterConfiguration"]
-    assert cluster["controlPlaneEndpoint"] == ref("facts.api_host")
-    assert references(cluster["apiServer"]["certSANs"]) == names
+def test_the_configuration_of_a_cluster_that_becomes_public_needs_no_fact_that_its_machines_lack() -> None:
+    private, public = (
+        init_documents(plan(None, api=access))["ClusterConfiguration"]
+        for access in ({"access": "private"}, {"access": "public", "allow": ["203.0.113.0/24"]})
+    )
+    assert private["controlPlaneEndpoint"] == ref("facts.api_host")
+    assert private["apiServer"]["certSANs"] == [ref("facts.api_host")]
+    assert public == private, "kubeconfigs name the endpoint in tls-server-name"
 
 
 def test_all_control_plane_machines_have_one_plan_and_a_log_decides_who_founds(control_plane: NodePlan) -> None:

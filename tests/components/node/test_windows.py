@@ -86,6 +86,15 @@ def test_dynamic_ports_do_not_overlap_node_ports(windows: NodePlan) -> None:
     assert ports["start"] + ports["count"] == 65536
 
 
+def test_on_azure_no_udp_packet_has_the_source_port_that_the_host_drops() -> None:
+    """Azure/AKS#2988: questions to DNS from this port get no answer."""
+    on_azure, elsewhere = plan("windows-2022", cloud="azure"), plan("windows-2022")
+    ports = one(on_azure, "dynamic-udp-ports").fields
+    assert ports == {"protocol": "udp", "start": 49152, "count": 65330 - 49152}
+    assert not any(each.name == "dynamic-udp-ports" for each in elsewhere.steps)
+    assert one(on_azure, "dynamic-udp-ports").replacing() is None, "existing machines stay"
+
+
 def test_srv_07_order_is_runtime_kubelet_flanneld_source_vip_cni_kube_proxy(windows: NodePlan) -> None:
     order = ["containerd", "kubelet", "node-certificate", "pod-range", "stale-network", "node-address", "flanneld"]
     order += ["overlay-network", "metadata-route", "source-vip", "cni-config-folder", "cni-config"]

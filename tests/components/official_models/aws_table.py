@@ -150,6 +150,9 @@ ROWS: dict[str, Row] = {
             Call("iam/AddRoleToInstanceProfile", {"role": "RoleName"}, {"InstanceProfileName": CHOSEN}),
         )
     ),
+    "iam/openIdConnectProvider:OpenIdConnectProvider": Row(
+        (Call("iam/CreateOpenIDConnectProvider", {"clientIdLists": "ClientIDList", "tags": _listed}),)
+    ),
     "iam/role:Role": Row(
         (
             Call(
@@ -157,11 +160,13 @@ ROWS: dict[str, Row] = {
                 {"assumeRolePolicy": "AssumeRolePolicyDocument", "tags": _listed},
                 {"RoleName": CHOSEN},
             ),
-        )
+        ),
+        own=("forceDetachPolicies",),
     ),
     "iam/rolePolicy:RolePolicy": Row(
         (Call("iam/PutRolePolicy", {"policy": "PolicyDocument", "role": "RoleName"}, {"PolicyName": CHOSEN}),)
     ),
+    "iam/rolePolicyAttachment:RolePolicyAttachment": Row((Call("iam/AttachRolePolicy", {"role": "RoleName"}),)),
     "lb/listener:Listener": Row((Call(f"{_LB}/CreateListener", {"tags": _listed}),)),
     "lb/loadBalancer:LoadBalancer": Row(
         (
@@ -247,7 +252,8 @@ ROWS: dict[str, Row] = {
                     "tags": lambda values: {"Tagging": urlencode(values)},
                 },
             ),
-        )
+        ),
+        own=("etag", "overrideProvider"),
     ),
     "s3/bucketPolicy:BucketPolicy": Row((Call("s3/PutBucketPolicy"),)),
     "s3/bucketPublicAccessBlock:BucketPublicAccessBlock": Row(

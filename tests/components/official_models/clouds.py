@@ -20,10 +20,14 @@ WITHOUT_JUDGE = {
 """Registered resource types that no model describes, and why."""
 
 NOT_REGISTERED = {
+    "aws:ebs/snapshot:Snapshot": "the storage driver creates it for a VolumeSnapshot",
+    "aws:ebs/volume:Volume": "the storage driver creates it for a claim",
     "aws:ec2/amiFromInstance:AmiFromInstance": "the program of `mullion image bake` registers it, no stack; judged by"
     " tests/components/aws/test_baking.py",
     "aws:elb/loadBalancer:LoadBalancer": "AWS's cloud controller creates it for a Service",
     "azure-native:network:Route": "Azure's cloud controller creates it for a Node",
+    "gcp:compute/disk:Disk": "the storage driver creates it for a claim; tests/lab/agent/test_persistent_disks.py",
+    "gcp:compute/snapshot:Snapshot": "the storage driver creates it for a VolumeSnapshot",
 }
 """Resource types of the sandbox that no component registers, and why it has them."""
 

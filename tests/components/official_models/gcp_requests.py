@@ -192,6 +192,9 @@ ROWS: dict[str, Row] = {
     "serviceaccount/account:Account": Row(
         "iam.v1/projects.serviceAccounts.create", shape=_account, parent={"name": "projects/example-project"}
     ),
+    "serviceaccount/iAMMember:IAMMember": Row(
+        "iam.v1/projects.serviceAccounts.setIamPolicy", {"serviceAccountId": "resource"}, shape=_member
+    ),
     "storage/bucket:Bucket": Row(
         "storage.v1/buckets.insert",
         own=("forceDestroy",),

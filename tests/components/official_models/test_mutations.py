@@ -55,11 +55,12 @@ MUTATIONS: list[tuple[str, str, Any, str]] = [
 ]
 """Type, path of an input, its other value, and words of the fault that the judge must find."""
 
-FREE = {"tags", "labels", "metadata", "protectedSettings"}
-"""Inputs with keys of our choice."""
+FREE = {"tags", "labels", "metadata", "protectedSettings", "overrideProvider"}
+"""Inputs with keys of our choice, and those that are for the provider alone."""
 
 UNSENT = {
     "aws:s3/bucket:Bucket": {"forceDestroy"},
+    "aws:iam/role:Role": {"forceDetachPolicies"},
     "azure-native:storage:BlobServiceProperties": {"blobServicesName"},
     VM: {"allowStoppingForUpdate"},
     "gcp:compute/network:Network": {"deleteDefaultRoutesOnCreate"},

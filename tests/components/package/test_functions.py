@@ -133,7 +133,7 @@ def test_versions_returns_one_minor(package: provider_pb2_grpc.ResourceProviderS
             "did you mean contr",
         ),
         ("plan", {"name": "a", "cluster": {"cloud": "aws"}}, "cluster.kubernetes", "Missing required input"),
-        ("plan", {"name": "a", "cluster": {**CLUSTER, "csi": ["ebs"]}}, "cluster.csi", "not built yet"),
+        ("plan", {"name": "a", "cluster": {**CLUSTER, "csi": ["efs"]}}, "cluster.csi", "not built yet"),
         (
             "plan",
             {"name": "a", "cluster": {**CLUSTER, "controlPlane": {"count": 2}}},

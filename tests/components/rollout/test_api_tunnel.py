@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from components.machine.pki import KeyPair
-from components.rollout import api_tunnel, gates, traffic
+from components.rollout import api_tunnel, gates, session_commands, traffic
 from components.rollout.api_tunnel import ApiTunnel, open_tunnel
 from components.rollout.gates import Rollout
 from components.rollout.kubernetes_api import Access, Refused, Unreachable
@@ -72,6 +72,20 @@ def test_the_reason_of_every_control_plane_is_named(tunnels: Tunnels) -> None:
     tunnels.not_connected, tunnels.dead = ("i-0",), ("i-1",)
     with pytest.raises(NoTunnel, match=r"i-0: TargetNotConnected; i-1: connection reset"):
         open_tunnel(places("i-0", "i-1"), ACCESS)
+
+
+def test_credentials_that_the_command_does_not_use_are_named_once_no_tunnel_opens(tunnels: Tunnels) -> None:
+    hint = session_commands.credentials_hint(["region", "assumeRoles"])
+    found = [replace(place, hint=hint) for place in places("i-0", "i-1")]
+    tunnels.not_connected = ("i-0", "i-1")
+    with pytest.raises(NoTunnel) as failed:
+        open_tunnel(found, ACCESS)
+    assert str(failed.value).count("sets aws:assumeRoles, which `aws ssm` does not use") == 1
+    with pytest.raises(NoTunnel) as in_sandbox:
+        open_tunnel(found, ACCESS, before=["sandbox"])
+    assert "assumeRoles" not in str(in_sandbox.value)
+    tunnels.not_connected = ()
+    assert open_tunnel(found, ACCESS).url == "https://i-0", "a command line that reaches the account is used"
 
 
 def test_a_missing_program_is_named_before_a_command_starts(tunnels: Tunnels, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import pytest
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout import gates, traffic
 from components.rollout.gates import Rollout
+from components.rollout.workers import Instances
 from components.stack_files.stack import CLUSTER, read_stack, stack_file_config
 
 STACK = Path(__file__).resolve().parents[3] / "stacks" / "Pulumi.aws-prod.yaml"
@@ -42,9 +43,12 @@ class Machines:
     age: timedelta = timedelta(hours=5)
     reads: list[str] = field(default_factory=list)
 
-    async def instances(self, *, running: bool) -> dict[str, str]:
-        existing = [each for each in self.plan.machines if each.name not in self.gone]
-        return {str(each.address): f"i-{each.name}" for each in existing if (each.name not in self.stopped) is running}
+    async def instances(self, pool: str = "") -> Instances:
+        found: tuple[dict[str, str], dict[str, str]] = {}, {}
+        for each in self.plan.machines:
+            if each.name not in self.gone:
+                found[each.name in self.stopped][str(each.address)] = f"i-{each.name}"
+        return Instances(*found)
 
     async def instance(self, args: Any) -> str:
         return args.id
@@ -83,14 +87,14 @@ def hooks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Rollout, "_refuse_older", _no_api)
 
 
-async def drained(self: Rollout, name: str, options: Any, resource: Any) -> None:
+async def drained(self: Rollout, name: str, options: Any, resource: Any, instance: str = "") -> None:
     """Record a drain in place of `Rollout._drain`."""
     self.__dict__.setdefault("drained", []).append((name, options.drain))
 
 
-def rolling(machines: Machines, *planned: str, simulated: bool = True) -> Rollout:
-    """Return a rollout in which these machines are about to be replaced."""
-    rollout = Rollout(machines.plan, machines, SimpleNamespace(), simulated=simulated)  # type: ignore[arg-type]
+def rolling(machines: Any, *planned: str, simulated: bool = True, of: ClusterPlan | None = None) -> Rollout:
+    """Return a rollout of a plan (that of the machines) in which these machines are about to be replaced."""
+    rollout = Rollout(of or machines.plan, machines, SimpleNamespace(), simulated=simulated)  # type: ignore[arg-type]
     for name in planned:
         rollout.watch(f"aws-prod-{name}", Known(answered=False))  # type: ignore[arg-type]
     return rollout
@@ -159,7 +163,7 @@ def test_a_stopped_worker_is_missing_and_one_never_created_is_not() -> None:
     machines = Machines(plan(5), gone={"web-3", "web-4"})
     leave(rolling(machines, "web-0"), "web-0")
     machines.stopped = {"web-2"}
-    with pytest.raises(RuntimeError, match="web-2: its instance i-web-2 is stopped"):
+    with pytest.raises(RuntimeError, match="web-2: its instance i-web-2 does not run"):
         leave(rolling(machines, "web-0"), "web-0")
 
 

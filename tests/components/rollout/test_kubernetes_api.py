@@ -43,6 +43,25 @@ def test_a_call_verifies_the_servers_name_and_authority_and_sends_the_client_cer
         assert [each["metadata"]["name"] for each in asked(port)["items"]] == ["web-0"]
 
 
+def test_a_server_certificate_without_key_identifiers_is_accepted_as_python_before_3_13_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = ssl.create_default_context
+
+    def of_python_3_13(**options: Any) -> ssl.SSLContext:
+        context = make(**options)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        return context
+
+    with serve(Cluster(nodes={"web-0": True}), NAME, OURS, tmp_path) as port:
+        with socket.create_connection(("127.0.0.1", port)) as line:
+            strict = of_python_3_13(cadata=OURS["certificate"])
+            with pytest.raises(ssl.SSLCertVerificationError, match="Missing Authority Key Identifier"):
+                strict.wrap_socket(line, server_hostname=NAME)
+        monkeypatch.setattr(ssl, "create_default_context", of_python_3_13)
+        assert asked(port)["items"]
+
+
 @pytest.mark.parametrize(
     ("differs", "said"),
     [

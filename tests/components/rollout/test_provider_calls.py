@@ -34,7 +34,7 @@ def test_a_record_that_does_not_exist_is_absent_without_the_providers_message(cl
 
 def test_another_failure_of_the_provider_is_kept() -> None:
     record = asyncio.run(status_record(_fails("api error AccessDenied: Access Denied"), "i-1"))
-    assert record == {"state": "absent", "message": "api error AccessDenied: Access Denied"}
+    assert record == {"state": "absent", "message": "api error AccessDenied: Access Denied", "unread": True}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 from ipaddress import IPv4Network
+from pathlib import Path
 
 import pytest
 from botocore.session import get_session
@@ -69,6 +70,7 @@ def test_azure_has_no_shell() -> None:
         session_commands.shell(session_commands.azure_place(VM, "team", None))
 
 
+@pytest.mark.subprocess
 @pytest.mark.parametrize(
     ("cloud", "names"),
     [("azure", ("azure-cli",)), ("aws", ("awscli", "session-manager-plugin")), ("gcp", ("google-cloud-cli",))],
@@ -80,3 +82,27 @@ def test_missing_programs_are_named_with_their_packages(
     assert all(f"package {name}" in session_commands.missing(cloud) for name in names)
     monkeypatch.setattr(session_commands.shutil, "which", lambda name: f"/bin/{name}")
     assert session_commands.missing(cloud) == ""
+
+
+@pytest.mark.subprocess
+@pytest.mark.parametrize(
+    ("printed", "refused"),
+    [
+        ("1.2.707.0\n", True),
+        ("1.2.763.9\n", True),
+        ("1.2.764.0\n", False),
+        ("1.2.896.0\n", False),
+        ("1.10.0.0\n", False),
+        ("The Session Manager plugin was installed successfully.\n", False),
+    ],
+)
+def test_a_plugin_that_aws_no_longer_supports_is_refused_with_its_version(
+    printed: str, refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("aws", "session-manager-plugin"):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\n[ \"$*\" = --version ] && printf '{printed.strip()}\\n'\n", "utf-8")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    said = session_commands.missing("aws")
+    assert (f"session-manager-plugin {printed.strip()} is too old" in said) == refused == bool(said)

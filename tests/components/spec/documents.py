@@ -53,6 +53,8 @@ class Case:
     passes: Change
     config: Change = field(default_factory=dict[str, Any])
     """Config keys beside mullion:cluster that trip the check."""
+    name: str = "aws-test"
+    """Name of the stack that trips the check."""
 
 
 def net(**fields: Any) -> Change:

@@ -1,5 +1,6 @@
 """The models of the options, and the files generated from them."""
 
+import importlib
 import json
 from collections.abc import Callable, Iterator
 from enum import Enum
@@ -11,7 +12,7 @@ import pytest
 from pulumi.provider.experimental.component import ComponentProvider
 from pydantic import BaseModel
 
-from components import cluster_args, option_args
+from components import cluster_args
 from components.checks import addresses
 from components.spec import models
 from components.spec.descriptions import descriptions
@@ -106,7 +107,7 @@ def test_the_argument_types_mirror_the_models() -> None:
     for model in MODELS:
         if model in (models.Model, models.MachineOptions):  # bases, which no option has as its type
             continue
-        module = cluster_args if model.__module__ == models.__name__ else option_args
+        module = importlib.import_module(f"components.{arguments.module_of(model)}")
         mirrored = getattr(module, arguments.args_name(model))
         assert list(get_type_hints(mirrored)) == list(model.model_fields), model.__name__
 

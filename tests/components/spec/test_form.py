@@ -83,7 +83,7 @@ FORM_CASES: tuple[tuple[str, Any, str, str], ...] = (
     ("wrong-type", {"pools": 3}, "pools", "keys and values"),
     ("wrong-type", {"pools": {"web": None}}, "pools.web", "keys and values"),
     ("wrong-type", web(taints="os=windows:NoSchedule"), "pools.web.taints", "a list"),
-    ("wrong-type", {"gmsa": "maybe"}, "gmsa", "true or false"),
+    ("wrong-type", {"protect": "maybe"}, "protect", "true or false"),
     ("wrong-value", {"kubernetes": "1.32"}, "kubernetes", NEWEST),
     ("wrong-value", {"cloud": "asw"}, "cloud", "one of aws"),
     ("wrong-value", kubelet(system_reserved={"memory": "2GB"}), "pools.web.kubelet.system_reserved.memory", "2Gi"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from components.spec.models import ClusterSpec
-from components.topology import addressing, firewall, reachability
+from components.topology import addressing, firewall, permitted, reachability
 from components.topology.firewall import SecurityGroup
 from components.topology.private_ranges import is_private
 
@@ -29,6 +29,7 @@ SHAPES = {
     "one, inside": spec(api={"allow": ["192.168.0.0/16"]}),
     "three, inside": spec(control_plane={"count": 3}, api={"allow": ["192.168.0.0/16", "172.20.0.0/24"]}),
     "routed": spec(network={"mode": "l2bridge"}),
+    "exporters": spec(network={"exporter_ports": [9100, 9182]}),
     "without egress": spec(network={"egress": "none"}),
     "three without egress": spec(control_plane={"count": 3}, network={"egress": "none"}),
 }
@@ -69,6 +70,12 @@ def test_no_rule_admits_the_internet(cluster: ClusterSpec) -> None:
     assert not any(low <= port <= high for low, high in ports for port in (22, 3389, 5985, 5986))
 
 
+def test_exporters_are_open_to_machines_of_the_cluster_only() -> None:
+    rules = [rule for rule in firewall.rules(SHAPES["exporters"]) if rule.ports in ((9100, 9100), (9182, 9182))]
+    assert {(rule.peer, rule.group) for rule in rules} == {(a, b) for a in firewall.NODES for b in firewall.NODES}
+    assert not [rule for rule in firewall.rules(SHAPES["one"]) if 9100 in rule.ports]
+
+
 def test_overlay_and_kubelet_ports_are_open_to_nodes_only() -> None:
     """NET-13: UDP 4789 between all nodes; TCP 10250 too: metrics-server asks every kubelet."""
     rules = firewall.rules(SHAPES["one"])
@@ -99,9 +106,9 @@ def test_net_05_routed_pods_are_admitted_by_their_range_but_not_to_etcd() -> Non
         assert [each for each in ways(cluster, plan, left) if each.missing], dropped.name
     for source in (cluster.network.pods, SecurityGroup.WORKERS):
         for port in firewall.ETCD_PORTS:
-            assert firewall.lets_in(rules, source, SecurityGroup.CONTROL_PLANE, "tcp", port), "etcd"
-        assert not firewall.lets_in(rules, source, SecurityGroup.CONTROL_PLANE, "tcp", 53)
-        assert not firewall.lets_in(rules, source, SecurityGroup.WORKERS, "udp", 40000)
+            assert permitted.lets_in(rules, source, SecurityGroup.CONTROL_PLANE, "tcp", port), "etcd"
+        assert not permitted.lets_in(rules, source, SecurityGroup.CONTROL_PLANE, "tcp", 53)
+        assert not permitted.lets_in(rules, source, SecurityGroup.WORKERS, "udp", 40000)
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
@@ -112,7 +119,7 @@ def test_a_path_is_incomplete_if_a_needed_rule_is_removed(cluster: ClusterSpec) 
     plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
     rules = firewall.rules(cluster)
     for dropped in rules:
-        quiet = "nodeport" in dropped.name or "etcd" in dropped.name
+        quiet = any(word in dropped.name for word in ("nodeport", "etcd", "exporter"))
         # with several allowed ranges, people still get in if one is removed; no machine needs those of a private API
         people = dropped.peer in cluster.api.allow
         quiet = quiet or (people and (dropped.group is not SecurityGroup.API_PUBLIC or len(cluster.api.allow) > 1))

@@ -10,10 +10,14 @@ import pulumi
 from pulumi import automation as auto
 
 from components.rollout.authority_gate import AuthorityGate, Follower
+from components.rollout.issuer_gate import IssuerGate
 from components.rollout.provider_calls import NO_RECORD
+from components.rollout.workers import Instances
+from components.spec.choices import TokenIssuer
 from components.spec.models import Rotation
 from components.wiring.kept_secrets import Generated
 
+ISSUER = "https://ci-issuer.s3.eu-west-1.amazonaws.com"
 URL = "https://api.ci.mullion.internal:6443"
 OUTPUTS = {  # output -> whether it is secret
     "ca_certificate": False,
@@ -51,8 +55,8 @@ class Cloud:
     async def known(self) -> bool:
         return True
 
-    async def instances(self, *, running: bool) -> dict[str, str]:
-        return self.running if running else self.stopped
+    async def instances(self, pool: str = "") -> Instances:
+        return Instances(self.running, self.stopped)
 
     async def record(self, identity: str, instance: str) -> dict[str, Any]:
         return self.records.get(instance) or {"state": "absent", "message": NO_RECORD}
@@ -63,6 +67,8 @@ class Lab:
 
     cloud: Cloud
     followers: Sequence[Follower] = ()
+    issuer: TokenIssuer | None = None
+    """Step of the public issuer of service-account tokens; None: the cluster has none."""
 
     def __init__(self, folder: Path) -> None:
         self.cloud = Cloud()
@@ -107,7 +113,8 @@ class Lab:
         result = self.stack.up(on_event=self._listen(operations), on_output=self.log.append)
         for name, secret in OUTPUTS.items():
             assert result.outputs[name].secret == secret, f"{name} is secret: {secret}"
-        return Run({name: result.outputs[name].value for name in OUTPUTS}, operations, self.state())
+        found = {name: result.outputs[name].value for name in (*OUTPUTS, "published_keys")}
+        return Run(found, operations, self.state())
 
     def program(self, rotation: dict[str, int]) -> Callable[[], None]:
         """Return the program with these generations."""
@@ -115,7 +122,12 @@ class Lab:
         def run() -> None:
             number = rotation.get("certificate_authorities", 0)
             gate = AuthorityGate("ci", number, self.followers, simulated=False)
-            generated = Generated("ci", cluster="ci", rotation=Rotation(**rotation), gate=gate)
+            generated = Generated("ci", cluster="ci", rotation=Rotation(**rotation), gate=gate, ahead=bool(self.issuer))
+            if self.issuer:
+                planes = sum(each.control_plane for each in self.followers)
+                step = IssuerGate("ci", self.issuer, planes, gate)
+                step.permitted(generated.begins, pulumi.Output.from_input(ISSUER), generated)
+            pulumi.export("published_keys", generated.published_keys)
             gate.open(self.cloud)
             for name in OUTPUTS:
                 value = getattr(generated, name)

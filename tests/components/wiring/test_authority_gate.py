@@ -58,7 +58,7 @@ def test_a_number_is_refused_until_every_machine_has_followed_the_one_before(lab
     machines.refused(1, r"not every machine has followed 0 \(linux-0: it runs scripts from before.*mullion roll")
     machines.refused(2, "from 0 to 2 is more than one step; write 1")
     lab.cloud.running, lab.cloud.stopped = {HEAD: "i-head"}, {WORKER: "i-worker"}
-    machines.refused(1, "linux-0: its instance i-worker is stopped; start it")
+    machines.refused(1, "linux-0: its instance i-worker does not run; start or replace it")
     lab.cloud.stopped = {}
     new = lab.up(certificate_authorities=1).outputs["ca_certificate"].removeprefix(old)
     lab.cloud.running = {HEAD: "i-head", WORKER: "i-worker"}

@@ -76,6 +76,7 @@ def test_on_azure_the_key_encrypts_every_disk_and_store_as_the_users_identity() 
     vault, version = "https://keys-of-ours.vault.azure.net", 32 * "1"
     assert disks.inputs["activeKey"] == {"keyUrl": f"{vault}/keys/disks/{version}"}
     assert disks.inputs["rotationToLatestKeyVersionEnabled"] is True
+    assert disks.ignore_changes == ["activeKey", "tags"], "a change of tags would put the first version back"
     machines = of(found, "azure-native:compute:VirtualMachine").values()
     used = {str(each.inputs["storageProfile"]["osDisk"]["managedDisk"]["diskEncryptionSet"]["id"]) for each in machines}
     assert len(machines) > 3

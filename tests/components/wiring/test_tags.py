@@ -6,6 +6,8 @@ import pytest
 
 from components.spec.models import ClusterSpec
 from components.wiring.tags import LONGEST, Tags, descendant, label, tag_value, urn_digest
+from operations.recorder.recorder import record
+from tools.golden import cases
 
 ROOT = "urn:pulumi:prod::mullion::mullion:index:MixedCluster::prod"
 
@@ -42,3 +44,20 @@ def test_a_protected_cluster_has_a_tag_that_says_so(protect: bool) -> None:
     spec = ClusterSpec.model_validate({"cloud": "aws", "kubernetes": "1.36.4", "pools": pools, "protect": protect})
     tags = Tags.of("prod", spec, ROOT)
     assert tags.common.get("mullion:protect") == tags.ours.get("mullion:protect") == ("true" if protect else None)
+
+
+CASES = ("azure-bastion", *(f"{cloud}-{options}" for cloud in cases.CLOUDS for options in ("key", "many")))
+"""Stacks with options, as other tests have those of stacks/."""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_mark_of_every_resource_names_that_resource_whatever_the_options(case: str) -> None:
+    recording = record(case, cases.settings()[case])
+    assert recording.errors == []
+    marks = {
+        each.urn: tags.get("mullion:urn", tags.get("mullion-urn", tags.get("mullion_urn")))
+        for each in recording.resources.values()
+        if each.custom and isinstance(tags := each.inputs.get("tags", each.inputs.get("labels")), dict)
+    }
+    assert len(marks) > 5
+    assert {urn: mark for urn, mark in marks.items() if mark not in (tag_value(urn), urn_digest(urn))} == {}

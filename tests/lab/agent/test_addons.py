@@ -10,6 +10,7 @@ import pytest
 
 from components.node import plan_node
 from components.node.layout import ADMIN_KUBECONFIG
+from tests.components.spec.gmsa_values import named
 from tests.lab.agent.served import Served
 from tools.golden.samples import spec
 
@@ -19,6 +20,8 @@ RICH: dict[str, Any] = {
     "pools": {"web": {"os": "windows-2019"}, "api": {"os": "windows-2022"}, "linux": {"os": "ubuntu-24.04"}},
     "addons": {"metrics_server": True},
     "cloud_controller": "external",
+    "csi": ["ebs", "smb"],
+    **named(),
 }
 POOR: dict[str, Any] = {"pools": {"web": {"os": "windows-2022"}}}
 
@@ -51,6 +54,8 @@ def test_add_ons_are_applied_restored_and_removed_when_they_leave_the_plan(steps
     kind.make_addons(run, step)
     assert kind.addons_hold(run, step)
     system = ("deployment/metrics-server -n kube-system", "daemonset/cloud-controller-manager -n kube-system")
+    system += ("daemonset/csi-smb-node-windows -n kube-system", "volumesnapshotclass/ebs")
+    system += ("gmsacredentialspec/web", "validatingadmissionpolicy/mullion-gmsa")
     for each in ("runtimeclass/windows-2019", "runtimeclass/windows-2022", *system):
         assert served.kubectl("get", *each.split(), "--output", "name"), each
 
@@ -69,7 +74,22 @@ def test_add_ons_are_applied_restored_and_removed_when_they_leave_the_plan(steps
         "runtimeclass.node.k8s.io/windows-2022"
     ]
     assert served.kubectl("get", "deployment", "--all-namespaces", "--output", "name") == ""
+    assert "mullion-gmsa" not in served.kubectl("get", "validatingadmissionpolicies", "--output", "name", check=False)
     assert "v1beta1.metrics.k8s.io" not in served.kubectl("get", "apiservice", "--output", "name")
+
+
+def test_sto_03_the_driver_of_persistent_disks_is_applied_and_differs_in_nothing_afterwards(
+    steps: Any, served: Served
+) -> None:
+    kind = importlib.import_module("kinds.addons")
+    run, step = steps(cloud="gcp", pools=RICH["pools"], csi=["pd", "smb"])
+    kind.make_addons(run, step)
+    assert kind.addons_hold(run, step)
+    daemons = served.kubectl("get", "daemonset", "--namespace", "kube-system", "--output", "name").split()
+    assert "daemonset.apps/csi-pd-node" in daemons and "daemonset.apps/csi-pd-node-windows" not in daemons
+    run, step = steps(**POOR)
+    kind.make_addons(run, step)
+    assert "csi-pd" not in served.kubectl("get", "daemonset,deployment", "--all-namespaces", "--output", "name")
 
 
 def test_a_field_unknown_to_the_api_server_is_refused(steps: Any, root: Path) -> None:
@@ -79,3 +99,9 @@ def test_a_field_unknown_to_the_api_server_is_refused(steps: Any, root: Path) ->
     (root / step["files"][0].lstrip("/")).write_text(json.dumps({"items": [wrong]}))
     with pytest.raises(failure, match="dada"):
         kind.make_addons(run, step)
+
+
+def test_the_example_workloads_pass_strict_validation(served: Served) -> None:
+    file = Path(__file__).parents[3] / "examples" / "workloads" / "iis.yaml"
+    made = served.kubectl("apply", "--dry-run=server", "--validate=strict", "--filename", str(file))
+    assert made.count("(server dry run)") == 3, made

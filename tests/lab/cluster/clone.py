@@ -1,12 +1,14 @@
 """A clone of the repository in which commands boot a stack's machines."""
 
 import subprocess
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from components.node.api_server import AUDIT_LOGS
 from operations.commands import sandbox_boot
 from operations.stacks.paths import REPOSITORY
 from sandbox.boot import supervision
@@ -50,6 +52,12 @@ class Clone:
         """Return the machines of `sandbox ls` without starting a process, for tests that poll."""
         with closing(CloudState(supervision.cloud_state_file(self.sandbox))) as cloud_state:
             return sandbox_boot.machines(cloud_state)
+
+    def audit_lines(self) -> Iterator[str]:
+        """Yield the lines of the API server's audit log."""
+        for disk in supervision.disks(self.sandbox).glob("control-plane-0-*"):
+            for log in disk.glob(f"upper{AUDIT_LOGS}/*"):
+                yield from log.read_text(errors="replace").splitlines()
 
     def remains(self) -> dict[str, list[str]]:
         """Return leftovers of its machines on this host."""

@@ -14,13 +14,11 @@ from typing import Any
 import pytest
 import yaml
 
-from components.node.api_server import AUDIT_LOGS
 from components.stack_files.stack import CLUSTER
 from lab import build
 from lab.programs import cluster_programs
 from operations.engine.locate import Engine
 from operations.stacks.paths import REPOSITORY
-from sandbox.boot import supervision
 from tests.awaited import until
 from tests.lab.cluster.asking import IMAGE
 from tests.lab.cluster.clone import Clone
@@ -127,7 +125,7 @@ def test_a_roll_drains_the_worker_through_a_tunnel(cluster: Private) -> None:
     printed = cluster.mullion("roll", cluster.stack, "linux", "--sandbox", "--yes")
     assert "not drained" not in printed
     assert cluster.document("get", "node", "linux-0")["metadata"]["uid"] != before
-    assert any(f"/pods/{pod}/eviction" in line for line in audit_lines(cluster)), "the pod was not evicted"
+    assert any(f"/pods/{pod}/eviction" in line for line in cluster.audit_lines()), "the pod was not evicted"
     cluster.kubectl("rollout", "status", "deployment/web", "--timeout=240s")
     cluster.kubectl("delete", "deployment", "web")
 
@@ -136,13 +134,6 @@ def pods(cluster: Private) -> list[str]:
     """Return the names of the test's pods."""
     items = cluster.document("get", "pods", "--selector", "app=web")["items"]
     return [each["metadata"]["name"] for each in items]
-
-
-def audit_lines(cluster: Private) -> Iterator[str]:
-    """Yield the lines of the API server's audit log."""
-    for disk in supervision.disks(cluster.sandbox).glob("control-plane-0-*"):
-        for log in disk.glob(f"upper{AUDIT_LOGS}/*"):
-            yield from log.read_text(errors="replace").splitlines()
 
 
 def test_a_person_gets_a_shell_or_runs_a_command_on_a_machine(cluster: Private) -> None:

@@ -90,7 +90,7 @@ def joined(
     if not WINPWSH:
         missing("winpwsh", "set MULLION_WINPWSH to the program that makes Windows machines")
     folder = tmp_path_factory.mktemp("joining")
-    programs = _programs(kubernetes, program, missing)
+    programs = programs_of(kubernetes, program, missing)
     spec = {**SPEC, "kubernetes": kubernetes}
     worker = role("lab", read_stack("lab", {"aws:region": "eu-west-1", CLUSTER: spec}).spec, POOL)
     entries = windows.pack(kubernetes, folder / mirror.DOWNLOADS)
@@ -127,7 +127,7 @@ def _unpinned(worker: Role) -> Iterator[dict[str, str]]:
             yield {**pinned, "sha256": NEVER, "source": "the lab"}
 
 
-def _programs(kubernetes: str, program: Find, missing: Callable[[str, str], NoReturn]) -> dict[str, Path]:
+def programs_of(kubernetes: str, program: Find, missing: Callable[[str, str], NoReturn]) -> dict[str, Path]:
     """Return the control plane's programs by name, and the runtime's; the Windows programs must also be built."""
     paths = {"kubeadm": program("kubeadm", "linux")}
     for each in windows.REAL - {"kubectl"}:

@@ -107,12 +107,12 @@ STRANGE = ((f"system:node:{OTHER}", "system:nodes"), ("web-0", "system:masters")
 def test_no_certificate_is_issued_for_another_name_or_group(joined: JoinedWorker, own: KeyPair) -> None:
     """Such a request is refused, or stays pending. A later one for the node itself is signed, so by then the others
     were seen."""
-    requests = {f"strange-{place}": _request(f"strange-{place}", *each) for place, each in enumerate(STRANGE)}
+    requests = {f"strange-{place}": node_request(f"strange-{place}", *each) for place, each in enumerate(STRANGE)}
     answers = {name: answer(joined, own, "POST", REQUESTS, each) for name, each in requests.items()}
     # up to 1.30 NodeRestriction does not check requests: one for another node's name stays pending, unsigned
     assert set(answers.values()) <= {200, 403}, answers
     itself = (f"system:node:{joined.worker.name}", "system:nodes")
-    assert answer(joined, own, "POST", REQUESTS, _request("itself", *itself)) == 200
+    assert answer(joined, own, "POST", REQUESTS, node_request("itself", *itself)) == 200
     joined.plane.until(lambda: _status(joined, "itself").get("certificate"), "the node's own certificate is renewed")
     for name in (name for name, status in answers.items() if status == 200):
         csr_status = _status(joined, name)
@@ -124,7 +124,7 @@ def _status(joined: JoinedWorker, name: str) -> dict[str, Any]:
     return joined.plane.call("GET", f"{REQUESTS}/{name}")["status"]
 
 
-def _request(name: str, user: str, group: str) -> dict[str, Any]:
+def node_request(name: str, user: str, group: str) -> dict[str, Any]:
     key = ec.generate_private_key(ec.SECP256R1())
     parts = ((NameOID.ORGANIZATION_NAME, group), (NameOID.COMMON_NAME, user))
     subject = x509.Name([x509.NameAttribute(oid, value) for oid, value in parts])

@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from components.catalogue.account_limits import ACCOUNTS, ADDRESSES, ENDPOINTS, FIREWALLS, NETWORKS, SSD, VCPUS
+from components.catalogue.account_limits import (
+    ACCOUNTS,
+    ADDRESSES,
+    ENDPOINTS,
+    EVERYWHERE,
+    FIREWALLS,
+    NETWORKS,
+    SSD,
+    STATIC,
+    VCPUS,
+)
 from components.plan import plan_cluster
 from components.stack_files.stack import CLUSTER, read_stack
 from operations.clouds.account_limits import account_limits
@@ -39,15 +49,17 @@ def _disks(found: Recording) -> int:
 
 def _addresses(found: Recording) -> int:
     plain = ("aws:ec2/eip:Eip", "azure-native:network:PublicIPAddress", "gcp:compute/routerNat:RouterNat")
-    static = [
-        one for one in of(found, "gcp:compute/address:Address").values() if one.inputs["addressType"] == "EXTERNAL"
-    ]
     public = [
         one
         for one in of(found, "gcp:compute/instance:Instance").values()
         if one.inputs["networkInterfaces"][0].get("accessConfigs")
     ]
-    return sum(len(of(found, type_)) for type_ in plain) + len(static) + len(public)
+    return sum(len(of(found, type_)) for type_ in plain) + _reserved(found) + len(public)
+
+
+def _reserved(found: Recording) -> int:
+    addresses = of(found, "gcp:compute/address:Address").values()
+    return sum(one.inputs["addressType"] == "EXTERNAL" for one in addresses)
 
 
 def _endpoints(found: Recording) -> int:
@@ -66,6 +78,7 @@ def test_a_plan_counts_the_interface_endpoints_that_it_builds() -> None:
 def test_a_plan_counts_what_the_resources_take(stack: str) -> None:
     found = recording(stack)
     counted = {VCPUS: _sizes(found), ADDRESSES: _addresses(found), SSD: _disks(found)}
+    counted |= {EVERYWHERE: counted[VCPUS], STATIC: _reserved(found)}
     counted[NETWORKS] = sum(len(of(found, type_)) for type_ in ("aws:ec2/vpc:Vpc", "gcp:compute/network:Network"))
     counted[FIREWALLS] = len(of(found, "gcp:compute/firewall:Firewall"))
     counted[ENDPOINTS] = _endpoints(found)
@@ -73,6 +86,17 @@ def test_a_plan_counts_what_the_resources_take(stack: str) -> None:
     rows = account_limits(plan(stack))
     assert {row["what"]: row["needed"] for row in rows} == {row["what"]: counted[row["what"]] for row in rows}
     assert counted[VCPUS] > 0
+
+
+def test_each_public_load_balancer_on_google_cloud_takes_a_reserved_address() -> None:
+    cluster, linux = config("gcp-dev")[CLUSTER], {"os": "ubuntu-24.04", "count": 1}
+    front = {"pools": ["linux"], "ports": [{"port": 30080, "node_port": 30080}], "allow": ["0.0.0.0/0"]}
+    inside = {**front, "internal": True, "allow": ["10.0.0.0/8"]}
+    ingress = {"load_balancers": {"front": front, "inside": inside}}
+    settings = {**config("gcp-dev"), CLUSTER: {**cluster, "pools": {"linux": linux}, "ingress": ingress}}
+    planned = plan_cluster("gcp-dev", read_stack("gcp-dev", settings).spec)
+    [needed] = [row["needed"] for row in account_limits(planned) if row["what"] == STATIC]
+    assert needed == _reserved(record("gcp-dev", settings)) == 1 + planned.endpoint.public
 
 
 @pytest.mark.parametrize("cloud", ["aws", "gcp"])

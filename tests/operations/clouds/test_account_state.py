@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from components.catalogue.account_limits import ADDRESSES, ENDPOINTS, SSD, VCPUS
+from components.catalogue.account_limits import ADDRESSES, ENDPOINTS, SSD, STATIC, VCPUS
 from components.plan import plan_cluster
 from components.stack_files.stack import read_stack
 from operations.clouds import account_state, cloud_tables
@@ -45,6 +45,7 @@ ANSWERS: dict[str, Any] = {
             {"limit": 72.0, "metric": "N2_CPUS", "usage": 8.0},
             {"limit": 8.0, "metric": "IN_USE_ADDRESSES", "usage": 0.0},
             {"limit": 500.0, "metric": "SSD_TOTAL_GB", "usage": 100.0},
+            {"limit": 8.0, "metric": "STATIC_ADDRESSES", "usage": 7.0},
         ],
     },
     "provider list": ["Microsoft.Compute", "microsoft.network", "Microsoft.Storage", "Microsoft.ManagedIdentity"],
@@ -58,7 +59,7 @@ ANOTHER = "22222222-0000-4000-8000-000000000000"
 FOUND = {
     "aws": {VCPUS: Quota(32, None), ADDRESSES: Quota(5, None)},
     "azure": {VCPUS: Quota(20, 4), ADDRESSES: Quota(20, 1)},
-    "gcp": {VCPUS: Quota(72, 8), ADDRESSES: Quota(8, 0), SSD: Quota(500, 100)},
+    "gcp": {VCPUS: Quota(72, 8), ADDRESSES: Quota(8, 0), SSD: Quota(500, 100), STATIC: Quota(8, 7)},
 }
 
 
@@ -210,6 +211,7 @@ def test_a_limit_counts_what_others_use_until_the_cluster_is_built() -> None:
         ("aws", "Running On-Demand Standard vCPUs"),
         ("azure", "Total Regional Cores"),
         ("gcp", "CPUs per region"),
+        ("gcp", "CPUs in all regions"),
     ],
 )
 def test_a_new_cluster_that_the_sandboxs_account_does_not_allow_is_refused_before_it_begins(
@@ -220,7 +222,9 @@ def test_a_new_cluster_that_the_sandboxs_account_does_not_allow_is_refused_befor
     account_check.refuse_short("mine", planned, REGIONS[cloud], sandbox=True, built=False)
     with cloud_state.transaction():
         cloud_state.set_setting(f"quota/{quota}", "4")
-    with pytest.raises(Stop, match=r"vCPU: the cluster takes \d+, the account has 4, 0 in use") as refused:
+    with pytest.raises(
+        Stop, match=r"vCPU( in all regions)?: the cluster takes \d+, the account has 4, 0 in use"
+    ) as refused:
         account_check.refuse_short("mine", planned, REGIONS[cloud], sandbox=True, built=False)
     assert refused.value.code is Exit.REFUSED
     account_check.refuse_short("mine", planned, REGIONS[cloud], sandbox=True, built=True)

@@ -116,7 +116,7 @@ def test_a_failure_is_told_also_if_the_builder_cannot_be_removed(monkeypatch: py
     monkeypatch.setattr(bake_image.state, "resources", lambda run: [])
     monkeypatch.setattr(bake_image._Images, "_up", fails)
     with pytest.raises(Stop) as raised:
-        images.bake("a bake", 3, ())  # type: ignore[arg-type]
+        images.bake("a bake", [])  # type: ignore[arg-type]
     lines = str(raised.value).splitlines()
     assert lines[:2] == ["sysprep failed", "VPC is in use"]
     assert "mullion image clean small" in lines[2]
@@ -136,7 +136,7 @@ def test_a_builder_of_a_killed_run_is_removed_before_the_next_one_starts(monkeyp
     monkeypatch.setattr(bake_image._Images, "_up", up)
     for expected in ([None, "a bake", None], ["a bake", None]):
         with pytest.raises(Stop, match="sysprep failed"):
-            images.bake("a bake", 3, ())  # type: ignore[arg-type]
+            images.bake("a bake", [])  # type: ignore[arg-type]
         assert ran == expected
         ran.clear()
         rows.clear()
@@ -160,10 +160,28 @@ class _Images(bake_image._Images):
     ],
 )
 def test_the_newest_images_of_each_system_and_the_pinned_ones_stay(
-    keep: int, pinned: tuple[str, ...], kept: list[str]
+    keep: int, pinned: tuple[str, ...], kept: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(bake_image.state, "resources", lambda run: [])
     found = [_image(1), _image(2), _image(3), _image(4, "windows-2019"), _image(5)]
     registered: list[str] = []
     deleted = _Images("small-image", "aws", registered).clean(found, keep, pinned)  # type: ignore[arg-type]
     assert registered == kept
     assert sorted([each.id for each in deleted] + kept) == [f"ami-{number}" for number in range(1, 6)]
+
+
+def test_a_builder_goes_before_an_image_that_the_cloud_does_not_delete(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An image may be protected against its deregistration; the engine then ends a run that deletes it."""
+    rows: list[dict[str, Any]] = [{"type": "mullion:aws:Builder"}]
+
+    def up(self: object, baking: object, kept: Sequence[BakedImage]) -> None:
+        if len(kept) < 3:
+            raise Stop(Exit.FAILED, "OperationNotPermitted")
+        rows.clear()
+
+    monkeypatch.setattr(bake_image.state, "resources", lambda run: rows)
+    monkeypatch.setattr(bake_image._Images, "_up", up)
+    images = bake_image._Images("small-image", "aws", None)  # type: ignore[arg-type]
+    with pytest.raises(Stop, match="OperationNotPermitted"):
+        images.clean([_image(1), _image(2), _image(3)], 1, ())
+    assert rows == []

@@ -19,7 +19,7 @@ from components.rollout.tunnel import NoTunnel
 from operations.commands import connect, kubeconfig
 from operations.console.exits import Exit
 from operations.engine import state
-from operations.stacks import boot_site
+from operations.stacks import boot_site, stack_files
 from tests.operations.commands.test_kubeconfig import stored
 
 Mullion = Callable[..., Result]
@@ -107,6 +107,7 @@ def test_connect_names_the_program_that_is_missing(
     assert "session-manager-plugin is not on PATH" in ran.output
 
 
+@pytest.mark.subprocess
 def test_a_shell_replaces_the_command_by_that_of_the_cloud(
     written: Callable[..., None], tunnel: list[MachinePlace], mullion: Mullion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +117,20 @@ def test_a_shell_replaces_the_command_by_that_of_the_cloud(
     monkeypatch.setattr(connect.os, "execvp", lambda program, words: became.append(words))
     assert mullion("connect", "dev", "web-0").exit_code == Exit.OK
     assert became == [["aws", "ssm", "start-session", "--target", "i-1", "--region", "eu-west-1"]]
+
+
+@pytest.mark.subprocess
+def test_a_shell_names_credentials_of_the_stack_file_that_the_command_does_not_use(
+    written: Callable[..., None], tunnel: list[MachinePlace], mullion: Mullion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written()
+    monkeypatch.setattr(connect.session_commands.shutil, "which", lambda name: name)
+    monkeypatch.setattr(connect.os, "execvp", lambda *_: None)
+    assert "aws ssm" not in mullion("connect", "dev", "web-0").output
+    whole, roles = stack_files.config, [{"roleArn": "arn:aws:iam::111122223333:role/build"}]
+    monkeypatch.setattr(stack_files, "config", lambda name: {**whole(name), "aws:assumeRoles": roles})
+    said = " ".join(mullion("connect", "dev", "web-0").output.split())
+    assert "the stack file sets aws:assumeRoles, which `aws ssm` does not use" in said
 
 
 RESOURCE = "/subscriptions/s/resourceGroups/dev/providers/Microsoft.Compute/virtualMachines/linux-0"

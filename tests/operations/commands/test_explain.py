@@ -14,6 +14,7 @@ from components.spec.models import ClusterSpec
 from operations.commands import explain
 from operations.console.exits import Exit
 from operations.stacks.paths import REPOSITORY
+from tests.components.spec.gmsa_values import named
 from tests.components.spec.ingress_values import INGRESS
 from tests.components.spec.test_change_effects import OPTIONS, SAMPLE, merged
 
@@ -23,6 +24,7 @@ BASTION = {
     "range": "10.9.0.0/26",
 }
 """A Bastion host needs both options."""
+EXISTING_CLUSTER = {"endpoint": "https://k8s.example.com:6443", "ca": "CA", "nodes": ["10.40.0.0/24"]}
 
 
 @pytest.mark.parametrize("path", OPTIONS)
@@ -39,8 +41,12 @@ def test_every_option_has_a_page_with_type_change_and_an_example_that_the_models
         cluster = merged({"network": {"existing": {"network": "vpc-1", "subnets": subnets}}}, cluster)
     if path.startswith("network.existing.bastion."):
         cluster = merged({"network": {"existing": {"bastion": BASTION}}}, cluster)
+    if path.startswith("existing_cluster"):
+        cluster = merged({"existing_cluster": EXISTING_CLUSTER}, cluster)
     if path.startswith("ingress.load_balancers"):
         cluster = merged(INGRESS, cluster)
+    if path.startswith("gmsa"):
+        cluster = merged({"gmsa": named()["gmsa"]}, cluster)
     if path.startswith("api.oidc"):
         cluster = merged({"api": {"oidc": {"issuer": "https://login.example.com", "client": "kubernetes"}}}, cluster)
     ClusterSpec.model_validate(merged(SAMPLE, cluster))

@@ -51,6 +51,22 @@ def test_removed_resources_count_too() -> None:
     assert forecast.change(planned(), [], {WEB: "delete"}).ready == GONE
 
 
+BUCKET, GRANT = "gcp:storage/bucket:Bucket", "gcp:storage/bucketIAMMember:BucketIAMMember"
+
+
+def test_grants_on_a_bucket_are_made_one_after_the_other() -> None:
+    stores = [f"urn:pulumi:small::mullion::{BUCKET}::{name}" for name in ("bundles", "snapshots")]
+    grants = [(f"urn:pulumi:small::mullion::{GRANT}::{i}", [stores[i == 0]], GRANT) for i in range(191)]
+    waits = [*((store, [], BUCKET) for store in stores), *grants]
+    made, _ = forecast.first_build(planned(), waits)
+    one = clouds.seconds(GRANT, "create")
+    assert made.created == clouds.seconds(BUCKET, "create") + 190 * one
+    assert 12 * 60 < made.created < 14 * 60
+    some = {urn: "create" for urn, _, _ in grants[-2:]}
+    assert forecast.change(planned(), waits, some).ready == 2 * one
+    assert forecast.change(planned(), [], {urn: "delete" for urn, _, _ in grants}).ready == 191 * one
+
+
 def test_the_sentence_names_three_times() -> None:
     assert Times(144, 455, 1050).sentence("aws") == (
         "Predicted, on real AWS: resources created after 2 min 24 s, API after about 8 min, "

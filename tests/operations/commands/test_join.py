@@ -42,8 +42,8 @@ def kubeconfig(keys: dict[str, str], **changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"user": {"token": "t0p-secret"}}, "has no client-certificate-data"),
-        ({"user": {"exec": {"command": "aws"}}}, "has no client-certificate-data"),
+        ({"user": {"username": "ann", "password": "t0p-secret"}}, "has no client-certificate-data"),
+        ({"user": {"exec": {"command": "aws"}}}, "its user signs in by a plug-in"),
         ({"cluster": {"certificate-authority-data": "?"}}, "has no certificate-authority-data"),
         ({"cluster": {"server": "http://127.0.0.1:9"}}, "is no https:// address"),
     ],

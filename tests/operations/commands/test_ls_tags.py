@@ -10,10 +10,10 @@ import pytest
 from typer.testing import Result
 
 from components.spec import expiry
+from operations.clouds.api import ApiError
 from operations.console.exits import Exit
 from operations.engine import workspace
 from operations.reaping import accounts
-from operations.reaping.api import ApiError
 from operations.reaping.things import Thing
 from operations.stacks import stack_files
 from tests.operations.reaping.test_sweep import Account
@@ -86,7 +86,7 @@ def test_a_cluster_with_a_state_shows_its_cost_and_health(
     state = deployment(**stack_files.load("small").spec.model_dump(mode="json"))
     provider = {"type": "pulumi:providers:aws", "urn": "urn:pulumi:ci::mullion::pulumi:providers:aws::default"}
     stack = {"type": "pulumi:pulumi:Stack", "urn": "urn:pulumi:ci::mullion::pulumi:pulumi:Stack::mullion-ci"}
-    resources = [stack | {"outputs": {"kubeconfig": "x"}}, provider | {"inputs": {"region": "eu-west-1"}}]
+    resources = [stack | {"outputs": {"endpoint": "x"}}, provider | {"inputs": {"region": "eu-west-1"}}]
     backend["team"] = json.dumps({"deployment": {"resources": [*resources, *state["resources"]]}})
     hour = json.loads(mullion("cost", "small", "--json").stdout)["hour"]
     [found] = [each for each in json.loads(mullion(*WORDS, "--json").stdout)["clusters"] if each["has_state"]]

@@ -72,17 +72,21 @@ def test_a_file_that_is_no_earlier_state_of_the_cluster_is_refused(
     assert says in result.stderr
 
 
+def _pool(machine: str) -> str:
+    return machine.rpartition("_")[0].replace("_", "-")
+
+
 def planned(kubernetes: str, **machines: str) -> dict[str, Any]:
     """A plan with machines at these addresses; a machine's pool is its name without the number."""
     rows = [
-        {"name": name.replace("_", "-"), "pool": name.rpartition("_")[0], "address": address}
-        for name, address in machines.items()
+        {"name": name.replace("_", "-"), "pool": _pool(name), "address": address} for name, address in machines.items()
     ]
     pools = [{"name": each} for each in {row["pool"] for row in rows}]
     return {"cluster": "small", "kubernetes": kubernetes, "machines": rows, "pools": pools}
 
 
 NUMBER = "rotation.certificate_authorities"
+SPEC = {"cloud": "aws", "kubernetes": "1.35.8"}
 
 
 def rotated(number: int) -> dict[str, Any]:
@@ -99,7 +103,7 @@ def state(
         {
             "type": MACHINE["type"],
             "urn": f"a::b::c::small-{name.replace('_', '-')}",
-            "inputs": {"privateIp": address, "tags": {**TAGS, "mullion:pool": name.rpartition("_")[0]}},
+            "inputs": {"privateIp": address, "tags": {**TAGS, "mullion:pool": _pool(name)}},
         }
         for name, address in machines.items()
     ]
@@ -127,11 +131,22 @@ def built_with(controller: str) -> Earlier:
 
 def controlled(controller: str) -> dict[str, Any]:
     """A plan with this cloud_controller."""
-    return {**planned("1.35.8", web_0="10.0.0.1"), "spec": {"cloud_controller": controller}}
+    return {**planned("1.35.8", web_0="10.0.0.1"), "spec": {**SPEC, "cloud_controller": controller}}
+
+
+def built_for(*drivers: str) -> Earlier:
+    """A state whose spec has these storage drivers."""
+    return state(spec={"csi": [*drivers]}, web_0="10.0.0.1")
+
+
+def with_drivers(*drivers: str) -> dict[str, Any]:
+    """A plan with these storage drivers."""
+    return {**planned("1.35.8", web_0="10.0.0.1"), "spec": {**SPEC, "csi": [*drivers]}}
 
 
 TAKEN = "has until it is deleted. Write a slot with free addresses"
 KEPT = "its controller nothing keeps or removes the load balancers of Services, and `down` would not look for them"
+KEPT_DRIVER = "nothing attaches or deletes the volumes that it made, and their pods stop at the next restart"
 FIRST = "or first remove pool web and run `up`"
 CHANGES: dict[str, tuple[dict[str, Any], Earlier, str]] = {
     "nothing": (planned("1.35.8", web_0="10.0.0.1"), state(web_0="10.0.0.1"), ""),
@@ -174,6 +189,30 @@ CHANGES: dict[str, tuple[dict[str, Any], Earlier, str]] = {
         controlled("none"),
         built_with("external"),
         f"cloud_controller: without {KEPT}. Write external, or remove the cluster and build it again",
+    ),
+    "a cluster gets a storage driver": (with_drivers("ebs", "smb"), built_for("smb"), ""),
+    "a cluster loses a storage driver": (
+        with_drivers("smb"),
+        built_for("ebs", "smb"),
+        f"csi: without ebs {KEPT_DRIVER}. Keep it, or remove the cluster and build it again",
+    ),
+    "a control plane grows": (
+        planned("1.35.8", control_plane_0="10.0.0.1", control_plane_1="10.0.0.2", control_plane_2="10.0.0.3"),
+        state(control_plane_0="10.0.0.1"),
+        "",
+    ),
+    "a control plane shrinks": (
+        planned("1.35.8", control_plane_0="10.0.0.1"),
+        state(control_plane_0="10.0.0.1", control_plane_1="10.0.0.2", control_plane_2="10.0.0.3"),
+        (
+            "control_plane.count: 1 is fewer than the 3 that the cluster has: without the others etcd has no quorum,"
+            " and the API stops. Write 3, or remove the cluster and build it again"
+        ),
+    ),
+    "a growth that made no machine is taken back": (
+        planned("1.35.8", control_plane_0="10.0.0.1"),
+        state(spec={"control_plane": {"count": 3}}, control_plane_0="10.0.0.1"),
+        "",
     ),
     "the next step of a rotation": (rotated(2), numbered(1), ""),
     "back from the second number": (rotated(1), numbered(2), ""),

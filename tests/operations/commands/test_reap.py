@@ -1,6 +1,7 @@
 """`mullion reap`: which clusters are kept and removed."""
 
 import json
+import signal
 import subprocess
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import pytest
 from typer.testing import Result
 
 from components.spec import expiry
-from operations.commands import removal
+from operations.commands import reap, removal
 from operations.console.exits import Exit, Stop
 from operations.engine import clusters, workspace
 from operations.recovery import recovery, stateless
@@ -60,6 +61,43 @@ def test_reap_removes_at_most_so_many_and_leaves_the_rest_for_later(removed: lis
     assert "| ci-past |  | 2026-11-23T18:00:00Z | 1 | later | expired 1h 00m ago; --max 1 is reached |" in lines
 
 
+def results(result: Result) -> dict[str, tuple[str, str]]:
+    """Return result and reason by cluster."""
+    return {each["name"]: (each["result"], each["reason"]) for each in json.loads(result.stdout)["clusters"]}
+
+
+def test_reap_begins_no_removal_after_its_time(
+    removed: list[str], mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job's limit would kill it in the middle of one."""
+    minutes = iter(range(0, 1000, 40))
+    monkeypatch.setattr(reap, "time", SimpleNamespace(monotonic=lambda: 60.0 * next(minutes)))
+    result = mullion("reap", "--sandbox", "--yes", "--within", "50m", "--format", "json")
+    assert result.exit_code == Exit.OK
+    assert removed == ["ci-long-past"]
+    assert results(result)["ci-past"] == ("later", "expired 1h 00m ago; --within 50m is over")
+
+
+def test_a_signal_ends_reap_with_a_report_of_what_it_did(
+    removed: list[str], mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def by_state(name: str, place: Target, refuse: Callable[[dict[str, Any]], None]) -> str:
+        signal.raise_signal(signal.SIGTERM)
+        return "2 deleted in 1.0 s"
+
+    monkeypatch.setattr(removal, "by_state", by_state)
+    result = mullion("reap", "--sandbox", "--yes", "--format", "json")
+    assert result.exit_code == Exit.INTERRUPTED
+    assert results(result)["ci-long-past"] == ("not removed", "interrupted")
+    assert results(result)["ci-past"] == ("later", "expired 1h 00m ago; interrupted")
+
+
+def test_what_earlier_reapers_could_not_remove_comes_last(removed: list[str], mullion: Run) -> None:
+    put("ci-hopeless", deployment(expires="2026-11-20T18:00:00Z"))
+    mullion("reap", "--sandbox", "--yes")
+    assert removed == ["ci-long-past", "ci-past", "ci-hopeless"]
+
+
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])
 @pytest.mark.parametrize("yes", [(), ("--yes",)], ids=["dry", "yes"])
 def test_an_owner_cannot_control_the_terminal(
@@ -97,14 +135,14 @@ def test_reap_goes_on_after_a_cluster_that_is_locked(
 ) -> None:
     def by_state(name: str, place: Target, refuse: Callable[[dict[str, Any]], None]) -> str:
         if name == "ci-long-past":
-            raise Stop(Exit.REFUSED, "stack ci-long-past is locked by process 1 of ci on another-host")
+            raise Stop(Exit.LOCKED, "stack ci-long-past is locked by process 1 of ci on another-host")
         removed.append(name)
         return "2 deleted in 1.0 s"
 
     monkeypatch.setattr(removal, "by_state", by_state)
     result = mullion("reap", "--sandbox", "--yes")
     assert removed == ["ci-past"]
-    assert result.exit_code == Exit.REFUSED
+    assert result.exit_code == Exit.LOCKED
     assert "locked by process 1 of ci on another-host" in result.stdout
     assert result.stderr.endswith("mullion: not removed: ci-long-past\n")
 
@@ -233,7 +271,7 @@ def test_a_stack_file_that_the_engine_writes_while_it_removes_is_deleted(
 
     monkeypatch.setattr(removal, "opened", opened)
     monkeypatch.setattr(removal.locate, "find", lambda: None)
-    monkeypatch.setattr(recovery, "ready", lambda *_: (None, {"deployment": {}}))
+    monkeypatch.setattr(recovery, "ready", lambda *_, **__: (None, {"deployment": {}}))
     for name in ("ci-elsewhere", "small"):
         assert removal.by_state(name, Target("aws"), refuse=lambda _: None) == "it is gone already"
     assert stack_files.names() == ["small"], "the file of a user stays"

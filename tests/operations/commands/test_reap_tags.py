@@ -10,10 +10,10 @@ import pytest
 from typer.testing import Result
 
 from components.spec import expiry
+from operations.clouds.api import ApiError
 from operations.console.exits import Exit
 from operations.engine import workspace
 from operations.reaping import accounts, sweep
-from operations.reaping.api import ApiError
 from operations.reaping.things import Thing
 from tests.operations.reaping.test_sweep import Account
 from tests.operations.states import NOW, deployment

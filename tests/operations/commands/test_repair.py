@@ -33,9 +33,10 @@ def replaced(clone: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     assert clone
     names: list[str] = []
 
-    def up(*_: Any, replaced: Callable[[Any], list[str]], **__: Any) -> None:
+    def up(*_: Any, replaced: Callable[[Any], list[str]], **__: Any) -> list[str]:
         names.extend(urn.removeprefix("urn::small-") for urn in replaced(state.resources(None)))  # type: ignore[arg-type]
         reports(monkeypatch, *(report(each, READY) for each in names))
+        return []
 
     monkeypatch.setattr(up_and_down, "up", up)
     return names

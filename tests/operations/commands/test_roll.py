@@ -45,7 +45,7 @@ def file(clone: Path) -> Path:
 def replaced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """URNs that the engine replaces; each new machine is ready."""
     urns: list[str] = []
-    monkeypatch.setattr(up_and_down, "up", lambda *_, replaced, **__: urns.extend(replaced(STATE)))
+    monkeypatch.setattr(up_and_down, "up", lambda *_, replaced, **__: urns.extend(replaced(STATE)) or [])
     records(monkeypatch, "ready")
     return urns
 

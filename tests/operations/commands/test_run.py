@@ -48,6 +48,27 @@ def test_a_run_gives_the_command_a_kubeconfig_of_mode_600_and_removes_everything
 
 
 @pytest.mark.subprocess
+@pytest.mark.parametrize("options", [(), ("--pass-credentials",)])
+def test_the_command_gets_no_credentials_unless_asked(
+    options: tuple[str, ...], clone: Path, cluster: Cluster, mullion_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It runs code of a pull request: it could read the state, or act in the account."""
+    secret = (
+        *("AWS_SECRET_ACCESS_KEY", "AWS_WEB_IDENTITY_TOKEN_FILE", "ARM_OIDC_TOKEN_FILE_PATH", "AZURE_CONFIG_DIR"),
+        *("GOOGLE_APPLICATION_CREDENTIALS", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_BACKEND_URL"),
+        *("ACTIONS_ID_TOKEN_REQUEST_TOKEN", "SYSTEM_ACCESSTOKEN", "OIDC_TOKEN", "CI_JOB_TOKEN"),
+    )
+    for name in secret:
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setenv("OF_THE_TEST", "y")
+    code = "import os,sys; open(sys.argv[1],'w').write(' '.join(os.environ))"
+    assert mullion_run(*options, command=(*PYTHON, code, str(clone / "said"))).exit_code == 0
+    got = set((clone / "said").read_text().split())
+    assert got & set(secret) == (set(secret) if options else set())
+    assert got >= {"KUBECONFIG", "OF_THE_TEST", "PATH"}
+
+
+@pytest.mark.subprocess
 @pytest.mark.parametrize(
     ("code", "ends"), [("import sys; sys.exit(7)", 7), ("import os; os.kill(os.getpid(), 9)", 128 + 9)]
 )

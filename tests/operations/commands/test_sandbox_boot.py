@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from components.spec.choices import CloudController
+from components.spec.choices import CloudController, StorageDriver
 from operations.commands import sandbox_boot
 from operations.console.exits import Exit, Stop
 from sandbox.boot import machine_status
@@ -81,10 +81,21 @@ def test_a_machine_that_is_deleted_while_it_changes_is_reported_as_gone(
         sandbox_boot.change("small", "linux-0", on=False)
 
 
-def test_boot_refuses_a_cluster_whose_nodes_wait_for_a_cloud_controller(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("controller", "drivers", "reason"),
+    [
+        (CloudController.EXTERNAL, [], "no cloud controller that could initialise its Nodes"),
+        (CloudController.NONE, [StorageDriver.SMB], "no images of storage drivers"),
+    ],
+)
+def test_boot_refuses_a_cluster_that_could_not_become_ready(
+    controller: CloudController,
+    drivers: list[StorageDriver],
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plan = SimpleNamespace(spec=SimpleNamespace(cloud_controller=CloudController.EXTERNAL))
+    plan = SimpleNamespace(spec=SimpleNamespace(cloud_controller=controller, csi=drivers))
     (tmp_path / "world.db").touch()
     monkeypatch.setattr(sandbox_boot.stack_files, "load", lambda name: plan)
     monkeypatch.setattr(sandbox_boot, "plan_cluster", lambda name, spec: plan)
@@ -92,7 +103,7 @@ def test_boot_refuses_a_cluster_whose_nodes_wait_for_a_cloud_controller(
     monkeypatch.setattr(sandbox_boot, "cloud_state_file", lambda name: tmp_path / "world.db")
     monkeypatch.setattr(sandbox_boot, "lacking", str)
     monkeypatch.setattr(sandbox_boot.hosts, "hosts", dict)
-    with pytest.raises(Stop, match="no cloud controller that could initialise its Nodes") as raised:
+    with pytest.raises(Stop, match=reason) as raised:
         sandbox_boot.boot("small", "20m")
     assert raised.value.code is Exit.USAGE
 

@@ -64,9 +64,3 @@ def test_changes_that_cannot_be_tried_alone_are_judged_by_the_table() -> None:
 def test_replaced_machines_go_in_waves_of_max_unavailable(unavailable: int, replaced: str, expected: list[str]) -> None:
     waves = spec_changes.waves({"max_unavailable": unavailable}, list("abc"), dict.fromkeys(replaced, "why"))
     assert ["".join(wave) for wave in waves] == expected
-
-
-def test_a_spec_of_another_version_is_unknown() -> None:
-    assert spec_changes.built_spec({**SAMPLE, "an_option_that_went": 1}) is None
-    assert spec_changes.built_spec(None) is None
-    assert spec_changes.built_spec(SAMPLE) == spec()

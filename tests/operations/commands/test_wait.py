@@ -103,7 +103,7 @@ def test_machines_that_are_not_created_and_stores_missing_in_the_state_are_named
     ("fault", "problem"),
     [
         ("gone", "the cloud no longer has instance i-1; run: mullion up small --refresh"),
-        ("stopped", "its instance i-1 is stopped"),
+        ("stopped", "its instance i-1 does not run"),
         ("", ""),
     ],
 )

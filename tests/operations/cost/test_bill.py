@@ -11,6 +11,7 @@ from components.cost import prices
 from components.cost.bill import Bill, Usage, bill
 from components.plan import plan_cluster
 from components.stack_files.stack import read_stack, stack_file_config
+from operations.cost import shown
 from operations.stacks.paths import REPOSITORY
 from tests.existing_networks import closed_in_existing
 from tests.operations.cost.decided import BY_USE, COUNTED, FREE, MACHINES, PART, PREFIXES
@@ -206,6 +207,16 @@ def test_traffic_and_stored_files_cost_nothing_unless_given() -> None:
     assert (found["GB to the internet"], found["GB through NAT"]) == (9.0, 4.5)
     assert found["GiB in the stores"] is None, "no table has a price of the stores"
     assert not {"GB to the internet", "GB through NAT", "GiB in the stores"} & set(amounts(bill_of()))
+
+
+def test_the_volumes_of_a_storage_driver_are_unknown_and_not_zero() -> None:
+    found = bill_of(csi=["ebs"])
+    assert amounts(found)["volumes and snapshots of claims"] is None
+    assert found.unknown == ("volumes and snapshots of claims",)
+    assert f"Unknown: no price for {found.unknown[0]} in us-east-1" in shown.text(found)
+    assert not bill_of(csi=["smb"]).unknown, "shares are on a server of the user's"
+    on_gcp = bill_of("us-central1", cloud="gcp", csi=["pd"], pools={"linux": {"os": "ubuntu-24.04"}})
+    assert amounts(on_gcp)["volumes and snapshots of claims"] is None
 
 
 def test_sums_by_pool_add_up_to_the_total() -> None:

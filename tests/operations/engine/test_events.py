@@ -7,6 +7,7 @@ import pytest
 from pulumi import automation as auto
 
 from components.rollout.upgrade import SECOND_RUN
+from operations.clouds import cloud_tables
 from operations.engine import failures, progress
 from operations.engine.events import Tally
 
@@ -65,6 +66,21 @@ def test_the_time_on_the_real_cloud_is_shown_if_it_is_known(tally: Tally) -> Non
     step = tally.hear(finished("create"))
     assert step
     assert progress.line(tally, step, lambda _: 125).endswith("(about 2 min 5 s on the real cloud)")
+
+
+def test_a_machine_on_aws_that_is_created_for_minutes_is_shown_with_the_likely_cause(
+    tally: Tally, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The provider retries a creation without capacity for most of an hour, and says nothing."""
+    urn = of_type(cloud_tables.AWS.machine, "dev-web-0")
+    tally.hear(begun("create-replacement", urn))
+    assert progress.waiting(tally, None) == "waiting for dev-web-0"
+    monkeypatch.setattr(progress, "LATE_SECONDS", -1)
+    hint = "; if EC2 has no capacity for dev-web-0, its creation is retried for up to 50 min (docs/aws.md)"
+    assert progress.waiting(tally, None) == f"waiting for dev-web-0{hint}"
+    tally.hear(finished("create-replacement", urn))
+    tally.hear(begun("create"))
+    assert progress.waiting(tally, None) == "waiting for dev-vpc"
 
 
 def test_a_retained_resource_is_not_called_deleted(tally: Tally) -> None:
@@ -205,3 +221,47 @@ def test_warnings_are_reported_once_without_those_of_the_stack_file_and_the_poli
             event("diagnosticEvent", message=f"<{{%fg 3%}}>{text}\n", color="never", severity="warning", urn=urn)
         )
     assert tally.warnings == ["not drained"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("azure-native:storage:BlobContainer", "ContainerNotFound"),
+        ("azure-native:storage:ManagementPolicy", "ManagementPolicyNotFound"),
+        ("azure-native:authorization:RoleDefinition", "RoleDefinitionDoesNotExist"),
+    ],
+)
+def test_a_refresh_that_ends_because_azure_no_longer_has_a_resource_says_how_to_go_on(
+    kind: str, code: str, tally: Tally
+) -> None:
+    urn = of_type(kind, "dev-it")
+    tally.hear(fault(f'Preview failed: Status=404 Code="{code}" Message="It does not exist."', urn))
+    [error] = tally.errors
+    assert f"pulumi state delete --stack dev '{urn}'" in error and "Create it again in Azure" in error
+    other = Tally()
+    other.hear(fault(f'Status=404 Code="{code}" Message="no."', of_type("azure-native:storage:Blob", "dev-it")))
+    other.hear(fault('Status=403 Code="AuthorizationFailed" Message="no."', urn))
+    assert not any("state delete" in each for each in other.errors) and len(other.errors) == 2
+
+
+def test_a_group_that_holds_a_vault_of_backups_names_the_page(tally: Tally) -> None:
+    text = (
+        'Code="ResourceGroupDeletionBlocked" Message="Deletion of resource group \'dev\' failed as resources with '
+        "identifiers 'Microsoft.RecoveryServices/vaults/defaultVault' could not be deleted.\""
+    )
+    tally.hear(fault(text, of_type("azure-native:resources:ResourceGroup", "dev")))
+    assert "Recovery Services vault" in tally.errors[0] and "docs/azure.md" in tally.errors[0]
+
+
+def test_an_account_that_lets_no_bucket_be_public_names_the_page(tally: Tally) -> None:
+    text = (
+        "putting S3 Bucket (dev-issuer) Policy: api error AccessDenied: User is not authorized to perform:"
+        " s3:PutBucketPolicy because public policies are prevented by the BlockPublicPolicy setting"
+    )
+    policy = "aws:s3/bucketPolicy:BucketPolicy"
+    tally.hear(fault(text, of_type(policy, "dev-issuer")))
+    assert "Run it again" in tally.errors[0]
+    assert "get-public-access-block" in tally.errors[0] and "docs/pod-identity.md" in tally.errors[0]
+    other = Tally()
+    other.hear(fault("api error AccessDenied: no", of_type(policy, "dev-issuer")))
+    assert "get-public-access-block" not in other.errors[0]

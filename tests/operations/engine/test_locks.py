@@ -3,18 +3,122 @@
 import json
 import os
 import socket
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from pulumi import automation as auto
+from pulumi.automation.errors import create_command_error
 
 from operations.console.exits import Exit, Stop
-from operations.engine import locks
+from operations.engine import engine_record, failures, locks
+from operations.stacks import target
 
 pytestmark = pytest.mark.subprocess
 
 NEVER = 2**22 + 1
 """A process id above Linux's highest."""
+
+
+NAME, HOST = "ci-1", socket.gethostname()
+
+
+class Engine:
+    """An engine whose bucket has a lock until `pulumi cancel` deletes it."""
+
+    def __init__(self, *, pid: int = NEVER, host: str = HOST, age: timedelta = timedelta()) -> None:
+        since = datetime.now(timezone.utc) - age
+        self.refusal = (
+            "error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete "
+            f"the lock file with `pulumi cancel`.\n  s3://b/.pulumi/locks/organization/mullion/{NAME}/1.json: "
+            f"created by ci@{host} (pid {pid}) at {since:%Y-%m-%dT%H:%M:%S}Z"
+        )
+        self.locked, self.calls = True, list[list[str]]()
+        self.name, self.work_dir, self.workspace = NAME, "/", self
+        self.pulumi_command = self
+
+    def run(self, args: list[str], cwd: str, environment: dict[str, str]) -> None:
+        self.calls.append(args)
+        self.locked = False
+
+    def work(self) -> str:
+        record = engine_record.written(["destroy", "--stack", NAME], NEVER + 2)
+        engine_record.ended(record, NEVER + 2)
+        with failures.reported(NAME):
+            if self.locked:
+                raise create_command_error(auto.CommandResult("", self.refusal, 255))
+        return "done"
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], object]:
+    """Give `recorded(pid)`: this clone started an engine with that id, and was killed while it ran."""
+    monkeypatch.setattr(target, "root", lambda: tmp_path)
+    return lambda pid: engine_record.written(["destroy", "--yes", "--stack", NAME], pid)
+
+
+def test_the_lock_of_a_killed_run_of_this_clone_is_deleted_in_a_bucket(recorded: Callable[[int], object]) -> None:
+    engine = Engine()
+    recorded(NEVER)
+    assert locks.passed(cast(Any, engine), engine.work) == "done"
+    assert engine.calls == [["cancel", "--yes", "--stack", NAME]]
+
+
+def test_the_lock_of_the_script_of_a_job_is_deleted_by_its_after_script_in_another_container(
+    recorded: Callable[[int], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ids of processes in the new container are others: the old ones say nothing."""
+    engine = Engine(pid=os.getpid(), host="container-1")
+    monkeypatch.setenv("CI_JOB_ID", "4711")
+    monkeypatch.setattr(socket, "gethostname", lambda: "container-1")
+    recorded(os.getpid())
+    monkeypatch.setattr(socket, "gethostname", lambda: "container-2")
+    with pytest.MonkeyPatch.context() as other_job:
+        other_job.setenv("CI_JOB_ID", "4712")
+        with pytest.raises(Stop, match="locked"):
+            locks.passed(cast(Any, engine), engine.work)
+    assert locks.passed(cast(Any, engine), engine.work) == "done"
+
+
+@pytest.mark.parametrize(
+    ("record", "engine", "expired"),
+    [
+        (None, Engine(), False),
+        (NEVER, Engine(host="another"), False),
+        (NEVER + 1, Engine(), False),
+        (NEVER, Engine(age=timedelta(hours=1)), False),
+        (os.getpid(), Engine(pid=os.getpid()), False),
+        (None, Engine(host="another", age=locks.LONGEST / 2), True),
+        (None, Engine(host="another", age=locks.LONGEST + timedelta(minutes=5)), False),
+    ],
+    ids=["no record", "host", "process", "time", "lives", "expired, but young", "old, but not expired"],
+)
+def test_a_lock_in_a_bucket_stays_if_its_run_may_still_work(
+    record: int | None, engine: Engine, expired: bool, recorded: Callable[[int], object]
+) -> None:
+    if record:
+        recorded(record)
+    with pytest.raises(Stop, match="pulumi cancel --yes") as stop:
+        locks.passed(cast(Any, engine), engine.work, expired=expired)
+    assert (stop.value.code, engine.calls) == (Exit.LOCKED, [])
+
+
+def test_the_lock_of_an_expired_cluster_is_deleted_once_no_job_lasts_that_long() -> None:
+    engine = Engine(host="another", age=locks.LONGEST + timedelta(minutes=5))
+    assert locks.passed(cast(Any, engine), engine.work, expired=True) == "done"
+
+
+def test_a_record_of_an_engine_is_deleted_with_its_end(recorded: Callable[[int], object], tmp_path: Path) -> None:
+    path = recorded(NEVER)
+    killed = engine_record.read(NAME)
+    assert [each.pid for each in killed] == [NEVER]
+    engine_record.ended(cast(Path, recorded(NEVER + 1)), NEVER + 1)
+    assert engine_record.read(NAME) == killed, "a later engine, which the lock refuses, says nothing about it"
+    engine_record.ended(cast(Path, path), NEVER)
+    assert not (tmp_path / ".engines" / f"{NAME}.json").exists()
+    assert engine_record.written(["stack", "export", "--stack", NAME], 1) is None, "it locks nothing"
 
 
 def lock(folder: Path, pid: int, *, host: str = "", age: int = 0) -> Path:
@@ -55,7 +159,7 @@ def test_a_lock_is_dead_only_if_its_process_on_this_host_has_ended(
         return
     with pytest.raises(Stop) as stop:
         locks.cancel_dead("small", tmp_path.as_uri())
-    assert stop.value.code is Exit.REFUSED
+    assert stop.value.code is Exit.LOCKED
     for word in ("ann", str(pid), f"{found.since:%Y-%m-%d}", f"rm {path}"):
         assert word in str(stop.value), word
     assert path.exists()

@@ -35,6 +35,7 @@ CASES = {
         [SAME[0], control_plane(1, "delete"), control_plane(2, "delete")],
         "cp-1 (deleted), cp-2 (deleted)",
     ),
+    "one of two goes for good": ([SAME[0], control_plane(1, "delete")], "cp-1 (deleted)"),
     "one goes and one stops": (
         [SAME[0], control_plane(1, "update", "tags", "userData"), control_plane(2, "delete-replaced")],
         "cp-1 (stopped), cp-2 (replaced)",

@@ -30,6 +30,22 @@ def test_only_protection_and_hooks_are_removed() -> None:
     assert not state.released(made)
 
 
+def test_resources_leave_a_state_with_all_names_of_them() -> None:
+    """The engine refuses a state whose resources depend on one that it does not have."""
+    made: state.State = [
+        {"urn": "root", "type": "t"},
+        {"urn": "vm", "type": "t", "parent": "root"},
+        {"urn": "loader", "type": "t", "parent": "vm", "deletedWith": "vm", "dependencies": ["root", "vm"]},
+        {"urn": "member", "type": "t", "propertyDependencies": {"a": ["vm"], "b": ["root"]}, "replaceWith": ["vm"]},
+    ]
+    assert state.without(made, ["vm"]) == [
+        {"urn": "root", "type": "t"},
+        {"urn": "loader", "type": "t", "parent": "root", "dependencies": ["root"]},
+        {"urn": "member", "type": "t", "propertyDependencies": {"a": [], "b": ["root"]}, "replaceWith": []},
+    ]
+    assert made[2]["deletedWith"] == "vm", "the given state stays"
+
+
 def test_outputs_are_the_stacks_own_with_secrets_decrypted_and_marked() -> None:
     secret = {SIGNATURE: SECRET, "plaintext": '"hidden"'}
     outputs = {"endpoint": "https://a", "machines": {"web-0": "10.0.0.1"}, "kubeconfig": secret, "parts": [1, secret]}

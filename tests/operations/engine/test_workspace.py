@@ -36,7 +36,11 @@ def test_a_missing_backend_and_a_missing_passphrase_are_reported(clone: Path, mo
     [
         (STACK, {"PULUMI_BACKEND_URL": "https://api.pulumi.com"}),
         (STACK, {"PULUMI_ACCESS_TOKEN": "pul-1"}),
-        (STACK, {"PULUMI_BACKEND_URL": "file:///tmp", "PULUMI_CONFIG_PASSPHRASE": ""}),
+        (STACK, {"PULUMI_BACKEND_URL": "file:///tmp", "PULUMI_CONFIG_PASSPHRASE": "correct horse"}),
+        (
+            f"secretsprovider: awskms://alias/x\n{STACK}",
+            {"PULUMI_BACKEND_URL": "s3://b", "PULUMI_CONFIG_PASSPHRASE": ""},
+        ),
         (f"secretsprovider: awskms://alias/x\n{STACK}", {"PULUMI_BACKEND_URL": "s3://states"}),
     ],
 )
@@ -47,6 +51,38 @@ def test_a_complete_environment_is_accepted(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     workspace.refuse_unusable("small")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "PULUMI_CONFIG_PASSPHRASE is empty"),
+        (" \n", "is empty"),
+        ("$(MULLION_PASSPHRASE)", r"the text \$\(MULLION"),
+    ],
+)
+@pytest.mark.parametrize("by_file", [False, True])
+def test_a_passphrase_that_is_no_secret_is_refused(
+    by_file: bool, text: str, says: str, clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipeline without the secret sets such a text, and the engine accepts it."""
+    monkeypatch.setenv("PULUMI_BACKEND_URL", "s3://states")
+    (clone / "passphrase").write_text(text)
+    if by_file:
+        monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE_FILE", str(clone / "passphrase"))
+        says = says.replace("PULUMI_CONFIG_PASSPHRASE", "passphrase")
+    else:
+        monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", text)
+    with pytest.raises(Stop, match=says) as stop:
+        workspace.refuse_unusable("small")
+    assert stop.value.code is Exit.USAGE
+
+
+def test_a_passphrase_file_that_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_BACKEND_URL", "s3://states")
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE_FILE", "/nowhere/passphrase")
+    with pytest.raises(Stop, match="/nowhere/passphrase cannot be read"):
+        workspace.refuse_unusable("small")
 
 
 def test_a_backend_in_pulumi_yaml_needs_no_login(clone: Path) -> None:

@@ -93,6 +93,8 @@ FAULTS: dict[str, tuple[Change, str, State, str]] = {
                                State.REFUSED, "cp-0: no podCIDR"),
     "a Node outside": (having(nodes=({"metadata": {"name": "a"}, "spec": {"podCIDR": "10.9.0.0/24"}},)),
                        "pod-ranges", State.REFUSED, "10.9.0.0/24 is outside"),
+    "ranges without room": (having(nodes=({"metadata": {"name": "a"}, "spec": {"podCIDR": "10.244.0.0/30"}},)),
+                            "pod-ranges", State.REFUSED, "takes four addresses itself"),
     "overlapping Services": (lambda cluster: replace(
         flannel(Network="10.100.0.0/16")(cluster),
         nodes=({"metadata": {"name": "a"}, "spec": {"podCIDR": "10.100.0.0/24"}},),
@@ -206,6 +208,17 @@ def test_serving_certificates_need_an_approver() -> None:
     assert states(rows) == {"serving-certificates": State.UNKNOWN}
 
 
+def test_an_api_server_that_verifies_kubelets_needs_their_certificates_signed_by_the_cluster() -> None:
+    words = ["kube-apiserver", "--enable-bootstrap-token-auth=true", "--kubelet-certificate-authority=/etc/ca.crt"]
+    container = {"image": "registry.k8s.io/kube-apiserver:v1.36.2", "command": words}
+    pod = {"metadata": {"labels": {"component": "kube-apiserver"}}, "spec": {"containers": [container]}}
+    others = [each for each in GOOD.control_plane if each["metadata"]["labels"]["component"] != "kube-apiserver"]
+    strict = replace(GOOD, control_plane=(pod, *others))
+    assert states(judge(strict, "1.36.2")) == {"serving-certificates": State.REFUSED}
+    approved = replace(strict, config=config(serverTLSBootstrap=True))
+    assert states(judge(approved, "1.36.2")) == {"serving-certificates": State.UNKNOWN}
+
+
 def test_the_text_has_each_row_then_the_commands_then_the_values() -> None:
     cluster = backend(VNI=1)(replace(GOOD, rights={}))
     rows, taken = judge(cluster, "1.36.2"), values(cluster, "1.36.2")
@@ -225,3 +238,19 @@ def test_text_of_the_cluster_cannot_control_the_terminal() -> None:
     named = workload("DaemonSet", "x\x1b[31m", **EVERYTHING)
     text = as_text(judge(replace(GOOD, workloads=(PROXY, named)), "1.36.2"), {})
     assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(("prefix", "said"), [(24, ""), (25, ""), (26, "max_pods: 60 or less"), (29, "max_pods: 4 or")])
+def test_small_ranges_of_nodes_limit_the_pods_of_a_pool(prefix: int, said: str) -> None:
+    node = {"metadata": {"name": "a"}, "spec": {"podCIDR": f"10.244.0.0/{prefix}"}}
+    [row] = [each for each in judge(replace(GOOD, nodes=(*GOOD.nodes, node)), "1.36.2") if each.check == "pod-ranges"]
+    assert row.state is State.OK
+    assert said in row.found if said else "max_pods" not in row.found
+
+
+def test_kubelets_that_ask_a_cache_on_their_own_node_do_not_change_the_address_for_windows() -> None:
+    cluster = replace(GOOD, config=config(clusterDNS=["169.254.20.10"]))
+    [row] = [each for each in judge(cluster, "1.36.2") if each.check == "dns"]
+    assert (row.state, "NodeLocal DNSCache (169.254.20.10)" in row.found) == (State.OK, True)
+    network: Any = values(cluster, "1.36.2")["network"]
+    assert network["dns"] == "10.96.0.10"

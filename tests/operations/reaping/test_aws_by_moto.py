@@ -139,8 +139,19 @@ def made_by_kubernetes(client: Client, cluster: str, places: dict[str, str]) -> 
         SecurityGroups=[group],
         Tags=owned(cluster),
     )
-    volume = [{"ResourceType": "volume", "Tags": owned(cluster)}]
-    ec2.create_volume(AvailabilityZone=f"{REGION}a", Size=1, TagSpecifications=volume)
+    for tags in (owned(cluster), [*owned(cluster), {"Key": "mullion-keep", "Value": ""}]):
+        specified = [{"ResourceType": "volume", "Tags": tags}]
+        volume = ec2.create_volume(AvailabilityZone=f"{REGION}a", Size=1, TagSpecifications=specified)["VolumeId"]
+        specified = [{"ResourceType": "snapshot", "Tags": tags}]
+        ec2.create_snapshot(VolumeId=volume, TagSpecifications=specified)
+
+
+def policy(client: Client) -> str:
+    """Return the ARN of a managed policy of the account; it is no cluster's."""
+    listed = client("iam").list_policies(Scope="Local")["Policies"]
+    rights = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]}
+    found = listed or [client("iam").create_policy(PolicyName="ours", PolicyDocument=json.dumps(rights))["Policy"]]
+    return found[0]["Arn"]
 
 
 def others(client: Client, cluster: str) -> None:
@@ -155,6 +166,11 @@ def others(client: Client, cluster: str) -> None:
     iam.put_role_policy(RoleName=name, PolicyName="own", PolicyDocument=rights)
     iam.create_instance_profile(InstanceProfileName=name, Tags=tags(cluster))
     iam.add_role_to_instance_profile(InstanceProfileName=name, RoleName=name)
+    pods = f"{cluster}-pods-shop-uploads-01234567-0123abc"
+    issuer = f"https://{cluster}-issuer-bcdfgh-123456789012-{REGION}-an.s3.{REGION}.amazonaws.com"
+    iam.create_open_id_connect_provider(Url=issuer, ClientIDList=["sts.amazonaws.com"], Tags=tags(cluster))
+    iam.create_role(RoleName=pods, AssumeRolePolicyDocument=trust, Tags=tags(cluster))
+    iam.attach_role_policy(RoleName=pods, PolicyArn=policy(client))
     client("secretsmanager").create_secret(Name=f"{cluster}-pki", SecretString="x", Tags=tags(cluster))
     for kind in ("bundles", "snapshots"):
         bucket = f"{cluster}-{kind}-0123abc"
@@ -173,6 +189,41 @@ def others(client: Client, cluster: str) -> None:
     dns.change_resource_record_sets(HostedZoneId=zone, ChangeBatch=batch)
 
 
+def guarded(client: Client, vpc: str, subnet: str) -> tuple[str, str]:
+    """Create what GuardDuty's Runtime Monitoring makes in a VPC; return the ids of endpoint and group."""
+    ec2, mark = client("ec2"), [{"Key": "GuardDutyManaged", "Value": "true"}]
+    group = ec2.create_security_group(
+        GroupName=f"GuardDutyManagedSecurityGroup-{vpc}",
+        Description="Associated with VPC endpoint",
+        VpcId=vpc,
+        TagSpecifications=[{"ResourceType": "security-group", "Tags": mark}],
+    )["GroupId"]
+    endpoint = ec2.create_vpc_endpoint(
+        VpcId=vpc,
+        VpcEndpointType="Interface",
+        ServiceName=f"com.amazonaws.{REGION}.guardduty-data",
+        SubnetIds=[subnet],
+        SecurityGroupIds=[group],
+        TagSpecifications=[{"ResourceType": "vpc-endpoint", "Tags": mark}],
+    )["VpcEndpoint"]["VpcEndpointId"]
+    return endpoint, group
+
+
+def test_what_guardduty_made_in_a_clusters_network_goes_and_that_elsewhere_stays(client: Client, account: Aws) -> None:
+    places = network(client, "watched")
+    guarded(client, places["vpc"], places["subnet"])
+    another = client("ec2").create_vpc(CidrBlock="10.8.0.0/16")["Vpc"]["VpcId"]
+    subnet = client("ec2").create_subnet(VpcId=another, CidrBlock="10.8.0.0/24")["Subnet"]["SubnetId"]
+    endpoint, group = guarded(client, another, subnet)
+    outcome = sweep.removed(account, "watched", lambda _: "", clock=passing())
+    assert outcome.left == []
+    found = client("ec2").describe_vpc_endpoints(Filters=[{"Name": "tag:GuardDutyManaged", "Values": ["true"]}])
+    assert [each["VpcEndpointId"] for each in found["VpcEndpoints"] if each["State"] != "deleted"] == [endpoint]
+    groups = client("ec2").describe_security_groups(Filters=[{"Name": "tag:GuardDutyManaged", "Values": ["true"]}])
+    assert [each["GroupId"] for each in groups["SecurityGroups"]] == [group]
+    assert places["vpc"] not in [each["VpcId"] for each in client("ec2").describe_vpcs()["Vpcs"]]
+
+
 def test_all_of_a_cluster_goes_and_all_of_another_stays(client: Client, account: Aws) -> None:
     for cluster in ("gone", "stays"):
         made_by_kubernetes(client, cluster, network(client, cluster))
@@ -180,8 +231,8 @@ def test_all_of_a_cluster_goes_and_all_of_another_stays(client: Client, account:
     kinds = {each.kind for each in account.inventory() if each.cluster == "gone"}
     assert kinds == {
         *("instance", "vpc", "subnet", "internet-gateway", "route-table", "elastic-ip", "natgateway", "vpc-endpoint"),
-        *("security-group", "load-balancer", "target-group", "classic-load-balancer", "volume"),
-        *("role", "instance-profile", "secret", "bucket", "hosted-zone"),
+        *("security-group", "load-balancer", "target-group", "classic-load-balancer", "volume", "snapshot"),
+        *("role", "instance-profile", "oidc-provider", "secret", "bucket", "hosted-zone"),
     }
     before = {each.key for each in account.inventory() if each.cluster == "stays"}
     clock = passing()
@@ -189,9 +240,15 @@ def test_all_of_a_cluster_goes_and_all_of_another_stays(client: Client, account:
     assert (outcome.left, outcome.kept) == ([], "")
     left = [(each.kind, each.kept) for each in account.inventory() if each.cluster == "gone"]
     assert left == [("bucket", True)], "the snapshot store stays"
+    filters = [{"Name": "tag:kubernetes.io/cluster/gone", "Values": ["owned"]}]
+    stored = client("ec2").describe_volumes(Filters=filters)["Volumes"]
+    stored += client("ec2").describe_snapshots(Filters=filters)["Snapshots"]
+    tags = [{each["Key"] for each in one["Tags"]} for one in stored]
+    assert tags == [{"kubernetes.io/cluster/gone", "mullion-keep"}] * 2
     assert sweep.removed(account, "gone", lambda _: "", snapshots=True, clock=clock).left == []
     assert {each.key for each in account.inventory()} == before
     assert [each.cluster for each in clusters(account.inventory())] == ["stays"]
+    assert client("iam").get_policy(PolicyArn=policy(client))["Policy"]["AttachmentCount"] == 1
 
 
 def test_a_cluster_of_the_same_name_in_another_network_stays(client: Client, account: Aws) -> None:
@@ -203,5 +260,5 @@ def test_a_cluster_of_the_same_name_in_another_network_stays(client: Client, acc
     client("ec2").create_tags(Resources=[group], Tags=owned("twin"))
     outcome = sweep.removed(account, "twin", lambda _: "", clock=passing())
     assert client("ec2").describe_security_groups(GroupIds=[group])["SecurityGroups"]
-    assert {each.thing.kind for each in outcome.left} >= {"volume"}
+    assert {each.thing.kind for each in outcome.left} >= {"volume", "snapshot"}
     assert any("another network has a cluster of this name" in each.why for each in outcome.left)

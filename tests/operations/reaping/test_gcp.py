@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from operations.clouds.api import ApiError
 from operations.reaping import sweep
-from operations.reaping.api import ApiError
 from operations.reaping.gcp import Gcp
 from operations.reaping.things import Thing
 from tests.operations.reaping.clocks import passing
@@ -220,3 +220,16 @@ def test_a_resource_that_no_longer_exists_counts_as_deleted() -> None:
 
     requests: Any = Gone({})
     Gcp(requests, "p", ()).delete(Thing("networks", "projects/p/global/networks/ci", "global", "ci", 0))
+
+
+def test_grants_under_a_condition_are_listed_by_their_roles_own_names() -> None:
+    """Version 1 of a policy adds a number to the role of a binding with a condition, so nothing would remove it."""
+    asked: list[Any] = []
+
+    class Asked(Answers):
+        def call(self, method: str, host: str, path: str, query: Any = None, body: Any = None) -> Any:
+            asked.append(body)
+            return {"bindings": []}
+
+    inventory(answers=Asked)
+    assert {"options": {"requestedPolicyVersion": 3}} in asked

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from operations.clouds.api import ApiError
 from operations.reaping import sweep
-from operations.reaping.api import ApiError
 from operations.reaping.things import TIER, Thing, clusters
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=timezone.utc)

@@ -1,12 +1,20 @@
 """What a cloud controller made joins the state before a removal, and is deleted in an order that ends."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pulumi import automation as auto
+from pulumi.automation.errors import create_command_error
 
+from operations.console.command_line import continued_by
+from operations.console.exits import Stop
+from operations.engine import scratch_stack
 from operations.engine.events import CLUSTER
-from operations.recovery import controller_made
-from operations.recovery.controller_made import BALANCERS, GROUP, NETWORK, PROVIDER, TARGETS
+from operations.recovery import controller_made, volumes_left
+from operations.recovery.controller_made import BALANCERS, GROUP, NETWORK, TARGETS
+from operations.recovery.tag_search import PROVIDER
 
 Resource = dict[str, Any]
 
@@ -94,3 +102,23 @@ def test_nothing_is_searched_without_a_controller_or_without_a_network(searched:
     assert controller_made.adopt("dev", without, sandbox=True) == []
     assert controller_made.adopt("dev", state(), sandbox=True) == []
     assert searched == []
+
+
+@pytest.mark.parametrize("search", [controller_made.adopt, volumes_left.adopt])
+def test_a_search_that_is_cut_off_names_down(search: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The searches before a removal are runs of the engine too."""
+
+    def killed(**_: Any) -> None:
+        raise create_command_error(auto.CommandResult("", "", -9))
+
+    monkeypatch.setattr(scratch_stack, "_of_stack", lambda *_, **__: nullcontext())
+    monkeypatch.setattr(scratch_stack, "_options", lambda *_: None)
+    monkeypatch.setattr(scratch_stack.stack_files, "config", lambda _: {})
+    monkeypatch.setattr(auto, "create_stack", lambda *_, **__: SimpleNamespace(up=killed))
+    [root, *others] = state("vpc", "control-plane-0")
+    resources = [{**root, "inputs": {**root["inputs"], "csi": ["ebs"]}}, *others]
+    with (
+        continued_by(lambda: "mullion down dev --yes"),
+        pytest.raises(Stop, match="`mullion down dev --yes` recovers and continues"),
+    ):
+        search("dev", resources, sandbox=True)

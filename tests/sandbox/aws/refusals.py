@@ -66,6 +66,18 @@ ROWS: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "InvalidParameterCombination",
         "behavior 'stop' is not supported for one-time",
     ),
+    "tag keys that the metadata of this account cannot have": (
+        "Instance",
+        {"tags": {"kubernetes.io/cluster/dev": "shared"}},
+        "InvalidParameterValue",
+        "'kubernetes.io/cluster/dev' is not a valid tag key",
+    ),
+    "a tag key with a space, with tags in metadata": (
+        "Instance",
+        {"tags": {"cost center": "1"}, "metadataOptions": {"instanceMetadataTags": "enabled"}},
+        "InvalidParameterValue",
+        "'cost center' is not a valid tag key",
+    ),
     "no key pair": ("Instance", {"keyName": "me"}, "InvalidKeyPair.NotFound", "'me' does not exist"),
     "iops of gp2": (
         "Instance",

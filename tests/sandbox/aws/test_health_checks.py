@@ -45,3 +45,15 @@ def test_a_path_that_is_not_written_stays(account: Account) -> None:
     group = account.create("TargetGroup", "group", port=30080, protocol="TCP", vpcId=vpc.id, healthCheck=http)
     refusal = account.refused(lambda: account.update(group, healthCheck={"protocol": "TCP"}))
     assert refusal.message.startswith('Attribute "health_check[0].path" cannot be specified')
+
+
+def test_the_apis_check_changes_in_place_and_finds_a_lost_control_plane_in_20_seconds(account: Account) -> None:
+    [api] = [each.inputs for each in of(record("aws-prod", config("aws-prod")), GROUP).values()]
+    check = api["healthCheck"]
+    assert check["timeout"] < check["interval"]
+    assert check["interval"] * check["unhealthyThreshold"] <= 20
+    earlier = {name: check[name] for name in ("protocol", "path", "port", "matcher")}
+    vpc = account.create("Vpc", "vpc", cidrBlock="10.20.0.0/16")
+    group = account.create("TargetGroup", "group", port=6443, protocol="TCP", vpcId=vpc.id, healthCheck=earlier)
+    assert account.provider.diff(group.urn, group.inputs, group.inputs | {"healthCheck": check}).replaces == ()
+    assert account.update(group, healthCheck=check).id == group.id

@@ -1,5 +1,6 @@
 """Computed outputs have the form of the real provider, and a preview equals the up."""
 
+import json
 import re
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from sandbox.aws.cloud import AWS
 from sandbox.aws.types import TYPES
+from sandbox.cloud import Refusal
 from sandbox.cloud_state import CloudState
 from sandbox.values import UNKNOWN, Secret, plain
 from tests.sandbox.account import Account, Thing
@@ -36,9 +38,13 @@ def everything(account: Account, network: Any, machine: Any) -> dict[str, Thing]
     make("SecurityGroupEgressRule", cidrIpv4="0.0.0.0/0", **peer)
     role = make("Role", assumeRolePolicy=TRUST)
     make("RolePolicy", role=role.id, policy=POLICY)
+    make("RolePolicyAttachment", role=role.id, policyArn="arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess")
+    make("OpenIdConnectProvider", url="https://issuer.example.com/a", clientIdLists=["sts.amazonaws.com"])
     profile = make("InstanceProfile", role=role.outputs["name"])
     made["Instance"] = machine(iamInstanceProfile=profile.outputs["name"], associatePublicIpAddress=True)
     make("AmiFromInstance", sourceInstanceId=made["Instance"].id)
+    volume = make("Volume", availabilityZone="eu-west-1a", size=20, type="gp3", encrypted=True)
+    make("Snapshot", volumeId=volume.id)
     balancer = make("LoadBalancer", loadBalancerType="network", internal=True, subnets=[subnet], securityGroups=[group])
     targets = make("TargetGroup", port=6443, protocol="TCP", vpcId=vpc)
     make("TargetGroupAttachment", targetGroupArn=targets.id, targetId=made["Instance"].id)
@@ -81,8 +87,12 @@ IDS = {
     "SecurityGroupEgressRule": f"sgr-{HEX}",
     "Instance": f"i-{HEX}",
     "AmiFromInstance": f"ami-{HEX}",
+    "Volume": f"vol-{HEX}",
+    "Snapshot": f"snap-{HEX}",
     "Role": "role-[0-9a-f]{7}",
     "RolePolicy": "role-[0-9a-f]{7}:rolepolicy-[0-9a-f]{7}",
+    "RolePolicyAttachment": "role-[0-9a-f]{7}/arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess",
+    "OpenIdConnectProvider": "arn:aws:iam::0{12}:oidc-provider/issuer.example.com/a",
     "InstanceProfile": "instanceprofile-[0-9a-f]{7}",
     "LoadBalancer": r"arn:aws:elasticloadbalancing:eu-west-1:0{12}:loadbalancer/net/loadbalancer-\w{7}/[0-9a-f]{16}",
     "TargetGroup": r"arn:aws:elasticloadbalancing:eu-west-1:0{12}:targetgroup/targetgroup-\w{7}/[0-9a-f]{16}",
@@ -120,6 +130,7 @@ OUTPUTS = {
     },
     "BucketObjectv2": {"etag": "5d41402abc4b2a76b9719d911017c592", "versionId": "[0-9a-f]{32}"},
     "Role": {"arn": r"arn:aws:iam::0{12}:role/role-\w{7}", "uniqueId": "AROA[0-9a-f]{17}"},
+    "OpenIdConnectProvider": {"arn": "arn:aws:iam::0{12}:oidc-provider/issuer.example.com/a"},
     "InstanceProfile": {"arn": r"arn:aws:iam::0{12}:instance-profile/instanceprofile-\w{7}"},
     "Record": {"fqdn": r"api\.c\.mullion\.internal"},
     "Zone": {"zoneId": "Z[0-9A-F]{20}"},
@@ -184,6 +195,17 @@ def test_all_taggable_resources_have_the_default_tags(account, everything) -> No
     assert vpc.outputs["tagsAll"] == {"owner": "us", "a": "b"}
     assert "tagsAll" not in everything["Route"].outputs
     assert account.cloud_state.find(TYPE_OF["Vpc"], vpc.id).tags == {"owner": "us", "a": "b"}
+
+
+def test_an_object_takes_as_many_tags_as_s3_does_with_default_tags_of_its_own(account) -> None:
+    bucket = account.create("Bucket", "own", bucket="own")
+    many = {f"tag-{index}": "x" for index in range(9)}
+    account.provider.configure({"region": "eu-west-1", "defaultTags": json.dumps({"tags": many})})
+    given = {"bucket": bucket.id, "key": "k", "content": "x", "tags": {"a": "b", "c": "d"}}
+    with pytest.raises(Refusal, match="Object tags cannot be greater than 10; these are 11"):
+        account.create("BucketObjectv2", "o", **given)
+    alone = account.create("BucketObjectv2", "o", **given, overrideProvider={"defaultTags": {"tags": {}}})
+    assert alone.outputs["tagsAll"] == given["tags"]
 
 
 TYPE_OF = {token.rsplit(":", 1)[-1]: token for token in TYPES}

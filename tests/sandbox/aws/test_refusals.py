@@ -21,6 +21,11 @@ def test_user_data_has_at_most_16384_bytes_before_base64(account, machine, size,
         assert "limited to 16384 bytes" in refusal.message
 
 
+def test_a_machine_without_tags_in_its_metadata_may_have_any_tag_key(machine) -> None:
+    tags = {"kubernetes.io/cluster/dev": "shared", "cost center": "1"}
+    assert machine(tags=tags, metadataOptions={"instanceMetadataTags": "disabled"}).id.startswith("i-")
+
+
 SUBNETS = [
     ("10.21.0.0/24", "InvalidSubnet.Range"),
     ("10.20.0.128/25", "InvalidSubnet.Conflict"),

@@ -102,6 +102,14 @@ OVER: dict[str, tuple[str, dict[str, Any]]] = {
     "targets per load balancer": ("TargetGroupAttachment", {"targetGroupArn": "$targets", "targetId": "$machine"}),
     "roles per account": ("Role", {"assumeRolePolicy": TRUST}),
     "instance profiles per account": ("InstanceProfile", {}),
+    "OIDC providers per account": (
+        "OpenIdConnectProvider",
+        {"url": "https://issuer.example.com", "clientIdLists": ["sts.amazonaws.com"]},
+    ),
+    "managed policies per role": (
+        "RolePolicyAttachment",
+        {"role": "$role", "policyArn": "arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess"},
+    ),
     "buckets per account": ("Bucket", {}),
     "hosted zones per account": ("Zone", {"name": "one.internal"}),
     VCPUS: ("Instance", {"instanceType": "m6i.xlarge"}),

@@ -11,6 +11,10 @@ TAKEN: dict[str, tuple[dict[str, Any], str]] = {
     "Bucket": ({"bucket": "mine"}, "BucketAlreadyOwnedByYou"),
     "Role": ({"name": "mine", "assumeRolePolicy": TRUST}, "EntityAlreadyExists"),
     "InstanceProfile": ({"name": "mine"}, "EntityAlreadyExists"),
+    "OpenIdConnectProvider": (
+        {"url": "https://issuer.example.com", "clientIdLists": ["sts.amazonaws.com"]},
+        "EntityAlreadyExists",
+    ),
     "Secret": ({"name": "mine"}, "ResourceExistsException"),
     "TargetGroup": ({"name": "mine", "targetType": "lambda"}, "DuplicateTargetGroupName"),
 }

@@ -131,3 +131,21 @@ def test_an_endpoint_with_a_fixed_address_has_it_alone(account: Account, scene: 
     for taken in ("10.20.9.7", "10.20.9.14"):
         with pytest.raises(Refusal, match="PrivateIPAddressIsAllocated"):
             create("two", taken)
+
+
+def test_an_endpoint_shows_no_names_once_it_has_a_group_of_zones(account: Account, scene: Scene) -> None:
+    """The real provider's refresh takes that for a change of the input, which nobody made."""
+    endpoint = scene("endpoint")
+
+    names_made = endpoint.outputs["customDnsConfigs"]
+
+    def names() -> Any:
+        found = account.provider.read(endpoint.urn, endpoint.id, endpoint.outputs, {})
+        assert found and found[0].get("customDnsConfigs", names_made) == found[1]["customDnsConfigs"]
+        return found[1]["customDnsConfigs"]
+
+    assert names() == [{"fqdn": HOST, "ipAddresses": ["10.20.9.14"]}]
+    scene("names")
+    assert names() == []
+    account.delete(scene("names"))
+    assert names() == [{"fqdn": HOST, "ipAddresses": ["10.20.9.14"]}]

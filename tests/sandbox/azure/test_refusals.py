@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from components.releases import systems
+from sandbox import tamper
 from sandbox.azure.quotas import CORES, QUOTAS
 from sandbox.azure.regions import REGIONS, disk, has, second_generation, vcpus
 from sandbox.values import Asset
@@ -155,6 +156,17 @@ def test_changes_that_arm_refuses_and_the_provider_allows_are_refused(
     refusal = account.refused(lambda: account.update(machine, **changes))
     wanted = "ResourceAvailabilityZonesCannotBeModified" if change == "zones" else "PropertyChangeNotAllowed"
     assert refusal.code == wanted
+
+
+def test_an_update_of_a_missing_machine_creates_it(account: Account, scene: Scene) -> None:
+    """The provider updates with the API's CreateOrUpdate, which asks for no earlier machine."""
+    machine = scene("vm")
+    record = account.cloud_state.find(machine.urn.split("::")[-2], machine.id)
+    assert record
+    tamper.remove(account.cloud_state, record)
+    changed = account.update(machine, tags={"mullion-owner": "b"})
+    assert changed.outputs["vmId"] != machine.outputs["vmId"]
+    assert account.cloud_state.find(record.type, machine.id)
 
 
 def test_a_blob_needs_the_accounts_key_as_the_provider_does(account: Account, scene: Scene) -> None:

@@ -103,6 +103,29 @@ def test_the_supervisor_boots_created_machines_and_stops_deleted_ones(cluster: F
     assert machine_status.statuses(cluster.cloud_state)["two"].instance == "i-3"
 
 
+def test_a_look_at_a_cloud_that_has_not_changed_reads_nothing(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watcher, reads = Supervisor(cluster), list[str]()  # type: ignore[arg-type]
+    others = CloudState(tmp_path / "world.db")
+    has(others, one="i-1")
+    whole = Supervisor.reconcile
+    monkeypatch.setattr(Supervisor, "reconcile", lambda self: (reads.append("all"), whole(self)))
+    for _ in range(200):
+        watcher.look()
+        if watcher.statuses["one"].state == "on":
+            break
+        time.sleep(0.01)
+    read = len(reads)
+    for _ in range(5):
+        watcher.look()
+    assert (len(reads), watcher.statuses["one"].state) == (read, "on")
+    wanted = machine_status.set_desired_power(others, "one", on=False)
+    watcher.look()
+    assert (len(reads), watcher.statuses["one"].desired) == (read + 1, wanted)
+    others.close()
+
+
 def test_the_supervisor_applies_desired_power_once_and_reports_it(cluster: FakeCluster) -> None:
     watcher = Supervisor(cluster)  # type: ignore[arg-type]
     has(cluster.cloud_state, one="i-1")

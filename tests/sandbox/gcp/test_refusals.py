@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.gcp.quotas import CPUS, DISKS, QUOTAS
+from components.catalogue.instance_sizes import gcp_disk
+from sandbox.cloud import Refusal
+from sandbox.gcp.quotas import ALL_CPUS, CPUS, DISKS, QUOTAS
 from sandbox.gcp.regions import IMAGES, REGIONS, has, image, vcpus, zones
 from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene, filled, refusal_of, stopped
@@ -24,17 +26,21 @@ def test_a_call_that_gcp_refuses_is_refused_with_its_reason(account: Account, sc
     assert words in said
 
 
-@pytest.mark.parametrize(("size", "what"), [("g2-standard-4", "guest accelerators"), ("h3-standard-88", "H3 machine")])
+@pytest.mark.parametrize(
+    ("size", "what"),
+    [("g2-standard-4", "guest accelerators"), ("h3-standard-88", "H3 machine"), ("h4d-standard-192", "H4D machine")],
+)
 def test_a_machine_that_cannot_be_moved_live_has_to_stop_for_maintenance(
     account: Account, scene: Scene, size: str, what: str
 ) -> None:
-    account.cloud_state.set_setting(f"quota/{CPUS}", "100")
-    stays = ("machine", {"machineType": size, "scheduling": {"onHostMaintenance": "MIGRATE"}}, "", "")
-    for row in (stays, ("machine", {"machineType": size}, "", "")):
-        assert what in refusal_of(account, scene, SCENES, row)
+    account.cloud_state.set_setting(f"quota/{CPUS}", "500")
     kind, given = SCENES["machine"]
+    disk = {**given["bootDisk"]["initializeParams"], "type": gcp_disk(size)}
+    wanted = {"machineType": size, "bootDisk": {"initializeParams": disk}}
+    for more in ({"scheduling": {"onHostMaintenance": "MIGRATE"}}, dict[str, Any]()):
+        assert what in refusal_of(account, scene, SCENES, ("machine", {**wanted, **more}, "", ""))
     scheduling = {"scheduling": {"onHostMaintenance": "TERMINATE"}}
-    account.create(kind, "stops", **filled({**given, "machineType": size, **scheduling}, scene))
+    account.create(kind, "stops", **filled({**given, **wanted, **scheduling}, scene))
 
 
 def test_at_least_fifty_kinds_of_refusals_are_listed() -> None:
@@ -120,6 +126,7 @@ def test_a_running_machine_changes_its_type_only_if_it_may_be_stopped(account: A
 
 OVER: dict[str, tuple[str, dict[str, Any]]] = {
     CPUS: ("machine", {}),
+    ALL_CPUS: ("machine", {}),
     "in-use external addresses per region": (
         "machine",
         {"networkInterfaces": [{"subnetwork": "$sub", "accessConfigs": [{}]}]},
@@ -177,6 +184,26 @@ def test_a_bucket_has_at_most_100_conditional_bindings_and_grants_of_one_conditi
     assert refusal.code == "badRequest" and "more than 100 conditional role bindings" in refusal.message
 
 
+def test_a_policy_of_a_bucket_has_at_most_64_kib(account: Account, scene: Scene) -> None:
+    """Google says "a few 10s of KB" (SetIamPolicyRequest)."""
+    given: dict[str, Any] = {"bucket": scene("bucket").id, "role": "roles/storage.objectViewer"}
+
+    def grant(number: int) -> None:
+        expression = f'resource.name.startsWith("{number}/{"x" * 980}")'
+        member = f"user:u{number}@example.com"
+        condition = {"title": "read", "expression": expression}
+        account.create("BucketIAMMember", f"u{number}", **given, member=member, condition=condition)
+
+    def all_of_them() -> None:
+        for number in range(100):
+            grant(number)
+
+    with pytest.raises(Refusal, match="it cannot have more than 65536") as refused:
+        all_of_them()
+    assert refused.value.code == "badRequest"
+    assert 50 < len([each for each in account.cloud_state.resources() if "IAMMember" in each.type]) < 65
+
+
 VALUES: dict[str, tuple[str, dict[str, Any], str]] = {
     "upper case": ("net", {"name": "Net"}, "name"),
     "long name": ("net", {"name": "x" * 64}, "name"),
@@ -216,7 +243,7 @@ REPLACING = {
     "rule": ({"ports": ["443"]}, True),
     "node": ({"accountId": "another"}, True),
     "bucket": ({"location": "US"}, True),
-    "object": ({"content": "y"}, True),
+    "object": ({"content": "y"}, False),
 }
 
 

@@ -232,6 +232,9 @@ def test_secrets_are_read_and_set_and_their_versions_stay(azure: FakeCloud, secr
         secrets.get_secret("nobodys")
     with pytest.raises(HttpResponseError, match="BadParameter"):
         secrets.set_secret("join", "x" * 26000)
+    assert secrets.set_secret("join", "two", content_type="text/plain").properties.content_type == "text/plain"
+    with pytest.raises(HttpResponseError, match="contentType has at most 255"):
+        secrets.set_secret("join", "two", content_type="x" * 256)
     azure.services.faults.plan("keyvault *", "throttle")
     with pytest.raises(HttpResponseError, match="Throttled") as throttled:
         secrets.get_secret("join")

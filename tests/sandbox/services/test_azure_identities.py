@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -13,8 +14,9 @@ from azure.identity import CredentialUnavailableError, ManagedIdentityCredential
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from sandbox import tamper
 from sandbox.azure.regions import TENANT
-from sandbox.services.azure.machine import MACHINE
+from sandbox.services.azure.machine import MACHINE, identities
 from tests.cloud_init.accounts import AZURE_OWN, AZURE_PRINCIPAL, AZURE_STORE
 from tests.cloud_init.cloud import FakeCloud
 
@@ -41,6 +43,19 @@ def test_a_request_names_an_identity_or_gets_the_system_assigned_one(
             pytest.raises((CredentialUnavailableError, ClientAuthenticationError), match=said),
         ):
             other.get_token("https://vault.azure.net/.default")
+
+
+def test_a_deleted_identity_gives_no_tokens_and_neither_does_a_new_one_of_its_name(azure: FakeCloud) -> None:
+    """The machine refers to the deleted one, until somebody assigns the new one to it."""
+    cloud_state = azure.services.cloud_state
+    machine = cloud_state.find(MACHINE, azure.account.machine)
+    assert machine
+    [known] = [each for each in identities(cloud_state, machine) if each.outputs["principalId"] == AZURE_PRINCIPAL]
+    tamper.remove(cloud_state, known)
+    assert known not in identities(cloud_state, machine)
+    with cloud_state.transaction():
+        cloud_state.put(replace(known, sequence=cloud_state.next_sequence()))
+    assert AZURE_PRINCIPAL not in [each.outputs["principalId"] for each in identities(cloud_state, machine)]
 
 
 def verified(azure: FakeCloud, token: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ def _pools(count: int) -> dict[str, Any]:
     return {"pools": Only(more), "worker_identity": "pool", "cloud": "gcp", "control_plane": {"size": "n2-standard-2"}}
 
 
+_KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 _GROUP = "/subscriptions/12345678-1234-1234-1234-123456789012/resourceGroups/images/providers/Microsoft.Compute"
 _IMAGE = "projects/example-project/global/images/mine"
 
@@ -54,7 +55,9 @@ CASES = (
         "worker_identity",
         gcp({**web(count=91), "worker_identity": "pool"}),
     ),
+    Case("worker-policy-size", gcp(web(count=90)), "worker_identity", gcp(web(count=40))),
     Case("pool-identity-limit", _pools(50), "pools", _pools(49)),
+    Case("spot-key-grant", {**linux(spot=True), "encryption_key": _KEY}, "pools.linux.spot", linux(spot=True)),
     Case("windows-all-spot", web(spot=True), "pools.web.spot", web(spot=True, count=0)),
     Case("tag-no-label", gcp({"tags": {"Team": "web"}}), "tags.Team", gcp({"tags": {"team": "web"}})),
     Case("os-without-cloud-init", gcp(linux(os="debian-12")), "pools.linux.os", linux(os="debian-12")),

@@ -28,6 +28,14 @@ CASES = (
         azure(),
         {"azure-native:location": "westus"},
     ),
+    *(
+        Case(check, net(exporter_ports=[9100, port]), "network.exporter_ports.1", net(exporter_ports=[9100, 9182]))
+        for check, port in (
+            *(("exporter-port-closed", closed) for closed in (22, 2379, 3389, 5985, 6443)),
+            *(("exporter-port-open", there) for there in (10250, 30000, 32767)),
+            ("exporter-port-twice", 9100),
+        )
+    ),
     Case("mode-nat", net(mode="nat"), "network.mode", net(mode="overlay")),
     Case("mode-transparent", net(mode="transparent"), "network.mode", net(mode="overlay")),
     Case("mode-l2tunnel", net(mode="l2tunnel"), "network.mode", net(mode="overlay")),

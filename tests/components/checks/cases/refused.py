@@ -1,7 +1,10 @@
 """What is not built, what is of another cloud, and acknowledgements."""
 
-from tests.components.spec.documents import Case
+from tests.components.spec.documents import Case, gcp, pools
 from tools.golden.cases import AZURE_KEY, AZURE_USER, GCP_KEY, KEY
+
+LINUX = {"os": "ubuntu-24.04"}
+WINDOWS = pools(web={"os": "windows-2022", "size": "n2-standard-4"})
 
 CASES = (
     Case(
@@ -78,8 +81,43 @@ CASES = (
         "encryption_key",
         {"cloud": "gcp", "encryption_key": GCP_KEY},
     ),
-    Case("not-built-csi", {"csi": ["ebs"]}, "csi", {"csi": []}),
-    Case("not-built-gmsa", {"gmsa": True}, "gmsa", {"gmsa": False}),
+    Case("not-built-csi", {"csi": ["efs"]}, "csi", {"csi": ["ebs"]}),
+    Case("csi-elsewhere", {"cloud": "gcp", "csi": ["smb", "ebs"]}, "csi.1", {"csi": ["smb", "ebs"]}),
+    Case(
+        "csi-early",
+        {"kubernetes": "1.25.16", "csi": ["smb"]},
+        "csi",
+        {"kubernetes": "1.26.15", "csi": ["smb"]},
+    ),
+    Case("csi-linux-only", gcp({"csi": ["smb", "pd"]}), "csi.1", gcp({"csi": ["smb"]})),
+    Case("csi-no-linux", {**gcp({"csi": ["pd"]}), **WINDOWS}, "csi.0", gcp({"csi": ["pd"]})),
+    Case(
+        "csi-disk-types",
+        gcp({"csi": ["pd"], **pools(a={**LINUX, "size": "n4-standard-4"}, b={**LINUX, "size": "n2-standard-4"})}),
+        "csi.0",
+        gcp({"csi": ["pd"], **pools(a={**LINUX, "size": "n4-standard-4"}, b={**LINUX, "size": "c4-standard-4"})}),
+    ),
+    Case("csi-name", gcp({"csi": ["pd"]}), "csi.0", gcp({"csi": ["pd"]}), name="gcp--test"),
+    Case(
+        "csi-docker",
+        {"csi": ["ebs"], "pools": {"web": {"os": "windows-2022", "runtime": "docker"}}},
+        "pools.web.runtime",
+        {"csi": ["ebs"], "pools": {"web": {"os": "windows-2022"}}},
+    ),
+    Case(
+        "csi-containerd",
+        {
+            "csi": ["smb"],
+            "kubernetes": "1.31.14",
+            "pools": {"web": {"os": "windows-2022", "containerd": {"version": "1.6.32"}}},
+        },
+        "pools.web.containerd.version",
+        {
+            "csi": ["smb"],
+            "kubernetes": "1.31.14",
+            "pools": {"web": {"os": "windows-2022", "containerd": {"version": "1.7.25"}}},
+        },
+    ),
     Case(
         "acknowledge-unknown",
         {"acknowledge": {"account-limit": "x"}},

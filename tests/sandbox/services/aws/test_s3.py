@@ -184,6 +184,8 @@ def test_an_unsigned_call_has_the_rights_of_everyone(served: ServedAccount) -> N
 
     served.account.create("Bucket", "open", bucket="open")
     document = policy(("Allow", ["s3:GetObject"], "arn:aws:s3:::open/public/*"), Principal="*")
+    opened = {"blockPublicPolicy": False, "restrictPublicBuckets": False}
+    block = served.account.create("BucketPublicAccessBlock", "open", bucket="open", **opened)
     served.account.create("BucketPolicy", "open", bucket="open", policy=document)
     for key in ("public/a", "private/a"):
         served.account.create("BucketObjectv2", key, bucket="open", key=key, content=key)
@@ -194,6 +196,11 @@ def test_an_unsigned_call_has_the_rights_of_everyone(served: ServedAccount) -> N
     with caught.value as error:
         assert error.code == 403
         assert b"<Code>AccessDenied</Code>" in error.read()
+    served.account.update(block, restrictPublicBuckets=True)
+    with pytest.raises(HTTPError) as caught:
+        urlopen(f"{served.urls['web']}/open/public/a")
+    with caught.value as error:
+        assert error.code == 403, "the block keeps everybody out although the policy lets them in"
 
 
 PART = 5 << 20
