@@ -4,24 +4,25 @@ A discovery document says of each property its type, format, enum, pattern, whet
 methods it is required; of each method the names in its path. The documents come with google-api-python-client.
 """
 
-import importlib
 import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import googleapiclient
 from google.protobuf import json_format
 
+from tests import google_clients
 from tests.components.official_models.limits import broken
 
 DOCUMENTS = Path(googleapiclient.__file__).parent / "discovery_cache" / "documents"
 RANGES = {"int32": (-(2**31), 2**31 - 1), "uint32": (0, 2**32 - 1), "int64": (-(2**63), 2**63 - 1)}
 RANGES["uint64"] = (0, 2**64 - 1)
 KINDS: dict[str, type] = {"string": str, "boolean": bool, "integer": int, "number": float}
-MESSAGES = {"compute.v1": "google.cloud.compute_v1", "secretmanager.v1": "google.cloud.secretmanager_v1"}
+MESSAGES = {"compute.v1": google_clients.compute_v1, "secretmanager.v1": google_clients.secretmanager_v1}
 """Clients with messages, by document."""
 
 
@@ -56,15 +57,15 @@ def faults(identity: str, place: dict[str, Any], body: dict[str, Any]) -> list[s
     return found
 
 
-def _message(package: str, kind: str, body: dict[str, Any]) -> list[str]:
+def _message(package: ModuleType, kind: str, body: dict[str, Any]) -> list[str]:
     """Return why the client's message does not take the body; nothing if the client has no message of that name."""
-    message = getattr(importlib.import_module(package), kind, None)
+    message = getattr(package, kind, None)
     if message is None:
         return []
     try:
         json_format.ParseDict(body, message.pb(message()), ignore_unknown_fields=False)
     except json_format.ParseError as refused:
-        return [f"{kind} of {package}: {refused}"]
+        return [f"{kind} of {package.__name__}: {refused}"]
     return []
 
 

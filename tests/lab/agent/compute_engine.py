@@ -14,13 +14,13 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from google.cloud import compute_v1
 from google.protobuf import json_format
 
 from components.gcp.identity import ROLES as OF_MACHINES
 from components.gcp.volumes import ROLES, condition
 from sandbox.gcp.rights import holds
 from tests.components.official_models import gcp_models
+from tests.google_clients import compute_v1
 
 PROJECT, REGION, ZONE = "example", "europe-west1", "europe-west1-b"
 LINK = f"https://www.googleapis.com/compute/v1/projects/{PROJECT}"

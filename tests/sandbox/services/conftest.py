@@ -1,9 +1,6 @@
 """Accounts with their services on loopback, and the clouds' own SDKs, which call them as a machine would."""
 
-import importlib
 import json
-import sys
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,21 +11,14 @@ import pytest
 from azure.identity import ManagedIdentityCredential
 from botocore.config import Config
 from botocore.utils import InstanceMetadataFetcher
-from pulumi.runtime.proto import status_pb2
 
+import tests.google_clients  # noqa: F401  # before a test imports one of Google's clients
 from sandbox.cloud_state import SERVICES, CloudState
 from sandbox.services.server import Services
 from tests.cloud_init.accounts import AZURE_CLIENT
 from tests.cloud_init.cloud import FakeCloud, serving
 from tests.sandbox.account import Account, Thing
 from tests.sandbox.aws.account import REGION, TRUST, Network
-
-# pulumi ships a copy of google.rpc.Status, and protobuf allows one per process: Google's clients use that copy
-sys.modules.setdefault("google.rpc.status_pb2", status_pb2)
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", FutureWarning)  # at import it warns until when Google supports this Python
-    for each in ("google.api_core", "google.cloud.compute_v1", "google.cloud.secretmanager_v1"):
-        importlib.import_module(each)
 
 LOADER = botocore.session.Session()
 """One session for all tests, because it caches the models that it has read."""
