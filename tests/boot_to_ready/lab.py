@@ -16,7 +16,7 @@ from lab.linuxnode import network
 from sandbox import tamper
 from sandbox.aws.boot_obstacles import MACHINES
 from sandbox.aws.network import INSTANCE
-from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
+from sandbox.aws.s3 import ACCESS_BLOCK, BUCKET, BUCKET_POLICY
 from sandbox.boot.network_namespaces import within
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
@@ -166,11 +166,12 @@ def _open_to_all(cloud_state: CloudState, bucket: str) -> None:
     arn = f"arn:aws:s3:::{bucket}"
     statement = {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": f"{arn}/*"}
     policy = {"bucket": bucket, "policy": json.dumps({"Version": "2012-10-17", "Statement": [statement]})}
+    opened = {"bucket": bucket, "blockPublicPolicy": False, "restrictPublicBuckets": False}
     with cloud_state.transaction():
-        for type, inputs in ((BUCKET, {"bucket": bucket}), (BUCKET_POLICY, policy)):
+        for type, inputs in ((BUCKET, {"bucket": bucket}), (ACCESS_BLOCK, opened), (BUCKET_POLICY, policy)):
             number, urn = cloud_state.next_sequence(), f"urn:pulumi:other::other::{type}::{bucket}"
             cloud_state.put(Record(number, type, bucket, bucket, urn, REGION, inputs, inputs, "2026-01-01T00:00:00Z"))
-            if type == BUCKET_POLICY:
+            if type != BUCKET:
                 cloud_state.link(number, [("bucket", BUCKET, bucket, "vanish")])
 
 
