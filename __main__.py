@@ -25,5 +25,6 @@ for output in (
     "pod_roles",
 ):
     pulumi.export(output, getattr(cluster, output))
-if cluster.gmsa_identity:
-    pulumi.export("gmsa_identity", cluster.gmsa_identity)
+for output in ("gmsa_identity", "pod_provider"):  # with some options alone
+    if getattr(cluster, output):
+        pulumi.export(output, getattr(cluster, output))

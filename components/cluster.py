@@ -44,9 +44,11 @@ class MixedCluster(pulumi.ComponentResource):
     load_balancers: pulumi.Output[dict[str, str]]
     """DNS name or address of every load balancer of `ingress`, by name."""
     issuer: pulumi.Output[str]
-    """URL of the issuer of service-account tokens, which is public with `pod_identity`; else empty."""
+    """URL of the issuer of service-account tokens, which is public with `pod_identity` on AWS; else empty."""
     pod_roles: pulumi.Output[dict[str, str]]
-    """ARN of the role of each service account of `pod_identity`, by namespace/name."""
+    """Role of each service account of `pod_identity`, by namespace/name: ARN on AWS, member for policies on GCP."""
+    pod_provider: pulumi.Output[str] | None
+    """Name of the workload identity provider of `pod_identity` on GCP."""
     gmsa_identity: pulumi.Output[str] | None
     """Principal id of the identity of Windows workers on Azure by which the plug-in of `gmsa` reads its secret."""
 
@@ -72,6 +74,7 @@ class MixedCluster(pulumi.ComponentResource):
                 "load_balancers": self.load_balancers,
                 "issuer": self.issuer,
                 "pod_roles": self.pod_roles,
+                **({"pod_provider": self.pod_provider} if self.pod_provider else {}),
                 **({"gmsa_identity": self.gmsa_identity} if self.gmsa_identity else {}),
             }
         )
@@ -114,7 +117,7 @@ class MixedCluster(pulumi.ComponentResource):
         self.load_balancers, self.gmsa_identity = Output.from_input(hosts), outputs.gmsa_identity
         self.issuer = outputs.issuer or Output.from_input("")
         roles: dict[str, Any] = dict(outputs.pod_roles)
-        self.pod_roles = Output.from_input(roles)
+        self.pod_roles, self.pod_provider = Output.from_input(roles), outputs.pod_provider
 
     def _generated(self, plan: ClusterPlan, options: ResourceOptions, *, simulated: bool) -> Generated:
         """Register the secrets of a cluster that Mullion makes."""

@@ -9,6 +9,8 @@ CONTROL_PLANE = "control-plane"
 WORKERS = "workers"
 """Name of what belongs to the workers of all pools: a security group, and on AWS a role."""
 
+POOL_OF = "Pods of the Kubernetes cluster "
+"""Beginning of the description of a cluster's workload identity pool (Google Cloud); `reap` finds the pool by it."""
 PODS = "pods"
 """Part of the names of roles that pods get by their service accounts."""
 

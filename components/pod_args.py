@@ -15,16 +15,16 @@ class ServiceAccountArgs(TypedDict):
     name: str
     """Name of the service account."""
     policies: NotRequired[list[str]]
-    """ARNs of the managed policies that its role gets; IAM attaches 10 to a role, and 20 with a higher quota."""
+    """AWS: ARNs of the managed policies that its role gets; IAM attaches 10 to a role, and 20 with a higher quota."""
 
 
 class PodIdentityArgs(TypedDict):
-    """Roles of the cloud for pods, by their service accounts: the cluster's issuer of tokens becomes public."""
+    """Roles of the cloud for pods, by their service accounts. On AWS the cluster's issuer of tokens becomes public."""
 
     issuer: NotRequired[TokenIssuer]
-    """Whether API servers sign tokens for the public issuer, or only accept its tokens: the step before and after."""
+    """AWS: whether API servers sign tokens for the public issuer, or only accept them: the step before and after."""
     service_accounts: NotRequired[list[ServiceAccountArgs]]
-    """Service accounts, and the policies of the role that Mullion makes for each."""
+    """Service accounts, and what their pods may do in the cloud."""
 
 
 class NamedGmsaArgs(TypedDict):

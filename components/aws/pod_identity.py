@@ -45,7 +45,7 @@ def role_name(cluster: str, account: ServiceAccount) -> str:
 def trust(provider: str, url: str, account: ServiceAccount) -> str:
     """Return the trust policy of a role: tokens of one service account, for STS alone."""
     host = url.removeprefix("https://")
-    claims = {f"{host}:aud": AUDIENCE, f"{host}:sub": f"system:serviceaccount:{account.namespace}:{account.name}"}
+    claims = {f"{host}:aud": AUDIENCE, f"{host}:sub": account.subject}
     statement = {
         "Effect": "Allow",
         "Principal": {"Federated": provider},

@@ -28,8 +28,8 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     (
         "pod-identity",
         "pod_identity",
-        lambda s: s.pod_identity is not None and s.cloud is not Cloud.AWS,
-        "roles of pods on this cloud; AWS has them",
+        lambda s: s.pod_identity is not None and s.cloud is Cloud.AZURE,
+        "roles of pods on this cloud; AWS and Google Cloud have them",
         "remove pod_identity, and give pods another credential (docs/pod-identity.md)",
         "",
     ),

@@ -5,12 +5,17 @@ from collections.abc import Iterator
 from components import releases
 from components.checks.check import Finding, Subject, at, error, warning
 from components.checks.versions import supported
+from components.spec.choices import TokenIssuer
 from components.spec.kubeadm_flags import flags
 from components.spec.models import Cloud, Egress
-from components.spec.pod_identity import ServiceAccount
+from components.spec.pod_identity import ServiceAccount, accepted
 
 BROAD = ("AdministratorAccess", "PowerUserAccess", "FullAccess")
 """Suffixes of policies that no machine and no pod can have, whoever wrote them (the policy pack refuses them too)."""
+LONGEST_SUBJECT = 127
+"""Bytes of google.subject (IAM API reference, projects.locations.workloadIdentityPools.providers)."""
+LONGEST_CONDITION = 4096
+"""Characters of attributeCondition (the same page)."""
 _OURS = ("service-account-issuer", "service-account-jwks-uri")
 
 
@@ -23,7 +28,7 @@ def _of(index: int, *path: object, **values: object) -> Finding:
 
 
 def _early(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.pod_identity and supported(subject):
+    if subject.spec.pod_identity and subject.spec.cloud is Cloud.AWS and supported(subject):
         first = releases.first_in_order(subject.spec.kubernetes)
         if first != subject.spec.kubernetes:
             yield at("pod_identity", version=subject.spec.kubernetes, first=first)
@@ -48,6 +53,29 @@ def _broad(subject: Subject) -> Iterator[Finding]:
         for place, policy in enumerate(account.policies):
             if policy.endswith(BROAD):
                 yield _of(index, "policies", place, value=policy.rpartition("/")[2])
+
+
+def _of_aws(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.pod_identity is None or subject.spec.cloud is Cloud.AWS:
+        return
+    if subject.spec.pod_identity.issuer is not TokenIssuer.SIGNS:
+        yield at("pod_identity", "issuer", field="issuer", fix="tokens keep kubeadm's issuer here")
+    for index, account in enumerate(_accounts(subject)):
+        if account.policies:
+            yield _of(index, "policies", field="policies", fix="and grant roles to the member in the output pod_roles")
+
+
+def _long_subject(subject: Subject) -> Iterator[Finding]:
+    for index, account in enumerate(_accounts(subject)):
+        if subject.spec.cloud is Cloud.GCP and len(account.subject) > LONGEST_SUBJECT:
+            yield _of(index, value=account.subject, length=len(account.subject), most=LONGEST_SUBJECT)
+
+
+def _long_condition(subject: Subject) -> Iterator[Finding]:
+    accounts = _accounts(subject)
+    length = len(accepted(accounts))
+    if subject.spec.cloud is Cloud.GCP and length > LONGEST_CONDITION:
+        yield at("pod_identity", "service_accounts", count=len(accounts), length=length, most=LONGEST_CONDITION)
 
 
 def _flags(subject: Subject) -> Iterator[Finding]:
@@ -94,10 +122,31 @@ CHECKS = (
         "write the ARN of a policy with only the actions and resources that the pods use",
     ),
     error(
+        "pod-identity-aws-field",
+        "pod_identity cloud",
+        _of_aws,
+        "{field} is for AWS alone",
+        "remove it, {fix}",
+    ),
+    error(
+        "pod-identity-long-subject",
+        "pod_identity cloud",
+        _long_subject,
+        "{value} has {length} bytes, and Google takes subjects of at most {most}",
+        "give the namespace or the service account a shorter name",
+    ),
+    error(
+        "pod-identity-many",
+        "pod_identity cloud",
+        _long_condition,
+        "the condition that names these {count} service accounts has {length} characters, and Google takes {most}",
+        "list fewer, or let programs share a service account",
+    ),
+    error(
         "pod-identity-flags",
         "pod_identity kubeadm.config",
         _flags,
-        "with pod_identity Mullion sets {name}: tokens name the public issuer",
+        "with pod_identity tokens name the issuer that Mullion publishes, so {name} is Mullion's",
         "in a new cluster remove it; in one that was built with it remove pod_identity, because API servers would"
         " refuse all tokens of that issuer",
     ),

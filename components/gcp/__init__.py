@@ -1,5 +1,7 @@
 """A cluster on GCP: registers the planned resources. Decides nothing."""
 
+from dataclasses import replace
+
 import pulumi
 from pulumi import Output, ResourceOptions
 
@@ -12,6 +14,7 @@ from components.gcp.ingress import Ingress
 from components.gcp.machines import MachineInputs, cloud_machines
 from components.gcp.network import Network
 from components.gcp.place import Place, place
+from components.gcp.pod_identity import PodIdentity
 from components.gcp.pod_routes import PodRoutes
 from components.gcp.records import Records
 from components.gcp.storage import Storage
@@ -66,4 +69,9 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     if plan.spec.network.mode is NetworkMode.L2BRIDGE:
         PodRoutes(context, network, registered.instances, opts=child)
     ingress = Ingress(context, here, network, registered, opts=child) if plan.load_balancers else None
-    return CloudOutputs(public_host, storage.bundle_store, storage.snapshot_store, ingress.hosts if ingress else {})
+    hosts = ingress.hosts if ingress else {}
+    outputs = CloudOutputs(public_host, storage.bundle_store, storage.snapshot_store, hosts)
+    if (wanted := plan.spec.pod_identity) is None:
+        return outputs
+    pods = PodIdentity(context, wanted, opts=child)
+    return replace(outputs, pod_roles=pods.members, pod_provider=pods.provider)

@@ -10,7 +10,7 @@ from typing import Any
 from pulumi import ResourceHook, ResourceHookArgs, ResourceHookBinding, ResourceHookOptions
 from pydantic import ValidationError
 
-from components.spec.choices import TokenIssuer
+from components.spec.choices import Cloud, TokenIssuer
 from components.spec.kubeadm_flags import flags
 from components.spec.models import CloudController, ClusterSpec
 
@@ -53,6 +53,8 @@ def refusals(built: ClusterSpec, now: ClusterSpec) -> list[str]:
 def _issuer(built: ClusterSpec, now: ClusterSpec) -> Iterator[str]:
     """Yield why an issuer cannot come or go at once: an API server that does not know it refuses its tokens."""
     before, after = built.pod_identity, now.pod_identity
+    if now.cloud is not Cloud.AWS:  # no issuer changes
+        return
     if before and not after and before.issuer is TokenIssuer.SIGNS:
         yield (
             "pod_identity: without it API servers refuse the tokens that they have signed for its issuer. Write issuer:"

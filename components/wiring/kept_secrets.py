@@ -102,7 +102,7 @@ class Generated(pulumi.ComponentResource):
         self._generations: list[dict[str, pulumi.Output[Any]]] = []
         for generation in range(now.newest + 1):
             self._generations.append(self._stash_authorities(generation))
-        fresh = _suffix()
+        fresh = random_letters()
         self.suffix = self._made("suffix", lambda: fresh, secret=False)
         self.begins = self.suffix.apply(lambda kept: kept == fresh)
         permitted = self._permitted()
@@ -210,7 +210,8 @@ def _begun(make: Callable[[], Any]) -> Callable[[], Any]:
     return lambda: asyncio.wrap_future(making)
 
 
-def _suffix() -> str:
+def random_letters() -> str:
+    """Return six letters for names that no one else has, and that differ after a removal."""
     return "".join(secrets.choice(SUFFIX_LETTERS) for _ in range(6))
 
 

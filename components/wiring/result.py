@@ -19,8 +19,10 @@ class CloudOutputs:
     load_balancers: Mapping[str, Output[str]]
     """DNS names (AWS) or addresses of the load balancers of `ingress`, by name."""
     issuer: Output[str] | None = None
-    """URL of the issuer of `pod_identity`; None without it."""
+    """AWS: URL of the issuer of `pod_identity`; None without it."""
     pod_roles: Mapping[str, Output[str]] = field(default_factory=dict[str, Output[str]])
-    """ARNs of the roles of pods, by namespace/name of the service account."""
+    """By namespace/name of the service account: ARN of the role (AWS), member for policies (Google Cloud)."""
+    pod_provider: Output[str] | None = None
+    """Google Cloud: name of the workload identity provider of `pod_identity`; None without it."""
     gmsa_identity: Output[str] | None = None
     """Azure: principal id of the identity by which the plug-in of gMSA reads its secret; None without a plug-in."""

@@ -27,7 +27,7 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
     public = "; a public load balancer for users" if endpoint["public"] else ""
     yield f"  endpoint      {endpoint['url']} ({balanced}{public})"
     yield from map(_load_balancer, whole["load_balancers"])
-    yield from _roles(whole["spec"].get("pod_identity"))
+    yield from _roles(whole["cloud"], whole["spec"].get("pod_identity"))
     ranges = ", ".join(f"{name} {network[name]}" for name in ("nodes", "pods", "services"))
     closed = "; no way to the internet" if network["egress"] == "none" else ""
     yield f"  network       {network['mode']}: {ranges}{closed}"
@@ -61,8 +61,8 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
         yield "  protect       on: `mullion down` asks for the cluster's name"
 
 
-def _roles(identity: dict[str, Any] | None) -> Iterator[str]:
-    """Yield the issuer of tokens and the roles of pods."""
+def _roles(cloud: str, identity: dict[str, Any] | None) -> Iterator[str]:
+    """Yield who verifies the tokens of pods, and their roles."""
     if identity is None:
         return
     accounts = [
@@ -70,7 +70,11 @@ def _roles(identity: dict[str, Any] | None) -> Iterator[str]:
     ]
     used = "signs tokens" if identity["issuer"] == "signs" else "is only accepted"
     roles = ", ".join(accounts) or "none"
-    yield f"  pod roles     a public bucket has the issuer, which {used}; roles (policies): {roles}"
+    if cloud == "gcp":
+        names = ", ".join(f"{each['namespace']}/{each['name']}" for each in identity["service_accounts"])
+        yield f"  pod roles     a workload identity pool knows the keys; members of policies: {names or 'none'}"
+    else:
+        yield f"  pod roles     a public bucket has the issuer, which {used}; roles (policies): {roles}"
 
 
 def _of_new_account(limit: int | None) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from components.naming import KEEP_TAG
+from components.naming import KEEP_TAG, PODS, POOL_OF
 from operations.clouds import google_lists
 from operations.clouds.api import ApiError
 from operations.clouds.bearer import Requests
@@ -196,7 +196,7 @@ class Gcp:
         return [thing for kind, row in rows for thing in _made_by_driver(kind, row, known)]
 
     def _identities(self, known: Mapping[str, _Known]) -> Iterator[Thing]:
-        """Yield service accounts, custom roles, and the project's grants to both."""
+        """Yield service accounts, custom roles, the project's grants to both, and pools of pods' identities."""
         owners: dict[str, str] = {}
         path = f"/v1/projects/{self.name}/serviceAccounts"
         for page in self._requests.pages(IAM, path, {"pageSize": "100"}):
@@ -213,12 +213,21 @@ class Gcp:
                 if cluster and str(row.get("title") or "").endswith(f" of {cluster}") and not row.get("deleted"):
                     owners[row["name"]] = cluster
                     yield _belonging("role", row["name"], cluster)
+        yield from self._pools(known)
         wanted = {"options": {"requestedPolicyVersion": 3}}  # else roles with conditions would have other names
         policy = self._requests.call("POST", PROJECTS, f"/v1/projects/{self.name}:getIamPolicy", body=wanted)
         for binding in policy.get("bindings") or []:
             for member in binding["members"]:
                 if cluster := owners.get(member):
                     yield _belonging("grant", f"{binding['role']} {member}", cluster)
+
+    def _pools(self, known: Mapping[str, _Known]) -> Iterator[Thing]:
+        """Yield workload identity pools that clusters made; both texts are of components/gcp/pod_identity.py."""
+        for page in self._requests.pages(IAM, f"/v1/projects/{self.name}/locations/global/workloadIdentityPools", {}):
+            for row in page.get("workloadIdentityPools") or []:
+                cluster = str(row.get("description") or "").removeprefix(POOL_OF)
+                if cluster in known and f"/{PODS}-" in row["name"] and row["state"] == "ACTIVE":
+                    yield _belonging("workload-identity-pool", row["name"], cluster)
 
 
 _OF_VOLUMES = re.compile(r"_volumes_[^_]+$")

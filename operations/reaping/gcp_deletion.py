@@ -30,6 +30,7 @@ RANKS: Mapping[str, int] = {
     "subnetworks": TIER + 5,
     "grant": TIER + 6,
     "role": TIER + 7,
+    "workload-identity-pool": TIER + 7,
     "service-account": TIER + 8,
     "networks": TIER + 9,
     "secret": 2 * TIER,
@@ -104,7 +105,7 @@ def _account(requests: Requests, project: str, thing: Thing) -> None:
     requests.call("DELETE", IAM, f"/v1/projects/{project}/serviceAccounts/{thing.id}")
 
 
-def _role(requests: Requests, project: str, thing: Thing) -> None:
+def _of_iam(requests: Requests, project: str, thing: Thing) -> None:
     requests.call("DELETE", IAM, f"/v1/{thing.id}")
 
 
@@ -125,7 +126,8 @@ _DELETIONS: Mapping[str, Callable[[Requests, str, Thing], None]] = {
     "managed-zone": _zone,
     "bucket": _bucket,
     "service-account": _account,
-    "role": _role,
+    "role": _of_iam,
+    "workload-identity-pool": _of_iam,
     "grant": _grant,
 }
 """Kinds that are not of Compute Engine."""

@@ -88,12 +88,19 @@ def _all_offered(zones: list[str], sizes: list[str]) -> dict[str, Any]:
 
 GCP_PROJECT = "example-project"
 
+POOLS = "projects/{project}/locations/global/workloadIdentityPools"
+"""Template of the place of workload identity pools."""
+
 GCP_IDS = {
     "gcp:compute/network:Network": "projects/{project}/global/networks/{name}",
     "gcp:compute/subnetwork:Subnetwork": "projects/{project}/regions/{region}/subnetworks/{name}",
     "gcp:compute/instance:Instance": "projects/{project}/zones/{region}-b/instances/{name}",
     "gcp:compute/instanceGroup:InstanceGroup": "projects/{project}/zones/{region}-b/instanceGroups/{name}",
     "gcp:secretmanager/secret:Secret": "projects/{project}/secrets/{secretId}",
+    "gcp:iam/workloadIdentityPool:WorkloadIdentityPool": f"{POOLS}/{{workloadIdentityPoolId}}",
+    "gcp:iam/workloadIdentityPoolProvider:WorkloadIdentityPoolProvider": (
+        f"{POOLS}/{{workloadIdentityPoolId}}/providers/{{workloadIdentityPoolProviderId}}"
+    ),
     "gcp:projects/iAMCustomRole:IAMCustomRole": "projects/{project}/roles/{roleId}",
 }
 """Templates of ids; the id of any other type of GCP is its name."""
@@ -104,6 +111,8 @@ GCP_COMPUTED = {
         "instanceId": "{number}",
         "selfLink": "https://www.googleapis.com/compute/v1/{id}",
     },
+    "gcp:iam/workloadIdentityPool:WorkloadIdentityPool": {"name": "{id}"},
+    "gcp:iam/workloadIdentityPoolProvider:WorkloadIdentityPoolProvider": {"name": "{id}"},
     "gcp:projects/iAMCustomRole:IAMCustomRole": {"name": "{id}"},
     "gcp:serviceaccount/account:Account": {
         "email": "{accountId}@{project}.iam.gserviceaccount.com",

@@ -31,6 +31,8 @@ TYPES = {
             " dns.resourceRecordSets.delete"
         },
     ),
+    "gcp:iam/workloadIdentityPool:WorkloadIdentityPool": _plain("iam.workloadIdentityPools"),
+    "gcp:iam/workloadIdentityPoolProvider:WorkloadIdentityPoolProvider": _plain("iam.workloadIdentityPoolProviders"),
     "gcp:projects/iAMCustomRole:IAMCustomRole": _plain("iam.roles"),
     "gcp:projects/iAMMember:IAMMember": Permissions(_GRANTS, _GRANTS.partition(" ")[0], _GRANTS),
     "gcp:secretmanager/secret:Secret": _plain("secretmanager.secrets"),

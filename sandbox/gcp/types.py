@@ -15,6 +15,7 @@ from sandbox.gcp import (
     secrets,
     storage,
     volumes,
+    workload_identity,
 )
 
 PROPERTIES = Path(__file__).with_name("properties.json")
@@ -32,4 +33,5 @@ TYPES: dict[str, ResourceType] = {
     **storage.TYPES,
     **secrets.TYPES,
     **volumes.TYPES,
+    **workload_identity.TYPES,
 }

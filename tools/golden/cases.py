@@ -96,7 +96,16 @@ PODS: dict[str, Any] = {
         ]
     }
 }
-"""Roles of pods, which AWS alone has."""
+"""Roles of pods on AWS."""
+PRINCIPALS: dict[str, Any] = {
+    "pod_identity": {
+        "service_accounts": [
+            {"namespace": "shop", "name": "uploads"},
+            {"namespace": "shop", "name": "reports.monthly"},
+        ]
+    }
+}
+"""Identities of pods on Google Cloud."""
 CHANGES: dict[str, dict[str, Any]] = {
     "key": {},
     "many": MANY,
@@ -146,6 +155,7 @@ def settings() -> dict[str, dict[str, Any]]:
         cases[f"{cloud}-closed"] = without_egress(cloud)
         cases[f"{cloud}-closed-existing"] = closed_in_existing(cloud)
     cases["aws-pods"] = changed("aws-prod", PODS)
+    cases["gcp-pods"] = changed("gcp-prod", PRINCIPALS)
     cases["azure-bastion"] = in_existing("azure", {"existing": {**EXISTING["azure"], "bastion": BASTION}})
     return cases
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote
 
 from sandbox.cloud import Refusal
 from sandbox.cloud_state import CloudState
-from sandbox.gcp import dns, iam, names, secrets, storage
+from sandbox.gcp import dns, iam, names, secrets, storage, workload_identity
 from sandbox.gcp.cloud import GCP
 from sandbox.gcp.firewalls import ACCOUNT
 from sandbox.provider import Provider
@@ -168,6 +168,19 @@ class GcpOwner:
         found = self.cloud_state.resources(iam.ROLE)
         return {"roles": [{"name": one.outputs["name"], "title": one.inputs.get("title")} for one in found]}
 
+    def pools(self, call: Call) -> dict[str, Any]:
+        """List the workload identity pools."""
+        found = self.cloud_state.resources(workload_identity.POOL)
+        shown = ("name", "description", "state")
+        return {"workloadIdentityPools": [{name: one.outputs.get(name) for name in shown} for one in found]}
+
+    def delete_pool(self, call: Call, id: str) -> dict[str, Any]:
+        """Delete a workload identity pool with its providers."""
+        pools = self.cloud_state.resources(workload_identity.POOL)
+        name = next((one.id for one in pools if one.inputs["workloadIdentityPoolId"] == id), id)
+        self._delete(self._get(workload_identity.POOL, name))
+        return {}
+
     def policy(self, call: Call) -> dict[str, Any]:
         """Return the project's policy: a binding for each grant."""
         found = self.cloud_state.resources(iam.PROJECT_MEMBER)
@@ -241,6 +254,8 @@ ROUTES: tuple[tuple[str, str, Callable[..., dict[str, Any]]], ...] = (
     ("GET", r"/v1/projects/[^/]+/serviceAccounts", GcpOwner.accounts),
     ("GET", r"/v1/projects/[^/]+/roles", GcpOwner.roles),
     ("DELETE", r"/v1/(projects/[^/]+/(?:secrets|serviceAccounts|roles)/[^/]+)", GcpOwner.delete_named),
+    ("GET", r"/v1/projects/[^/]+/locations/global/workloadIdentityPools", GcpOwner.pools),
+    ("DELETE", r"/v1/projects/[^/]+/locations/global/workloadIdentityPools/([^/]+)", GcpOwner.delete_pool),
     ("POST", r"/v1/projects/[^/]+:getIamPolicy", GcpOwner.policy),
     ("POST", r"/v1/projects/[^/]+:setIamPolicy", GcpOwner.set_policy),
 )

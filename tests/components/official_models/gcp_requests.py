@@ -173,6 +173,17 @@ ROWS: dict[str, Row] = {
     "dns/recordSet:RecordSet": Row(
         "dns.v1/changes.create", {"managedZone": "managedZone"}, shape=lambda inputs: {"additions": [inputs]}
     ),
+    "iam/workloadIdentityPool:WorkloadIdentityPool": Row(
+        "iam.v1/projects.locations.workloadIdentityPools.create",
+        {"workloadIdentityPoolId": "workloadIdentityPoolId"},
+        parent={"parent": "projects/example-project/locations/global"},
+    ),
+    "iam/workloadIdentityPoolProvider:WorkloadIdentityPoolProvider": Row(
+        "iam.v1/projects.locations.workloadIdentityPools.providers.create",
+        {"workloadIdentityPoolProviderId": "workloadIdentityPoolProviderId"},
+        own=("workloadIdentityPoolId",),
+        parent={"parent": "projects/example-project/locations/global/workloadIdentityPools/example"},
+    ),
     "projects/iAMCustomRole:IAMCustomRole": Row("iam.v1/projects.roles.create", shape=_role, parent=_PARENT),
     "projects/iAMMember:IAMMember": Row(
         "cloudresourcemanager.v1/projects.setIamPolicy", {"project": "resource"}, shape=_member

@@ -55,7 +55,7 @@ MUTATIONS: list[tuple[str, str, Any, str]] = [
 ]
 """Type, path of an input, its other value, and words of the fault that the judge must find."""
 
-FREE = {"tags", "labels", "metadata", "protectedSettings", "overrideProvider"}
+FREE = {"tags", "labels", "metadata", "attributeMapping", "protectedSettings", "overrideProvider"}
 """Inputs with keys of our choice, and those that are for the provider alone."""
 
 UNSENT = {
@@ -64,6 +64,7 @@ UNSENT = {
     "azure-native:storage:BlobServiceProperties": {"blobServicesName"},
     VM: {"allowStoppingForUpdate"},
     "gcp:compute/network:Network": {"deleteDefaultRoutesOnCreate"},
+    "gcp:iam/workloadIdentityPoolProvider:WorkloadIdentityPoolProvider": {"workloadIdentityPoolId"},
     "gcp:secretmanager/secretVersion:SecretVersion": {"secret"},
     "gcp:storage/bucket:Bucket": {"forceDestroy"},
     "gcp:storage/bucketObject:BucketObject": {"content", "source"},

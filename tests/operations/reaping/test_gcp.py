@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from components.naming import POOL_OF
 from operations.clouds.api import ApiError
 from operations.reaping import sweep
 from operations.reaping.gcp import Gcp
@@ -220,6 +221,18 @@ def test_a_resource_that_no_longer_exists_counts_as_deleted() -> None:
 
     requests: Any = Gone({})
     Gcp(requests, "p", ()).delete(Thing("networks", "projects/p/global/networks/ci", "global", "ci", 0))
+
+
+def test_a_clusters_workload_identity_pool_is_found_by_its_description_unless_it_is_deleted_already() -> None:
+    place, mine = "projects/1/locations/global/workloadIdentityPools/", f"{POOL_OF}ci"
+    pools = [
+        {"name": f"{place}pods-ci-dfghjk", "description": mine, "state": "ACTIVE"},
+        {"name": f"{place}pods-ci-zzzzzz", "description": mine, "state": "DELETED"},
+        {"name": f"{place}pods-ci-2-ghjklm", "description": f"{mine}-2", "state": "ACTIVE"},
+        {"name": f"{place}theirs", "description": mine, "state": "ACTIVE"},
+        {"name": f"{place}pods-other", "state": "ACTIVE"},
+    ]
+    assert found(workloadIdentityPools=pools) == {("workload-identity-pool", "pods-ci-dfghjk")}
 
 
 def test_grants_under_a_condition_are_listed_by_their_roles_own_names() -> None:

@@ -94,9 +94,19 @@ SCENES: dict[str, tuple[str, dict[str, Any]]] = {
     "object": ("BucketObject", {"bucket": "bundles", "name": "a", "content": "x"}),
     "secret": ("Secret", {"secretId": "pki", "replication": {"auto": {}}}),
     "version": ("SecretVersion", {"secret": "$secret", "secretData": "value"}),
+    "pool": ("WorkloadIdentityPool", {"workloadIdentityPoolId": "pods-dev-bcdfgh"}),
+    "verifier": (
+        "WorkloadIdentityPoolProvider",
+        {
+            "workloadIdentityPoolId": "pods-dev-bcdfgh",
+            "workloadIdentityPoolProviderId": "cluster",
+            "attributeMapping": {"google.subject": "assertion.sub"},
+            "oidc": {"issuerUri": "https://kubernetes.default.svc.cluster.local"},
+        },
+    ),
     "role": ("IAMCustomRole", {"roleId": "reader", "title": "reads", "permissions": ["compute.instances.get"]}),
 }
-NEEDS = {"nat": "router", "record": "zone", "object": "bucket", "rule": "address"}
+NEEDS = {"nat": "router", "record": "zone", "object": "bucket", "verifier": "pool", "rule": "address"}
 """Resources that a row needs besides those that its inputs name."""
 
 

@@ -12,6 +12,10 @@ def accounts(*listed: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"pod_identity": {"service_accounts": whole}, **fields}
 
 
+def google(*listed: dict[str, Any]) -> dict[str, Any]:
+    return accounts(*listed, cloud="gcp")
+
+
 def flag(name: str) -> dict[str, Any]:
     argument = {"name": name, "value": "https://issuer.example.com"}
     return {"kubeadm": {"config": {"ClusterConfiguration": {"apiServer": {"extraArgs": [argument]}}}}}
@@ -19,7 +23,31 @@ def flag(name: str) -> dict[str, Any]:
 
 _FLAG = "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.0"
 CASES = (
-    Case("not-built-pod-identity", accounts(cloud="gcp"), "pod_identity", accounts(cloud="aws")),
+    Case("not-built-pod-identity", accounts(cloud="azure"), "pod_identity", accounts(cloud="gcp")),
+    Case(
+        "pod-identity-aws-field",
+        google({"policies": [MINE]}),
+        "pod_identity.service_accounts.0.policies",
+        google({}),
+    ),
+    Case(
+        "pod-identity-aws-field",
+        {"cloud": "gcp", "pod_identity": {"issuer": "accepted"}},
+        "pod_identity.issuer",
+        {"cloud": "gcp", "pod_identity": {"issuer": "signs"}},
+    ),
+    Case(
+        "pod-identity-long-subject",
+        google({"name": "a" * 101}),
+        "pod_identity.service_accounts.0",
+        google({"name": "a" * 100}),
+    ),
+    Case(
+        "pod-identity-many",
+        google(*({"name": f"{'a' * 90}-{number}"} for number in range(40))),
+        "pod_identity.service_accounts",
+        google(*({"name": f"{'a' * 60}-{number}"} for number in range(40))),
+    ),
     *(
         Case("pod-identity-early", accounts(kubernetes=early), "pod_identity", accounts(kubernetes=first))
         for early, first in (
