@@ -184,6 +184,15 @@ class AddonsArgs(TypedDict):
     """Install metrics-server, which `kubectl top` and autoscalers read."""
 
 
+class SnapshotCopyArgs(TypedDict):
+    """A bucket of yours that gets a copy of each snapshot. Control planes cannot change or delete copies."""
+
+    bucket: str
+    """Name of the bucket, without dots, which its certificate would not cover."""
+    region: str
+    """Region of the bucket, such as eu-central-1; another one than the cluster's, or the same for a locked bucket."""
+
+
 class SnapshotsArgs(TypedDict):
     """Snapshots of etcd, which the control plane takes and stores."""
 
@@ -195,6 +204,8 @@ class SnapshotsArgs(TypedDict):
     """Days for which the last snapshot of each day (UTC) stays."""
     keep_weekly: NotRequired[int]
     """Weeks for which the last snapshot of each week (Monday to Sunday, UTC) stays."""
+    copy_to: NotRequired[SnapshotCopyArgs]
+    """Bucket of yours on AWS that gets a copy of each snapshot. Default: none."""
 
 
 class RotationArgs(TypedDict):

@@ -1,5 +1,6 @@
 """Commands that repair machines, store snapshots and restore clusters."""
 
+from enum import Enum
 from typing import Annotated
 
 import typer
@@ -8,6 +9,14 @@ from operations.cli_options import Confirm, Kubeconfig, Sandbox, StackName, Yes
 from operations.console.help_text import adder
 
 RECOVER = "Recover"
+
+
+class SnapshotPlace(str, Enum):
+    """Where a snapshot is read."""
+
+    STORE = "store"
+    COPY = "copy"
+
 
 app = typer.Typer()
 command = adder(app)
@@ -76,6 +85,9 @@ def restore(
         str | None, typer.Option(metavar="KEY", help="Snapshot to restore. Default: the newest.")
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Only list the snapshots.")] = False,
+    place: Annotated[
+        SnapshotPlace, typer.Option("--from", help="Choose from the snapshot store, or from its copies.")
+    ] = SnapshotPlace.STORE,
     sandbox: Sandbox = False,
     confirm: Confirm = None,
 ) -> None:
@@ -83,4 +95,5 @@ def restore(
     from operations.commands import control_planes, joined
 
     joined.refuse(stack, "restore")
-    control_planes.restore(stack, snapshot, sandbox=sandbox, confirmed=confirm, listed=listed)
+    copied = place is SnapshotPlace.COPY
+    control_planes.restore(stack, snapshot, sandbox=sandbox, confirmed=confirm, listed=listed, copied=copied)

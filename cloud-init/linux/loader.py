@@ -64,9 +64,10 @@ def aws(facts: dict, url: str, service: str, method: str, body: bytes, headers: 
     """Return a request with an AWS Signature Version 4 of the machine's role."""
     roles = "/latest/meta-data/iam/security-credentials/"
     credentials = json.loads(aws_metadata(roles + aws_metadata(roles).split()[0]))
-    region = aws_metadata("/latest/meta-data/placement/region")
     now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(time.time() + ahead))
     parts, digest = urlsplit(url), hashlib.sha256(body).hexdigest()
+    named = S3_HOST.search(parts.netloc)
+    region = named[1] if named else aws_metadata("/latest/meta-data/placement/region")
     sent = {"host": parts.netloc, "x-amz-content-sha256": digest, "x-amz-date": now}
     sent |= {"x-amz-security-token": credentials["Token"]} | headers
     names = ";".join(sorted(sent))
@@ -105,6 +106,8 @@ def azure(facts: dict, url: str, service: str, method: str, body: bytes, headers
 CLOUDS = {"aws": aws, "gcp": gcp, "azure": azure}
 """Function that signs a request with the machine's identity, by facts.cloud."""
 AWS_SERVICES = {"store": "s3", "secrets": "secretsmanager", "compute": "ec2"}
+S3_HOST = re.compile(r"\.s3\.([a-z0-9-]+)\.amazonaws\.com")
+"""Host of a bucket, whose region the signature has to name; it may be another one than the machine's."""
 AZURE_SERVICES = {
     "store": "https://storage.azure.com/",
     "secrets": "https://vault.azure.net",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from collections.abc import Iterator
@@ -64,12 +65,21 @@ def names(run: Run, store: str, prefix: str) -> list[str]:
     return found
 
 
-def put(run: Run, url: str, content: memoryview) -> None:
-    """Write an object. Raise OSError; the store has no part of the content then."""
+def put(run: Run, url: str, content: memoryview, **condition: str) -> None:
+    """Write an object, under the headers in `condition`. Raise OSError; the store has no part of the content then."""
     if len(content) <= PART:
-        run.ask("store", url, "PUT", content, content_type=KIND)
+        run.ask("store", url, "PUT", content, content_type=KIND, content_md5=md5(content), **condition)
     else:
-        run.cloud.put_large(run, url, content)
+        run.cloud.put_large(run, url, content, **condition)
+
+
+def md5(content: memoryview) -> str:
+    """Return the header Content-MD5 of a request.
+
+    S3 requires it of each object and part for a bucket under object lock (Amazon S3 API reference, PutObject,
+    UploadPart: Content-MD5).
+    """
+    return base64.b64encode(hashlib.md5(content, usedforsecurity=False).digest()).decode()
 
 
 def parts(content: memoryview) -> Iterator[tuple[int, memoryview]]:

@@ -9,7 +9,7 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.aws import cloud_controller, volumes
+from components.aws import cloud_controller, snapshot_copies, volumes
 from components.aws.network import UsableNetwork
 from components.aws.policy import document
 from components.aws.storage import Storage
@@ -197,7 +197,13 @@ class Identity(pulumi.ComponentResource):
         self._controller_of = name if cloud_controller.is_used(context.plan) else ""
         self._volumes_of = name if volumes.is_used(context.plan) else ""
         self._sessions = context.plan.spec.access is MachineAccess.SESSION
-        self._storage, self._tags, self._key = storage, context.tags, context.plan.spec.encryption_key
+        self._copied = context.plan.spec.snapshots.copy_to
+        self._cluster, self._storage, self._tags, self._key = (
+            name,
+            storage,
+            context.tags,
+            context.plan.spec.encryption_key,
+        )
         self._network, self._ways, self._from = network, ways, source_services(context.plan)
         profiles = {group: self._profile(f"{name}-{group.value}", group) for group in groups}
         self.profiles = {group: profile for group, (profile, _) in profiles.items()}
@@ -215,6 +221,8 @@ class Identity(pulumi.ComponentResource):
             key=self._key,
             vpcs=dict.fromkeys(self._from, vpc),
         )
+        if self._copied and group is SecurityGroup.CONTROL_PLANE:
+            rights += snapshot_copies.statements(self._cluster, self._copied)
         found = document(rights)
         if (length := len(found.replace(" ", ""))) > LONGEST:
             raise pulumi.RunError(

@@ -60,6 +60,12 @@ def is_apart(cloud: str, region: str) -> bool:
     return region.startswith(APART.get(cloud, ()))
 
 
+def partition(region: str) -> str:
+    """Return the partition of a region of AWS (AWS general reference, "Amazon Resource Names"). Rights end at it."""
+    begins = (("cn-", "aws-cn"), ("us-gov-", "aws-us-gov"))
+    return next((name for begin, name in begins if region.startswith(begin)), "aws")
+
+
 def nearest(cloud: str, region: str) -> list[str]:
     """Return up to three regions of the cloud with a name like this one, the most similar first."""
     return get_close_matches(region, sorted(NAMES[cloud]), n=3)

@@ -13,11 +13,6 @@ RECORDED = 2000
 """Nodes whose certificates of a day fit into the agent's ConfigMap mullion-machines of at most 1 MiB (Kubernetes,
 "ConfigMaps"), also on a day in which every machine is replaced (tests/agent/test_machines.py)."""
 
-SNAPSHOTS_MOST = 500
-"""Maximum of snapshots that are kept by time: half of what one list request returns (S3 and Google Cloud Storage: 1,000
-objects, the oldest first). The other half is for snapshots at changes of the control plane. If the list did not reach
-the newest snapshot, the agent would take another one at each look."""
-
 
 def _count(subject: Subject) -> Iterator[Finding]:
     count = subject.spec.control_plane.count
@@ -70,13 +65,6 @@ def _preflight(subject: Subject) -> Iterator[Finding]:
     for index, name in enumerate(subject.spec.kubeadm.ignore_preflight):
         if name.lower() == "all":
             yield at("kubeadm", "ignore_preflight", index)
-
-
-def _many_snapshots(subject: Subject) -> Iterator[Finding]:
-    chosen = subject.spec.snapshots
-    count = chosen.keep_days * 1440 // chosen.every_minutes + chosen.keep_daily + chosen.keep_weekly
-    if count > SNAPSHOTS_MOST:
-        yield at("snapshots", count=count, most=SNAPSHOTS_MOST)
 
 
 CHECKS = (
@@ -136,13 +124,6 @@ CHECKS = (
         "{nodes} nodes: the agent records certificates in one ConfigMap of at most 1 MiB; if more than {most} machines"
         " are replaced within a day it is full, and kubelets get no certificates until recorded ones end",
         "build two clusters, or replace the machines over several days",
-    ),
-    error(
-        "snapshots-too-many",
-        "snapshots",
-        _many_snapshots,
-        "{count} snapshots of etcd would be kept, but the agent lists at most {most}",
-        "raise every_minutes, or lower keep_days, keep_daily or keep_weekly",
     ),
     error(
         "preflight-all",

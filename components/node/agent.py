@@ -10,6 +10,7 @@ from components.node.layout import ADMIN_KUBECONFIG, LINUX, PKI, STATE
 from components.node.plan import Phase, Scope, canonical
 from components.node.role import Role
 from components.spec.quantities import window_minutes
+from components.spec.snapshots import copy_folder
 
 CONFIG = "/etc/mullion/agent.json"
 
@@ -113,6 +114,7 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
             "daily": role.spec.snapshots.keep_daily,
             "weekly": role.spec.snapshots.keep_weekly,
             "file": _SNAPSHOT,
+            **copies(role),
         },
         "audit": {"folder": api_server.AUDIT_LOGS, "days": role.spec.api.audit_days},
         "certificates": {
@@ -125,6 +127,12 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
         **({"authorization": found} if (found := authorization.fields(role.spec)) else {}),
         **_reboots(role),
     }
+
+
+def copies(role: Role) -> dict[str, str]:
+    """Return the URL below which copies of snapshots have the same names, as `copies`; empty without copies."""
+    copied = role.spec.snapshots.copy_to
+    return {"copies": f"{copied.url}/{copy_folder(role.cluster)}"} if copied else {}
 
 
 def _reboots(role: Role) -> dict[str, Any]:

@@ -181,6 +181,7 @@ def _found_or_join(role: Role) -> tuple[Step, ...]:
             node=ref("machine.name"),
             address=ref("machine.address"),
             **etcd_image,
+            **agent.copies(role),
         ),
         kubeadm.init(RESTORED, done=DONE, requires=FOUNDER),
         step("founded", "founded", **_LOG, founder=FOUNDER, path=FOUNDED),

@@ -151,6 +151,8 @@ EXAMPLES: dict[str, str] = {
     "ServiceAccount.name": "uploads",
     "ServiceAccount.namespace": "shop",
     "ServiceAccount.policies": "[arn:aws:iam::111122223333:policy/shop-uploads]",
+    "SnapshotCopy.bucket": "example-etcd-copies",
+    "SnapshotCopy.region": "eu-central-1",
     "Snapshots.every_minutes": "30",
     "Snapshots.keep_daily": "30",
     "Snapshots.keep_days": "14",

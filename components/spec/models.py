@@ -51,9 +51,9 @@ from components.spec.options import (
     Reserve,
     Rollout,
     Rotation,
-    Snapshots,
 )
 from components.spec.pod_identity import PodIdentity
+from components.spec.snapshots import Snapshots
 
 __all__ = [
     "Api",

@@ -200,19 +200,6 @@ Sha512 = Annotated[str, _check_digest(_SHA512, 128), _form(_SHA512)]
 Unknown = Annotated[str, AfterValidator(_check_unknown), _form(re.compile("unknown"))]
 
 
-class Snapshots(Model):
-    """Snapshots of etcd, which the control plane takes and stores."""
-
-    every_minutes: Annotated[int, Field(ge=5, le=1440)] = 60
-    """Minutes from one snapshot to the next; every change of the control plane takes one more."""
-    keep_days: Annotated[int, Field(ge=1, le=365)] = 7
-    """Days after which a snapshot is deleted; the newest 24 always stay, and those that the next two keep."""
-    keep_daily: Annotated[int, Field(ge=0, le=365)] = 0
-    """Days for which the last snapshot of each day (UTC) stays."""
-    keep_weekly: Annotated[int, Field(ge=0, le=260)] = 0
-    """Weeks for which the last snapshot of each week (Monday to Sunday, UTC) stays."""
-
-
 class ArtifactEntry(Model):
     """One file that machines download, always for amd64."""
 

@@ -50,6 +50,15 @@ def keys(bucket: str, prefix: str) -> Output[Any]:
     return aws.s3.get_objects_output(bucket=bucket, prefix=prefix).keys
 
 
+MOST_KEYS = 20_000
+"""Keys in a bucket with copies of snapshots that are read, the oldest first: two years with one an hour."""
+
+
+def keys_of(bucket: str, region: str, prefix: str) -> Output[Any]:
+    """Return the same of a bucket in a region, up to MOST_KEYS."""
+    return aws.s3.get_objects_output(bucket=bucket, region=region, prefix=prefix, max_keys=MOST_KEYS).keys
+
+
 def text(bucket: str, key: str) -> Output[str]:
     """Return the content of an object."""
     return aws.s3.get_object_output(bucket=bucket, key=key).body

@@ -2,18 +2,17 @@
 
 import json
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
 from typing import Any, cast
 
 from components import releases
+from components.machine import pki
 from components.node.control_plane import LOG
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout.plain_text import plain
-from components.rollout.signed_documents import founding_record, is_signed_snapshot
+from components.rollout.signed_documents import founding_record
 from operations.clouds import cloud_tables
-from operations.commands import kubeconfig, up_and_down, wait
+from operations.commands import kubeconfig, snapshot_copies, up_and_down, wait
+from operations.commands.snapshot_keys import SNAPSHOTS, SnapshotStore, age, sorted_out
 from operations.console.command_line import continued_by
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
@@ -22,11 +21,6 @@ from operations.engine.scratch_stack import passing
 from operations.recovery import state_check
 from operations.stacks import account, stack_files, target
 
-SNAPSHOTS = "etcd/"
-TIME = "%Y%m%dT%H%M%SZ"
-"""Time in the key of a snapshot, UTC (cloud-init/linux/snapshot_names.py)."""
-FUTURE = timedelta(minutes=5)
-"""How far a snapshot's time may lie in the future: clocks differ."""
 SHOWN = 5
 """Most keys in a message."""
 UNTOLD = """\
@@ -69,35 +63,23 @@ def _refuse_unready(others: list[wait.MachineReport]) -> None:
         raise Stop(Exit.REFUSED, "\n".join([head, *missing]))
 
 
-@dataclass(frozen=True)
-class SnapshotStore:
-    """A cluster's snapshot bucket: keys of snapshots, newest first, and the number of founding records."""
+def restore(
+    name: str, snapshot: str | None, *, sandbox: bool, confirmed: str | None, listed: bool, copied: bool = False
+) -> None:
+    """Replace the whole control plane from an etcd snapshot: the newest, or this one. Keeps the workers.
 
-    bucket: str
-    snapshots: list[str]
-    ignored: list[str]
-    """Other keys below SNAPSHOTS: without the cluster's MAC, or with a future time."""
-    records: int
-    cluster: str
-    """Hash of the cluster's certificate authority, as every founding record has it."""
-    cloud: str
-    key: str = field(default="", repr=False)
-    """Key of the MACs of snapshots and founding records."""
-    unexpected: tuple[str, ...] = ()
-    """Keys below LOG that are not the records 0, 1, ... without a gap."""
-
-
-def restore(name: str, snapshot: str | None, *, sandbox: bool, confirmed: str | None, listed: bool) -> None:
-    """Replace the whole control plane from an etcd snapshot: the newest, or this one. Keeps the workers."""
+    copied: choose among the copies of snapshots (`snapshots.copy_to`) instead of the snapshots in the store.
+    """
     spec = stack_files.load(name).spec
     plan, stored = plan_cluster(name, spec), _look(name)
     if stored.ignored:
         print(ignoring(stored), file=sys.stderr)
     if listed:
-        rows = [(key, age(key)) for key in stored.snapshots]
-        print(table(("snapshot", "age"), rows) if rows else f"bucket {stored.bucket} has no snapshot of etcd yet")
+        rows = [(key, age(key), *places) for key, *places in snapshot_copies.listed(name, spec, stored)]
+        head = ("snapshot", "age", "in")[: len(rows[0]) if rows else None]
+        print(table(head, rows) if rows else f"bucket {stored.bucket} has no snapshot of etcd yet")
         return
-    chosen = _chosen(name, stored, snapshot)
+    chosen = _chosen(name, snapshot_copies.instead(name, spec, stored) if copied else stored, snapshot, copied=copied)
     names = _names(plan)
     print(
         f"{name}: {', '.join(names)} are replaced from {chosen} ({age(chosen)} old).\n"
@@ -130,33 +112,6 @@ def ignoring(stored: SnapshotStore) -> str:
     )
 
 
-def sorted_out(key: str, names: Iterable[str], now: datetime | None = None) -> tuple[list[str], list[str]]:
-    """Return the keys of signed snapshots, newest first, and all other keys. key: the key of their MAC.
-
-    Unsigned objects are sorted out, because anybody with write access to the bucket can add some.
-    """
-    latest = f"{(now or datetime.now(timezone.utc)) + FUTURE:{TIME}}"
-    good = sorted(
-        (name for name in names if is_signed_snapshot(key, name) and _stamp(name) <= latest), key=_stamp, reverse=True
-    )
-    known = {*good}
-    return good, sorted(name for name in names if name not in known)
-
-
-def _stamp(key: str) -> str:
-    return key.removeprefix(SNAPSHOTS).partition("-")[0]
-
-
-def age(key: str, now: datetime | None = None) -> str:
-    """Return how old a snapshot is, by the time in its key; empty if the key has none."""
-    try:
-        made = datetime.strptime(_stamp(key), "%Y%m%dT%H%M%S%z")
-    except ValueError:
-        return ""
-    minutes = int(((now or datetime.now(timezone.utc)) - made).total_seconds() // 60)
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{max(minutes, 0)} min"
-
-
 def _wait(name: str) -> None:
     with continued_by(lambda: target.command("wait", name)):  # the same command would replace them once more
         reports = wait.watch(name, READY_SECONDS, control_plane=True)
@@ -171,14 +126,15 @@ def _names(plan: ClusterPlan) -> list[str]:
     return [machine.name for machine in plan.control_plane.machines]
 
 
-def _chosen(name: str, stored: SnapshotStore, snapshot: str | None) -> str:
+def _chosen(name: str, stored: SnapshotStore, snapshot: str | None, *, copied: bool = False) -> str:
+    """Return the snapshot to restore. copied: of the copies, which are all that is left if the store was lost."""
     if not stored.snapshots:
         raise Stop(
             Exit.FAILED,
             f"bucket {stored.bucket} has no snapshot of etcd below {SNAPSHOTS} that this cluster's control plane has "
             "signed; nothing was changed",
         )
-    if not stored.records and not stored.unexpected:
+    if not stored.records and not stored.unexpected and not copied:
         raise Stop(Exit.FAILED, f"bucket {stored.bucket} has no record below {LOG}/: {name} was never founded")
     _refuse_damaged(stored)
     if snapshot is None:
@@ -243,6 +199,7 @@ def _look(name: str) -> SnapshotStore:
             f"the state of {name} has no key of the desired state, so no snapshot can be verified;"
             f" `{target.command('up', name)}` continues the interrupted run",
         )
+    first_authority = pki.ca_hash(state.stashed(name, resources, "cluster-ca")["certificate"])
     bucket, cloud = state.stores(name, resources).snapshots, cloud_tables.of(resources).name
 
     def program() -> None:
@@ -261,9 +218,8 @@ def _look(name: str) -> SnapshotStore:
     records: list[str] = outputs["records"].value or []
     snapshots, ignored = sorted_out(key, keys)
     count, unexpected = in_order(records)
-    return SnapshotStore(
-        bucket, snapshots, ignored, count, authority(outputs["first"].value or ""), cloud, key, unexpected
-    )
+    cluster = authority(outputs["first"].value or "") if records else first_authority
+    return SnapshotStore(bucket, snapshots, ignored, count, cluster, cloud, key, unexpected)
 
 
 def _write_restore_record(name: str, stored: SnapshotStore, snapshot: str) -> None:

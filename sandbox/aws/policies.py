@@ -94,6 +94,10 @@ def _is_for(statement: Mapping[str, Any], principal: str) -> bool:
 
 def _holds(statement: Mapping[str, Any], context: Mapping[str, str], *, unknown: bool) -> bool:
     for operator, keys in (statement.get("Condition") or {}).items():
+        if operator == "Null":  # true: the key is absent (IAM user guide, "Condition operator to check existence")
+            if any((key in context) == (str(absent).lower() == "true") for key, absent in keys.items()):
+                return False
+            continue
         compare = OPERATORS.get(operator.removeprefix(ANY))
         for key, wanted in keys.items():
             if compare and operator.startswith(ANY):

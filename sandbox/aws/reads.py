@@ -59,12 +59,22 @@ def _ranged(content: bytes, wanted: str | None) -> bytes:
     return content[first : last + 1]
 
 
+_MOVED = "PermanentRedirect: The bucket must be addressed using the endpoint of its region"
+
+
 def get_objects(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """s3.getObjects: keys below a prefix in order, at most the requested number."""
-    _only(arguments, "bucket", "prefix", "maxKeys")
+    """s3.getObjects: keys below a prefix in order, at most the requested number.
+
+    region: of the bucket, if it is another one than the provider's.
+    """
+    _only(arguments, "bucket", "prefix", "maxKeys", "region")
     bucket, prefix = arguments["bucket"], arguments.get("prefix") or ""
-    if not any(each.id == bucket for each in cloud_state.resources(BUCKET)):
+    region = arguments.get("region") or place.region
+    found = next((each for each in cloud_state.resources(BUCKET) if each.id == bucket), None)
+    if found is None:
         raise Refusal("NoSuchBucket", f"listing S3 Bucket ({bucket}) Objects: The specified bucket does not exist")
+    if found.region != region:
+        raise Refusal("PermanentRedirect", f"listing S3 Bucket ({bucket}) Objects: StatusCode: 301, api error {_MOVED}")
     keys = sorted(key for key in cloud_state.objects(bucket) if key.startswith(prefix))
     return {
         "bucket": bucket,
@@ -73,7 +83,7 @@ def get_objects(cloud_state: CloudState, place: Place, arguments: dict[str, Any]
         "keys": keys[: int(arguments.get("maxKeys") or 1000)],
         "owners": [],
         "prefix": prefix,
-        "region": place.region,
+        "region": region,
         "requestCharged": "",
     }
 

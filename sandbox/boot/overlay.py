@@ -21,6 +21,9 @@ def bootable(cluster: Mapping[str, Any], artifacts_file: str) -> dict[str, Any]:
     whole = merge(merge(merge(cluster, lab["cluster"]), own), {"artifacts": {"file": artifacts_file}})
     # the lab's images are built here and have digests of their own
     whole["artifacts"] = {key: value for key, value in whole["artifacts"].items() if key != "images"}
+    # the bucket is the owner's and not in the sandbox, and its address is S3's own
+    snapshots = whole.get("snapshots") or {}
+    whole["snapshots"] = {key: value for key, value in snapshots.items() if key != "copy_to"}
     whole["control_plane"] = merge(cluster.get("control_plane") or {}, lab["control_plane"])
     machines = {"control_plane": whole["control_plane"], **(cluster.get("pools") or {})}
     fitted = {

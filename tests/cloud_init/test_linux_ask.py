@@ -1,12 +1,17 @@
 """Requests of the Linux loader, which node.py uses too: signed for one address, dated by the services' clock."""
 
+import json
 import threading
 import time
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import ModuleType
 from typing import Any
 
 import pytest
+from botocore.auth import S3SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 
 from tests.cloud_init.cloud import FakeCloud
 
@@ -71,3 +76,27 @@ def test_an_answer_that_ends_too_early_raises_a_network_error(cloud: FakeCloud, 
 def test_a_cloud_without_a_signer_is_named_in_the_error(loader: ModuleType) -> None:
     with pytest.raises(KeyError, match="nowhere"):
         loader.ask({"cloud": "nowhere"}, "https://example.org", "store")
+
+
+@pytest.mark.parametrize(
+    ("host", "region"),
+    [
+        ("copies.s3.eu-central-1.amazonaws.com", "eu-central-1"),
+        ("copies.s3.cn-north-1.amazonaws.com.cn", "cn-north-1"),
+        ("secretsmanager.eu-west-1.amazonaws.com", "eu-west-1"),
+    ],
+)
+def test_a_request_to_a_bucket_of_another_region_has_the_signature_of_botocore(
+    loader: ModuleType, monkeypatch: pytest.MonkeyPatch, host: str, region: str
+) -> None:
+    keys = {"AccessKeyId": "AKIDEXAMPLE", "SecretAccessKey": "wJalrXUtnFEMI", "Token": "session"}
+    roles = "/latest/meta-data/iam/security-credentials/"
+    known = {roles: "web", f"{roles}web": json.dumps(keys), "/latest/meta-data/placement/region": "eu-west-1"}
+    monkeypatch.setattr(loader, "aws_metadata", known.__getitem__)
+    url, kind = f"https://{host}/shop/etcd/x.db?uploads=", {"content-type": "text/plain"}
+    ours = dict(loader.aws({}, url, "store", "POST", b"body", kind).header_items())
+    theirs = AWSRequest("POST", url, data=b"body", headers=kind)
+    at = datetime.strptime(ours["X-amz-date"] + "+0000", "%Y%m%dT%H%M%SZ%z")
+    monkeypatch.setattr("botocore.auth.get_current_datetime", lambda: at)
+    S3SigV4Auth(Credentials(*keys.values()), "s3", region).add_auth(theirs)
+    assert ours["Authorization"] == theirs.headers["Authorization"]

@@ -51,6 +51,7 @@ LINES = (
         "control-plane-0 is the whole control plane of {stack}",
     ),
     ("restore {stack} --list --sandbox", "has no snapshot of etcd yet", NEVER),
+    ("restore {stack} --from copy --sandbox --confirm {stack}", NEVER, "has no copies of snapshots"),
     ("restore {stack} --snapshot etcd/none --sandbox --confirm {stack}", NEVER, "has no snapshot of etcd"),
     ("pin image {pool} --stack {stack} --sandbox", " -> |newest image already", "azure lists no versions of an image"),
     ("verify {stack} --json --timeout 1s", NEVER, "is not booted: make demo STACK={stack}"),

@@ -25,6 +25,7 @@ from agent import (
     announcements,
     audit,
     configuration,
+    copies,
     dns,
     documents,
     epochs,
@@ -53,7 +54,7 @@ PAUSE = 5.0
 """Seconds between rounds, which is the longest wait of a kubelet for its certificate."""
 SECONDS = 300
 """Timeout of one concern in one round; a snapshot of a large etcd takes minutes."""
-LONG = ("snapshot-request", "audit-pieces", "secrets", "snapshots")
+LONG = ("snapshot-request", "audit-pieces", "secrets", "snapshots", "copies")
 """Concerns of the active agent that may take minutes."""
 RETRY = 30.0
 """Maximum seconds until a failed concern is tried again."""
@@ -151,6 +152,7 @@ class Agent:
                 300,
                 lambda: self.said.update(snapshots=snapshots.reconcile(self.run, self.config, time.time())),
             ),
+            ("copies", 300, self.copy),
         )
         self.paced("revoked", 10, lambda: self.revoked.reconcile(seen))
         if self.founding is None:
@@ -172,6 +174,11 @@ class Agent:
         record = founding.last(self.run, self.config["founding"])
         if record and record["state"] == "founded" and founding.is_signed(self.run, record):
             self.founding = record["epoch"]
+
+    def copy(self) -> None:
+        """Copy new snapshots if the stack file names a bucket for copies."""
+        if "copies" in self.config["snapshots"]:
+            self.said["copies"] = copies.reconcile(self.run, self.config, time.time())
 
     def follows(self) -> bool:
         """Return whether this machine has the pointer's bundle: one before its turn has the authorities before."""

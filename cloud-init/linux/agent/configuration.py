@@ -15,7 +15,8 @@ started, "before": start of the executor's previous run}.
 Configuration = dict[str, Any]
 """{kubeconfig, founder, digest, token: {secret, kubeconfig, lifetime_hours}, upgrade: {apply, node, last: [argv]},
 etcd: {find, etcdctl, quota: bytes or 0, least: oldest version of a member before the upgrade, or ""},
-snapshots: {file, every_minutes, keep, days, daily, weekly}, certificates: {files, days, renew,
+snapshots: {file, every_minutes, keep, days, daily, weekly, copies: URL of their folder, if they are made},
+certificates: {files, days, renew,
 whole: what kinds/certificates.py completes, once authorities were rotated},
 encryption: {secret, member, path, resources},
 service_account: {secret, member, private, public}, founding: {store, log, cluster},

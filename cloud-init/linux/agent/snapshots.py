@@ -42,12 +42,16 @@ class Snapshot(NamedTuple):
     key: str
 
 
-def stored(run: Run, now: float) -> tuple[list[Snapshot], list[str]]:
-    """Return the snapshots, newest first, and other objects below PREFIX. Raise Failure store-failed."""
+def stored(run: Run, now: float, bucket: str = "", folder: str = "") -> tuple[list[Snapshot], list[str]]:
+    """Return the snapshots, newest first, and other objects below PREFIX. Raise Failure store-failed.
+
+    bucket: URL; default: the snapshot store. folder: in front of PREFIX; the names are returned without it.
+    """
+    bucket = bucket or store(run)
     try:
-        listed = objects.names(run, store(run), PREFIX)
+        listed = [name.removeprefix(folder) for name in objects.names(run, bucket, f"{folder}{PREFIX}")]
     except OSError as error:
-        raise Failure("store-failed", f"{store(run)}/{PREFIX}: {type(error).__name__}: {error}") from None
+        raise Failure("store-failed", f"{bucket}/{folder}{PREFIX}: {type(error).__name__}: {error}") from None
     secret, found = mac_key(run), list[Snapshot]()
     for key in listed:
         parts = snapshot_names.signed(secret, key)

@@ -49,8 +49,8 @@ class Cloud(Protocol):
         """Store a new text for a secret."""
         ...
 
-    def put_large(self, run: Run, url: str, content: memoryview) -> None:
-        """Write an object that is larger than objects.PART; it appears with its whole content."""
+    def put_large(self, run: Run, url: str, content: memoryview, **condition: str) -> None:
+        """Write an object that is larger than objects.PART; it appears with its whole content, under the condition."""
         ...
 
     def gone(self, run: Run, machine: str) -> bool:

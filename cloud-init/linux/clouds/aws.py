@@ -80,7 +80,7 @@ def _secrets(run: Run, action: str, **body: str) -> dict[str, str]:
     return json.loads(said)
 
 
-def put_large(run: Run, url: str, content: memoryview) -> None:
+def put_large(run: Run, url: str, content: memoryview, **condition: str) -> None:
     """Upload in parts (Amazon S3 API reference, CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload).
 
     Parts of an upload that was not completed cost money: it is aborted, and the bucket's lifecycle rule deletes what
@@ -93,15 +93,16 @@ def put_large(run: Run, url: str, content: memoryview) -> None:
     upload = f"uploadId={quote(found[1], safe='')}"
     try:
         for number, part in objects.parts(content):
-            run.ask("store", f"{url}?partNumber={number}&{upload}", "PUT", part, content_type=objects.KIND)
-        _complete(run, f"{url}?{upload}")
+            place, digest = f"{url}?partNumber={number}&{upload}", objects.md5(part)
+            run.ask("store", place, "PUT", part, content_type=objects.KIND, content_md5=digest)
+        _complete(run, f"{url}?{upload}", condition)
     except BaseException:
         with suppress(OSError):
             run.ask("store", f"{url}?{upload}", "DELETE")
         raise
 
 
-def _complete(run: Run, upload: str) -> None:
+def _complete(run: Run, upload: str, condition: dict[str, str]) -> None:
     """Complete an upload with the numbers and ETags of the parts that S3 has."""
     listed = ElementTree.fromstring(run.ask("store", upload))  # noqa: S314  the cloud's answer, over TLS
     whole = ElementTree.Element("CompleteMultipartUpload", xmlns="http://s3.amazonaws.com/doc/2006-03-01/")
@@ -109,7 +110,8 @@ def _complete(run: Run, upload: str) -> None:
         part = ElementTree.SubElement(whole, "Part")
         for name in ("PartNumber", "ETag"):
             ElementTree.SubElement(part, name).text = each.findtext(f"{{*}}{name}")
-    said = run.ask("store", upload, "POST", ElementTree.tostring(whole), content_type="application/xml").decode()
+    body, kind = ElementTree.tostring(whole), "application/xml"
+    said = run.ask("store", upload, "POST", body, content_type=kind, **condition).decode()
     if "</CompleteMultipartUploadResult>" not in said:  # S3 may answer 200 with an error
         raise ValueError(f"unexpected answer: {said[:200]}")
 

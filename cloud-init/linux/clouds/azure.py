@@ -131,7 +131,7 @@ def _place(run: Run, name: str) -> str:
     return f"{run.value('facts.secret_service')}/secrets/{name}?{SECRETS}"
 
 
-def put_large(run: Run, url: str, content: memoryview) -> None:
+def put_large(run: Run, url: str, content: memoryview, **condition: str) -> None:
     """Upload in blocks, whose ids have one length (Blob Storage REST API, "Put Block", "Put Block List").
 
     Azure deletes blocks that no list names after a week.
@@ -143,7 +143,7 @@ def put_large(run: Run, url: str, content: memoryview) -> None:
         run.ask("store", block, "PUT", part, content_type=objects.KIND)
     listed = "".join(f"<Uncommitted>{id_}</Uncommitted>" for id_ in ids)
     body = f'<?xml version="1.0" encoding="utf-8"?><BlockList>{listed}</BlockList>'.encode()
-    run.ask("store", f"{url}?comp=blocklist", "PUT", body, x_ms_blob_content_type=objects.KIND)
+    run.ask("store", f"{url}?comp=blocklist", "PUT", body, x_ms_blob_content_type=objects.KIND, **condition)
 
 
 def gone(run: Run, machine: str) -> bool:

@@ -134,9 +134,9 @@ def _place(run: Run, name: str) -> str:
     return f"{run.value('facts.secret_service')}/secrets/{name}"
 
 
-def put_large(run: Run, url: str, content: memoryview) -> None:
+def put_large(run: Run, url: str, content: memoryview, **condition: str) -> None:
     """Upload in one request, which may have 5 TiB (Cloud Storage, "Quotas and limits", objects)."""
-    run.ask("store", url, "PUT", content, content_type=objects.KIND)
+    run.ask("store", url, "PUT", content, content_type=objects.KIND, **condition)
 
 
 def gone(run: Run, machine: str) -> bool:

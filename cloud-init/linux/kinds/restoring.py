@@ -14,6 +14,7 @@ from urllib.parse import quote
 import objects
 import snapshot_names
 from failure import Failure
+from report import say
 from run import Run, Step
 from writing import write_whole
 
@@ -51,20 +52,31 @@ def make_restored(run: Run, step: Step) -> None:
 
 
 def fetch(run: Run, step: Step, key: str, file: Path) -> None:
-    """Return the verified snapshot. Raise Failure founding-refused, store-failed or digest-mismatch.
+    """Write the verified snapshot, or its copy, into a file.
 
-    Neither the record nor the store is trusted.
+    Raise Failure founding-refused, store-failed or digest-mismatch. Neither the record nor the store is trusted.
     """
     named = snapshot_names.signed(run.secret(run.value("facts.desired_state_secret")), key)
     if not named:
         text = f"the last record names {key!r}, which is no snapshot that this cluster's control plane has signed"
         raise Failure("founding-refused", text)
-    url = f"{step['store'].rstrip('/')}/{quote(key)}"
+    try:
+        whole(run, step["store"], key, named["sha256"], file)
+    except Failure as failure:
+        if "copies" not in step:
+            raise
+        say(f"the copy is taken, because {failure}")
+        whole(run, step["copies"], key, named["sha256"], file)
+
+
+def whole(run: Run, place: str, key: str, sha256: str, file: Path) -> None:
+    """Write an object with this digest into a file. Raise Failure store-failed or digest-mismatch. place: URL."""
+    url = f"{place.rstrip('/')}/{quote(key)}"
     try:
         found = objects.fetch(run, url, file)
     except OSError as error:
         raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
-    if found != named["sha256"]:
+    if found != sha256:
         raise Failure("digest-mismatch", f"{url} has sha256:{found}, another digest than in its name")
 
 

@@ -2,7 +2,7 @@
 
 from components.node.kinds.founding import LOG
 from components.node.kinds.model import Cut, Field, Kind
-from components.node.kinds.values import ARGUMENTS, NAME, PATH
+from components.node.kinds.values import ARGUMENTS, NAME, PATH, URL
 
 _LINUX = ("linux",)
 _STEPPED = (Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET)
@@ -17,13 +17,14 @@ RESTORING: dict[str, Kind] = {
             "config": Field(PATH, "kubeadm's configuration, from which kubeadm lists etcd's image."),
             "argv": Field(ARGUMENTS, "Program in that image that restores, and its first arguments."),
             "data": Field(PATH, "etcd's data directory."),
+            "copies": Field(URL, "URL below which copies of snapshots have the same names.", required=False),
             "etcd_image": Field(NAME, "etcd's image by digest, instead of the one that kubeadm names.", required=False),
             "node": Field(NAME, "Name of the only member."),
             "address": Field(NAME, "Address of the only member."),
         },
         compares="The files requires and done.",
-        sets="Downloads the snapshot (206), checks it against the digest in its name (202), restores it with etcd's"
-        " program to a folder beside data, and moves the folder.",
+        sets="Downloads the snapshot (206), checks it against the digest in its name (202), takes its copy if that"
+        " fails, restores it with etcd's program to a folder beside data, and moves the folder.",
         undo="data of an unfinished attempt",
         cuts=_STEPPED,
         systems=_LINUX,

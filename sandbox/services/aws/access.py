@@ -3,6 +3,9 @@
 Requests without a signature show no machine, so the policies of its endpoints are not asked.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from sandbox.aws import keys, policies, private_ways
 from sandbox.aws.machine import key_refused, policy_documents
 from sandbox.aws.s3 import is_blocked
@@ -14,13 +17,21 @@ NOBODY = "arn:aws:iam::nobody:anonymous"
 """Principal of an unsigned call; only statements for everyone (*) match it."""
 
 
-def require(cloud_state: CloudState, caller: Caller | None, action: str, resource: str, bucket: str = "") -> None:
+def require(
+    cloud_state: CloudState,
+    caller: Caller | None,
+    action: str,
+    resource: str,
+    bucket: str = "",
+    about: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Raise Refused("denied") unless some statement allows the action on the resource and none denies it.
 
-    The same holds for the key that encrypts the bucket or secret, if it is the user's; it must also be usable.
+    about: keys of conditions that the service adds. The same holds for the key that encrypts the bucket or secret, if
+    it is the user's; it must also be usable.
     """
     # The services speak plain http; conditions on TLS hold if machines of this cloud state would use https.
-    context = {"aws:SecureTransport": str(cloud_state.setting(SERVICES) == "http").lower()}
+    context = {"aws:SecureTransport": str(cloud_state.setting(SERVICES) == "http").lower(), **about}
     if caller:
         context["aws:userid"] = caller.user_id
     if caller and caller.place:

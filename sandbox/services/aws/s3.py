@@ -67,7 +67,8 @@ class Store:
             return self._list(call, caller, bucket, query)
         upload = RIGHTS.get((call.method, frozenset(query)))
         if upload:
-            require(self.cloud_state, caller, upload, f"arn:aws:s3:::{bucket}/{key}", bucket)
+            about = _writes(call, whole=call.method == "POST" and "uploadId" in query)
+            require(self.cloud_state, caller, upload, f"arn:aws:s3:::{bucket}/{key}", bucket, about)
             return self._upload(call, bucket, key, query)
         return self._object(call, caller, bucket, key, query)
 
@@ -79,7 +80,7 @@ class Store:
         actions = {"GET": reading, "HEAD": reading, "PUT": "s3:PutObject", "DELETE": "s3:DeleteObject"}
         if call.method not in actions:
             raise Refused("MethodNotAllowed", "The specified method is not allowed against this resource.")
-        require(self.cloud_state, caller, actions[call.method], f"{arn}/{key}", bucket)
+        require(self.cloud_state, caller, actions[call.method], f"{arn}/{key}", bucket, _writes(call, whole=True))
         if call.method == "PUT":
             return self._put(call, bucket, key)
         if call.method == "DELETE":
@@ -187,7 +188,8 @@ class Store:
             )
 
     def _list(self, call: Call, caller: Caller | None, bucket: str, query: Mapping[str, str]) -> Answer:
-        require(self.cloud_state, caller, "s3:ListBucket", f"arn:aws:s3:::{bucket}", bucket)
+        about = {"s3:prefix": query["prefix"]} if "prefix" in query else {}
+        require(self.cloud_state, caller, "s3:ListBucket", f"arn:aws:s3:::{bucket}", bucket, about)
         if call.method == "HEAD" and not query:
             return Answer(200, b"", {"x-amz-bucket-region": self.region})
         if call.method != "GET" or query.get("list-type") != "2" or set(query) - LISTED:
@@ -223,6 +225,17 @@ class Store:
             for one in found
         ]
         return listed | {"CommonPrefixes": [{"Prefix": encode(name)} for name in here if name not in objects]}
+
+
+def _writes(call: Call, *, whole: bool) -> dict[str, str]:
+    """Return the keys of conditions of a write (S3 user guide, "Enforce conditional writes on Amazon S3 buckets").
+
+    whole: whether the call creates an object; those that begin an upload or write a part of it do not.
+    """
+    if call.method not in ("PUT", "POST"):
+        return {}
+    unless = call.headers.get("if-none-match")
+    return {"s3:ObjectCreationOperation": str(whole).lower(), **({"s3:if-none-match": unless} if unless else {})}
 
 
 def _refuse_long(key: str) -> None:

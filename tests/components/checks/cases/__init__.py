@@ -19,6 +19,7 @@ from tests.components.checks.cases import (
     scheduling,
     service_zones,
     sessions,
+    snapshots,
     versions,
 )
 
@@ -28,6 +29,7 @@ CASES = (
     *existing_network.CASES,
     *existing_cluster.CASES,
     *service_zones.CASES,
+    *snapshots.CASES,
     *ingress.CASES,
     *machines.CASES,
     *scheduling.CASES,

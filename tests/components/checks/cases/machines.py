@@ -92,18 +92,6 @@ CASES = (
         azure({"owner": "x"}),
     ),
     Case(
-        "snapshots-too-many",
-        {"snapshots": {"every_minutes": 10, "keep_days": 7}},
-        "snapshots",
-        {"snapshots": {"every_minutes": 60, "keep_days": 20}},
-    ),
-    Case(
-        "snapshots-too-many",
-        {"snapshots": {"keep_days": 18, "keep_daily": 60, "keep_weekly": 12}},
-        "snapshots",
-        {"snapshots": {"keep_days": 7, "keep_daily": 60, "keep_weekly": 12}},
-    ),
-    Case(
         "control-plane-small-for-nodes",
         {**linux(count=11), **plane(size="m6i.large")},
         "control_plane.size",

@@ -1,0 +1,29 @@
+"""Rights of control planes on the bucket with copies of snapshots, which is the user's (`snapshots.copy_to`)."""
+
+from typing import Any
+
+from components.catalogue import regions
+from components.spec.snapshots import SnapshotCopy, copy_folder
+
+
+def statements(cluster: str, copied: SnapshotCopy) -> list[dict[str, Any]]:
+    """Return the policy statements: create, read and list this cluster's copies, but not change or delete them.
+
+    A write has to be refused if the object exists. Requests of an upload in parts take no such condition, except the
+    one that completes it (Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets").
+    AbortMultipartUpload deletes parts of an upload that was not completed, and no object.
+    """
+    bucket = f"arn:{regions.partition(copied.region)}:s3:::{copied.bucket}"
+    prefix = f"{copy_folder(cluster)}etcd/"
+    creates, conditional = {"s3:ObjectCreationOperation": "true"}, {"s3:if-none-match": "false"}
+    parts = ["s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"]
+    rows: tuple[tuple[list[str], str, dict[str, Any]], ...] = (
+        (["s3:PutObject"], f"{bucket}/{prefix}*", {"Bool": creates, "Null": conditional}),
+        (["s3:PutObject"], f"{bucket}/{prefix}*", {"Bool": {"s3:ObjectCreationOperation": "false"}}),
+        (["s3:GetObject", *parts], f"{bucket}/{prefix}*", {}),
+        (["s3:ListBucket"], bucket, {"StringEquals": {"s3:prefix": prefix}}),
+    )
+    return [
+        {"Effect": "Allow", "Action": actions, "Resource": [resource], **({"Condition": when} if when else {})}
+        for actions, resource, when in rows
+    ]
