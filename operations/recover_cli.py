@@ -78,7 +78,12 @@ def snapshot(
     snapshots.snapshot(stack, kubeconfig)
 
 
-@command(RECOVER, "mullion restore aws-prod --list", "mullion restore aws-prod --confirm aws-prod")
+@command(
+    RECOVER,
+    "mullion restore aws-prod --list",
+    "mullion restore aws-prod --drill",
+    "mullion restore aws-prod --confirm aws-prod",
+)
 def restore(
     stack: StackName,
     snapshot: Annotated[
@@ -88,12 +93,21 @@ def restore(
     place: Annotated[
         SnapshotPlace, typer.Option("--from", help="Choose from the snapshot store, or from its copies.")
     ] = SnapshotPlace.STORE,
+    drill: Annotated[
+        bool, typer.Option("--drill", help="Restore beside the running etcd, read, remove; change nothing.")
+    ] = False,
+    kubeconfig: Kubeconfig = None,
     sandbox: Sandbox = False,
     confirm: Confirm = None,
 ) -> None:
     """Rebuild the control plane from a snapshot of etcd, when every control-plane machine is lost."""
     from operations.commands import control_planes, joined
+    from operations.commands import drill as drills
 
     joined.refuse(stack, "restore")
+    drills.refuse_mixed(drill=drill, listed=listed, confirmed=confirm is not None, kubeconfig=kubeconfig)
+    if drill:
+        drills.drill(stack, snapshot, place.value, kubeconfig)
+        return
     copied = place is SnapshotPlace.COPY
     control_planes.restore(stack, snapshot, sandbox=sandbox, confirmed=confirm, listed=listed, copied=copied)

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from components.node import api_server, authorities, authorization, etcd, images, kubeadm, kubelet, proxy
+from components.node import api_server, authorities, authorization, drill, etcd, images, kubeadm, kubelet, proxy
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG, LINUX, PKI, STATE
 from components.node.plan import Phase, Scope, canonical
@@ -27,10 +27,13 @@ _CTR = [LINUX.program("ctr"), "--namespace", "k8s.io"]
 _SNAPSHOT = f"{etcd.DATA}/mullion.snapshot"
 """Path of a new etcd snapshot, the same on the host and in etcd's pod."""
 
+_ENDPOINT = "https://127.0.0.1:2379"
 _ETCD = [
-    *("etcdctl", "--endpoints", "https://127.0.0.1:2379", "--cacert", f"{PKI}/etcd/ca.crt"),
+    *("etcdctl", "--endpoints", _ENDPOINT, "--cacert", f"{PKI}/etcd/ca.crt"),
     *("--cert", f"{PKI}/etcd/healthcheck-client.crt", "--key", f"{PKI}/etcd/healthcheck-client.key"),
 ]
+
+_ETCDCTL = [*_CRICTL, "exec", "CONTAINER", *_ETCD]
 
 _STATIC_PODS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
@@ -103,7 +106,7 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
         "upgrade": _upgrade(role),
         "etcd": {
             "find": [*_CRICTL, "ps", "--quiet", "--state", "Running", "--name", "^etcd$"],
-            "etcdctl": [*_CRICTL, "exec", "CONTAINER", *_ETCD],
+            "etcdctl": _ETCDCTL,
             "quota": etcd.quota(kubeadm.cluster_configuration(role)),
             "least": etcd.least(role),
         },
@@ -116,6 +119,7 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
             "file": _SNAPSHOT,
             **copies(role),
         },
+        "drill": drill.configuration(role, _ETCDCTL, _ENDPOINT),
         "audit": {"folder": api_server.AUDIT_LOGS, "days": role.spec.api.audit_days},
         "certificates": {
             "files": authorities.CERTIFICATES,

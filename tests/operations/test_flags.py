@@ -141,6 +141,7 @@ WITHOUT_ENGINE = (
     ("snapshot {stack} --kubeconfig {folder}/none", "/none: No such file"),
     ("replace-control-plane {stack} control-plane-0 --sandbox --yes", f"{NO_ENGINE}|is the whole control plane"),
     ("restore {stack} --list --sandbox", NO_ENGINE),
+    ("restore {stack} --drill --kubeconfig {folder}/none", "/none: No such file"),
     ("restore {stack} --from copy --sandbox --confirm {stack}", NO_ENGINE),
     ("restore {stack} --snapshot x --sandbox --confirm {stack}", NO_ENGINE),
     ("sbom {stack} --output {folder}/sbom.json", ""),

@@ -28,6 +28,7 @@ from agent import (
     copies,
     dns,
     documents,
+    drills,
     epochs,
     etcd,
     keys,
@@ -54,7 +55,7 @@ PAUSE = 5.0
 """Seconds between rounds, which is the longest wait of a kubelet for its certificate."""
 SECONDS = 300
 """Timeout of one concern in one round; a snapshot of a large etcd takes minutes."""
-LONG = ("snapshot-request", "audit-pieces", "secrets", "snapshots", "copies")
+LONG = ("snapshot-request", "drill", "audit-pieces", "secrets", "snapshots", "copies")
 """Concerns of the active agent that may take minutes."""
 RETRY = 30.0
 """Maximum seconds until a failed concern is tried again."""
@@ -145,6 +146,7 @@ class Agent:
             ("tokens", 300, lambda: tokens.reconcile(self.run, self.config)),
             ("epoch", 300, lambda: epochs.reconcile(self.run, self.config)),
             ("snapshot-request", 10, lambda: snapshots.answer(self.run, self.config, seen.api, time.time())),
+            ("drill", 10, lambda: drills.answer(self.run, self.config, seen.api, time.time())),
             ("audit-pieces", 3600, lambda: audit.prune(self.run, self.config, time.time())),
             ("secrets", 30, lambda: keys.rewrite(seen.api, self.config, self.following.controllers)),
             (

@@ -16,6 +16,7 @@ Configuration = dict[str, Any]
 """{kubeconfig, founder, digest, token: {secret, kubeconfig, lifetime_hours}, upgrade: {apply, node, last: [argv]},
 etcd: {find, etcdctl, quota: bytes or 0, least: oldest version of a member before the upgrade, or ""},
 snapshots: {file, every_minutes, keep, days, daily, weekly, copies: URL of their folder, if they are made},
+drill: {folder, config, argv, etcd_image if pinned, peer: URL, certificates, etcd: argv, client: argv},
 certificates: {files, days, renew,
 whole: what kinds/certificates.py completes, once authorities were rotated},
 encryption: {secret, member, path, resources},

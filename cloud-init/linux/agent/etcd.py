@@ -17,11 +17,15 @@ CONTROL_PLANE = "control-plane"
 
 def etcdctl(run: Run, config: Configuration, *words: str, check: bool = True) -> Ended:
     """Run etcdctl. Raise Failure command-failed if it fails (with `check`) or no etcd runs on this machine."""
+    return run.command(*client(run, config, config["etcd"]["etcdctl"]), *words, check=check)
+
+
+def client(run: Run, config: Configuration, argv: list[str]) -> list[str]:
+    """Return the command with the container of this machine's etcd in the place of CONTAINER. Raise Failure."""
     containers = run.command(*config["etcd"]["find"]).stdout.split()
     if not containers:
         raise Failure("command-failed", "no container of etcd runs on this machine")
-    argv = [containers[0] if word == "CONTAINER" else word for word in config["etcd"]["etcdctl"]]
-    return run.command(*argv, *words, check=check)
+    return [containers[0] if word == "CONTAINER" else word for word in argv]
 
 
 def leave(run: Run, config: Configuration, name: str) -> None:

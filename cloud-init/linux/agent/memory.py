@@ -10,7 +10,7 @@ dns.moved          moment (seconds since 1970) of the deletion of a pod of CoreD
 left.*             by Node name: providerID of the machine whose member was removed from etcd last
 
 mullion-machines: agent/machines.py; its revoked machines also outside etcd: agent/revoked_machines.py.
-mullion-revoked: agent/revocations.py. mullion-snapshot: agent/snapshots.py.
+mullion-revoked: agent/revocations.py. mullion-snapshot, mullion-drill: agent/configmap_requests.py.
 
 mullion-planned: by Node name, the keys {"labels": [key], "taints": ["key:Effect"]} that were set last.
 """

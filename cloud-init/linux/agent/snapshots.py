@@ -5,7 +5,6 @@ Whoever writes the store may plant objects: one without this cluster's MAC or wi
 
 import calendar
 import hashlib
-import json
 import mmap
 import time
 from pathlib import Path
@@ -18,10 +17,9 @@ from report import say
 from run import Run
 from snapshot_names import PREFIX
 
-from agent import etcd
+from agent import configmap_requests, etcd
 from agent.api import Api
 from agent.configuration import Configuration
-from agent.memory import Memory
 
 TIME = "%Y%m%dT%H%M%SZ"
 DIGEST = 32
@@ -149,20 +147,5 @@ def reconcile(run: Run, configuration: Configuration, now: float) -> dict[str, o
 
 
 def answer(run: Run, configuration: Configuration, api: Api, now: float) -> None:
-    """Take the requested snapshot, if any, and write its key or the error beside the request. Raise the error.
-
-    data.request: an id; data.answer: JSON, {"request": the id, "key": of the snapshot} or {"request", "error"}. A
-    request is tried once; `mullion snapshot` writes another id.
-    """
-    memory = Memory(api, REQUEST)
-    request, answered = memory.values.get("request", ""), memory.values.get("answer", "")
-    if not request or f'"request": "{request}"' in answered:
-        return
-    outcome, failed = dict[str, str](), None
-    try:
-        outcome["key"] = make(run, configuration, "command", now)
-    except (Failure, OSError) as error:
-        outcome["error"], failed = run.redact(f"{error}")[:500], error
-    memory.write(answer=json.dumps({"request": request, **outcome}, sort_keys=True))
-    if failed:
-        raise failed
+    """Take the requested snapshot, if any; the answer has its `key`. Raise the error."""
+    configmap_requests.answer(run, api, REQUEST, lambda _: {"key": make(run, configuration, "command", now)})

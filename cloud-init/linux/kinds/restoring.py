@@ -23,6 +23,7 @@ from kinds.files import MODES
 
 IMAGE = re.compile(r"(?m)^(\S+/etcd[:@]\S+)$")
 CONTAINER = "mullion-restore"
+CTR = ("ctr", "--namespace", "k8s.io")
 POLL_SECONDS = 2
 
 
@@ -82,21 +83,39 @@ def whole(run: Run, place: str, key: str, sha256: str, file: Path) -> None:
 
 def unpack(run: Run, step: Step, folder: Path, epoch: int) -> None:
     """Restore the snapshot as a one-member cluster with the etcd image that kubeadm will start."""
+    peer, image = f"https://{step['address']}:2380", etcd_image(run, step)
+    remove(run, CONTAINER)  # left by an interrupted attempt
+    words = restoring(step["argv"], folder, step["node"], peer, f"mullion-{epoch}")
+    run.command(*contained(image, CONTAINER, folder, "--rm"), *words)
+
+
+def etcd_image(run: Run, step: Step) -> str:
+    """Return the etcd image that kubeadm starts; pull it if this machine lacks it."""
     image = step.get("etcd_image") or listed(run, step)
     if run.command("crictl", "inspecti", "--quiet", image, check=False).returncode:
         run.command("crictl", "pull", image)
-    peer = f"https://{step['address']}:2380"
-    own = [
-        *("--name", step["node"], "--data-dir", f"{folder}/data", "--initial-cluster", f"{step['node']}={peer}"),
-        *("--initial-advertise-peer-urls", peer, "--initial-cluster-token", f"mullion-{epoch}"),
+    return image
+
+
+def restoring(argv: list[str], folder: Path, node: str, peer: str, token: str) -> list[str]:
+    """Return the words that restore folder/snapshot.db into folder/data. argv: of the program. peer: URL."""
+    return [
+        *(*argv, f"{folder}/snapshot.db", "--name", node, "--data-dir", f"{folder}/data"),
+        *("--initial-cluster", f"{node}={peer}", "--initial-advertise-peer-urls", peer),
+        *("--initial-cluster-token", token),
     ]
-    ctr = ("ctr", "--namespace", "k8s.io")
-    # left by an interrupted attempt
-    run.command(*ctr, "containers", "delete", CONTAINER, check=False)
-    run.command(*ctr, "snapshots", "delete", CONTAINER, check=False)
+
+
+def contained(image: str, container: str, folder: Path, *options: str) -> list[str]:
+    """Return the words that run a program in a container which has the folder at the same path."""
     mount = f"type=bind,src={folder},dst={folder},options=rbind:rw"
-    words = [*step["argv"], f"{folder}/snapshot.db", *own]
-    run.command(*ctr, "run", "--rm", "--env", "ETCDCTL_API=3", "--mount", mount, image, CONTAINER, *words)
+    return [*CTR, "run", *options, "--env", "ETCDCTL_API=3", "--mount", mount, image, container]
+
+
+def remove(run: Run, container: str) -> None:
+    """Remove a container, whatever is left of it."""
+    run.command(*CTR, "containers", "delete", container, check=False)
+    run.command(*CTR, "snapshots", "delete", container, check=False)
 
 
 def listed(run: Run, step: Step) -> str:

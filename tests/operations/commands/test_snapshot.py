@@ -1,56 +1,23 @@
 """`mullion snapshot`: the request in the cluster, the agent's answer, and each way in which it fails."""
 
-import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import Result
 
-from components.rollout.kubernetes_api import Refused, Unreachable
-from operations.commands import reached_api, snapshot
+from operations.commands import snapshot
 from operations.console.exits import Exit
+from tests.operations.commands.agent_answers import Answer, Api, answering
 from tests.operations.commands.test_kubeconfig import stored
 
 KEY = "etcd/20261124T095000Z-command.aa.bb.db"
-Answer = Callable[[str], Any]
-
-
-class Api:
-    """The ConfigMap of the request, and an agent that writes `answer(request)` beside it."""
-
-    def __init__(self) -> None:
-        self.found: dict[str, Any] | None = None
-        self.answer: Answer = lambda request: json.dumps({"request": request, "key": KEY})
-        self.replaced_by = ""
-        self.is_reachable = True
-
-    def ask(self, method: str, path: str, body: Any = None) -> Any:
-        if not self.is_reachable:
-            raise Unreachable("nothing answers")
-        place = f"{snapshot.CONFIGMAPS}/{snapshot.NAME}"
-        if method == "POST":
-            assert (path, self.found) == (snapshot.CONFIGMAPS, None)
-        elif path != place or self.found is None:
-            raise Refused(404, "not found")
-        if body:
-            self.found = copy.deepcopy(body)
-            return body
-        assert self.found
-        request = self.replaced_by or self.found["data"]["request"]
-        answer = self.answer(self.found["data"]["request"])
-        return {"data": {"request": request} | ({"answer": answer} if answer else {})}
 
 
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Api:
-    made = Api()
-    monkeypatch.setattr(reached_api, "client", lambda text: made)
-    monkeypatch.setattr(snapshot, "ANSWER_SECONDS", 0.05)
-    monkeypatch.setattr(snapshot, "PAUSE", 0.01)
-    return made
+    return answering(monkeypatch, snapshot.NAME, lambda request: json.dumps({"request": request, "key": KEY}))
 
 
 @pytest.fixture

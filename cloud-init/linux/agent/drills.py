@@ -1,0 +1,170 @@
+"""Drills of `mullion restore STACK --drill`: a snapshot is restored beside the running etcd, read, and removed.
+
+Nothing else runs on the restored data, so nothing acts on it: an API server with its controllers would delete volumes,
+load balancers and Nodes of the running cluster. The throw-away etcd listens on loopback and demands the certificates of
+etcd's clients.
+"""
+
+import base64
+import json
+import re
+import shutil
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import snapshot_names
+from failure import Failure
+from kinds import keys, restoring
+from run import Run
+
+from agent import configmap_requests, copies, etcd, snapshots
+from agent.api import Api
+from agent.configuration import Configuration
+
+REQUEST = "mullion-drill"
+"""Name of the ConfigMap; its values `from` (store or copy) and `snapshot` (a key; empty: the newest) choose."""
+CONTAINER = "mullion-drill"
+KINDS = {"namespaces": "namespaces", "nodes": "minions", "pods": "pods", "secrets": "secrets"}
+"""Name below /registry by the kind of object that is counted (kubernetes, pkg/registry/core/rest/storage_core.go)."""
+SECRETS = "/registry/secrets/"
+ENCRYPTED = re.compile(rb"k8s:enc:secretbox:v1:key(\d+):")
+"""Begin of an encrypted value, with the number of its key (kubernetes, "Encrypting Confidential Data at Rest")."""
+PAGE = 50
+"""Secrets in one answer; each has at most 1 MiB."""
+ROOM = 3
+"""Times the snapshot's size that disk and memory need free: the file, the data, and what etcd adds."""
+SPARE = 512 << 20
+"""Further bytes that stay free for the running etcd."""
+
+
+class Database(NamedTuple):
+    """An etcd that answers: the running one, or the throw-away one."""
+
+    run: Run
+    argv: list[str]
+
+    def ask(self, *words: str) -> dict[str, Any]:
+        """Return etcdctl's answer. Raise Failure command-failed without its output, which may be a Secret."""
+        ended = self.run.command(*self.argv, *words, "--write-out", "json", check=False)
+        if ended.returncode:
+            raise Failure("command-failed", f"etcdctl {words[0]} ended with {ended.returncode}")
+        return json.loads(ended.stdout)
+
+    def count(self, prefix: str) -> int:
+        """Return the number of keys below a prefix."""
+        return self.ask("get", prefix, "--prefix", "--count-only").get("count", 0)
+
+
+def answer(run: Run, configuration: Configuration, api: Api, now: float) -> None:
+    """Hold the requested drill, if any. Raise its error."""
+    configmap_requests.answer(run, api, REQUEST, lambda values: hold(run, configuration, values, now))
+
+
+def hold(run: Run, configuration: Configuration, values: dict[str, str], now: float) -> dict[str, Any]:
+    """Restore a snapshot, read it, and remove it; return what was found. Raise Failure."""
+    began = time.monotonic()
+    bucket, folder = place(run, configuration, values.get("from", ""))
+    key = chosen(snapshots.stored(run, now, bucket, folder)[0], values.get("snapshot", ""))
+    section = configuration["drill"]
+    work = run.path(section["folder"])
+    try:
+        clear(run, work)
+        work.mkdir(mode=0o700, parents=True)
+        fetch(run, f"{bucket}/{folder}", key, work / "snapshot.db")
+        refuse_cramped(run, work)
+        start(run, section, work)
+        found = read(run, configuration)
+    finally:
+        clear(run, work)
+    return {"snapshot": key, **found, "machine": run.value("machine.name"), "seconds": int(time.monotonic() - began)}
+
+
+def place(run: Run, configuration: Configuration, name: str) -> tuple[str, str]:
+    """Return URL and folder of the snapshots or of their copies. Raise Failure store-failed."""
+    if name != "copy":
+        return snapshots.store(run), ""
+    if "copies" not in configuration["snapshots"]:
+        raise Failure("store-failed", "this control plane copies no snapshots: snapshots.copy_to names no bucket")
+    return copies.place(configuration)
+
+
+def chosen(found: list[snapshots.Snapshot], key: str) -> str:
+    """Return the key to restore, the newest one by default. Raise Failure store-failed."""
+    if key and key not in {each.key for each in found}:
+        raise Failure("store-failed", f"there is no snapshot {key[:200]} that this cluster's control plane has signed")
+    if not found:
+        raise Failure("store-failed", "there is no snapshot")
+    return key or found[0].key
+
+
+def fetch(run: Run, url: str, key: str, file: Path) -> None:
+    """Write the snapshot into a file. Raise Failure store-failed or digest-mismatch; no copy is taken instead."""
+    named = snapshot_names.KEY.fullmatch(key)
+    restoring.whole(run, url, key, named["sha256"] if named else "", file)
+
+
+def refuse_cramped(run: Run, work: Path) -> None:
+    """Raise Failure disk-full or command-failed if disk or memory could not hold a second etcd beside the first."""
+    needed = ROOM * (work / "snapshot.db").stat().st_size + SPARE
+    free = shutil.disk_usage(work).free
+    if free < needed:
+        raise Failure("disk-full", f"{work} has {free >> 20} MiB free, and the drill needs {needed >> 20}")
+    said = re.search(r"(?m)^MemAvailable: +(\d+) kB$", run.path("/proc/meminfo").read_text())
+    if said and int(said[1]) << 10 < needed:
+        text = f"this machine has {int(said[1]) >> 10} MiB of memory available, and the drill needs {needed >> 20}"
+        raise Failure("command-failed", text)
+
+
+def start(run: Run, section: dict[str, Any], work: Path) -> None:
+    """Restore the snapshot as `mullion restore` does, and start etcd on the data."""
+    image = restoring.etcd_image(run, section)
+    words = restoring.restoring(section["argv"], work, CONTAINER, section["peer"], CONTAINER)
+    run.command(*restoring.contained(image, CONTAINER, work, "--rm"), *words)
+    certificates = f"type=bind,src={section['certificates']},dst={section['certificates']},options=rbind:ro"
+    options = ("--detach", "--net-host", "--mount", certificates)
+    own = ["--name", CONTAINER, "--data-dir", f"{work}/data", "--initial-cluster", f"{CONTAINER}={section['peer']}"]
+    run.command(*restoring.contained(image, CONTAINER, work, *options), *section["etcd"], *own)
+
+
+def read(run: Run, configuration: Configuration) -> dict[str, Any]:
+    """Return what the restored etcd has, beside what the running one has. Raise Failure."""
+    restored, running = (
+        Database(run, etcd.client(run, configuration, section))
+        for section in (configuration["drill"]["client"], configuration["etcd"]["etcdctl"])
+    )
+    while True:
+        try:
+            restored.ask("endpoint", "health")
+            break
+        except Failure:
+            if run.left() < restoring.POLL_SECONDS:
+                raise
+            time.sleep(restoring.POLL_SECONDS)
+    counts = {kind: [each.count(f"/registry/{name}/") for each in (restored, running)] for kind, name in KINDS.items()}
+    held = set(keys.numbers(run.path(configuration["encryption"]["path"])))
+    return {"counts": counts, "keys": restored.count(""), "readable": readable(restored, held)}
+
+
+def readable(database: Database, held: set[int]) -> int:
+    """Return the number of Secrets that are encrypted with a key which this machine has, or not encrypted at all."""
+    count, last = 0, SECRETS
+    while True:
+        found = database.ask("get", last, "--from-key", "--limit", f"{PAGE + 1}").get("kvs") or []
+        rows = [(base64.b64decode(each["key"]).decode(), base64.b64decode(each["value"])) for each in found]
+        for name, value in rows:
+            if not name.startswith(SECRETS):
+                return count
+            encrypted = ENCRYPTED.match(value)
+            if name != last and (int(encrypted[1]) in held if encrypted else value.startswith(b"k8s\0")):
+                count += 1
+        if len(rows) <= PAGE:
+            return count
+        last = rows[-1][0]
+
+
+def clear(run: Run, work: Path) -> None:
+    """Stop the throw-away etcd and remove its data."""
+    run.command(*restoring.CTR, "tasks", "delete", "--force", CONTAINER, check=False)
+    restoring.remove(run, CONTAINER)
+    shutil.rmtree(work, ignore_errors=True)

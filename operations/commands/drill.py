@@ -1,0 +1,64 @@
+"""`mullion restore STACK --drill`: have the control plane restore a snapshot beside the running etcd, and read it.
+
+The active control-plane agent does it (cloud-init/linux/agent/drills.py). Nothing of the cluster is changed.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from components.rollout.plain_text import plain
+from operations.commands.configmap_requests import asked
+from operations.commands.snapshot_keys import age
+from operations.console.exits import Exit, Stop
+from operations.console.table import table
+
+NAME = "mullion-drill"
+"""Name of the ConfigMap with the request."""
+
+
+def drill(name: str, snapshot: str | None, place: str, kubeconfig: Path | None) -> None:
+    """Request a drill, wait for the agent, and print what the restored etcd has. Raises Stop if it is not usable."""
+    answer = asked(name, kubeconfig, NAME, {"from": place, "snapshot": snapshot or ""}, "a drill")
+    if "error" in answer:
+        raise Stop(Exit.FAILED, f"the control plane of {name} could not restore a snapshot: {plain(answer['error'])}")
+    print(text(name, place, answer))
+    if faults := problems(answer):
+        raise Stop(Exit.FAILED, "\n".join([f"{name}: the snapshot is restored, but not usable:", *faults]))
+
+
+def refuse_mixed(*, drill: bool, listed: bool, confirmed: bool, kubeconfig: Path | None) -> None:
+    """Raise Stop if options of a drill and of a restore are mixed: one of them would have no effect."""
+    if drill and (listed or confirmed):
+        raise Stop(Exit.USAGE, "--drill changes nothing and lists nothing: leave out --list and --confirm")
+    if kubeconfig and not drill:
+        raise Stop(Exit.USAGE, "--kubeconfig is for --drill: a restore does not use the API")
+
+
+def text(name: str, place: str, answer: dict[str, Any]) -> str:
+    """Return the result for people."""
+    key, machine = plain(answer["snapshot"]), plain(answer["machine"])
+    rows = [(plain(kind), f"{old}", f"{now}") for kind, (old, now) in sorted(answer["counts"].items())]
+    where = "the copies" if place == "copy" else "the snapshot store"
+    return (
+        f"{name}: {key} ({age(key)} old) of {where} was restored on {machine} in {answer['seconds']} s, read, and"
+        f" removed\n{table(('objects', 'in the snapshot', 'in the cluster now'), rows)}\n"
+        f"{answer['keys']} keys in all; {answer['readable']} of {_secrets(answer)} Secrets have an encryption key that"
+        " the control plane has"
+    )
+
+
+def problems(answer: dict[str, Any]) -> list[str]:
+    """Return why the restored data would make no cluster; empty if nothing speaks against it."""
+    found = list[str]()
+    if not answer["counts"]["namespaces"][0]:
+        found.append("it has no namespace")
+    if answer["readable"] < _secrets(answer):
+        found.append(
+            f"{_secrets(answer) - answer['readable']} Secrets are encrypted with keys that the secret store does not"
+            " have: restore the state or the secret `pki` that had them (docs/pki.md)"
+        )
+    return found
+
+
+def _secrets(answer: dict[str, Any]) -> int:
+    return answer["counts"]["secrets"][0]
