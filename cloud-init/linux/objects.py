@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.error import HTTPError
 from urllib.parse import quote
 
@@ -65,7 +65,7 @@ def names(run: Run, store: str, prefix: str) -> list[str]:
     return found
 
 
-def put(run: Run, url: str, content: memoryview, **condition: str) -> None:
+def put(run: Run, url: str, content: memoryview, **condition: Any) -> None:
     """Write an object, under the headers in `condition`. Raise OSError; the store has no part of the content then."""
     if len(content) <= PART:
         run.ask("store", url, "PUT", content, content_type=KIND, content_md5=md5(content), **condition)

@@ -49,7 +49,7 @@ class Cloud(Protocol):
         """Store a new text for a secret."""
         ...
 
-    def put_large(self, run: Run, url: str, content: memoryview, **condition: str) -> None:
+    def put_large(self, run: Run, url: str, content: memoryview, **condition: Any) -> None:
         """Write an object that is larger than objects.PART; it appears with its whole content, under the condition."""
         ...
 

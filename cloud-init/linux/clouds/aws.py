@@ -80,7 +80,7 @@ def _secrets(run: Run, action: str, **body: str) -> dict[str, str]:
     return json.loads(said)
 
 
-def put_large(run: Run, url: str, content: memoryview, **condition: str) -> None:
+def put_large(run: Run, url: str, content: memoryview, **condition: Any) -> None:
     """Upload in parts (Amazon S3 API reference, CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload).
 
     Parts of an upload that was not completed cost money: it is aborted, and the bucket's lifecycle rule deletes what
@@ -102,7 +102,7 @@ def put_large(run: Run, url: str, content: memoryview, **condition: str) -> None
         raise
 
 
-def _complete(run: Run, upload: str, condition: dict[str, str]) -> None:
+def _complete(run: Run, upload: str, condition: dict[str, Any]) -> None:
     """Complete an upload with the numbers and ETags of the parts that S3 has."""
     listed = ElementTree.fromstring(run.ask("store", upload))  # noqa: S314  the cloud's answer, over TLS
     whole = ElementTree.Element("CompleteMultipartUpload", xmlns="http://s3.amazonaws.com/doc/2006-03-01/")

@@ -131,7 +131,7 @@ def _place(run: Run, name: str) -> str:
     return f"{run.value('facts.secret_service')}/secrets/{name}?{SECRETS}"
 
 
-def put_large(run: Run, url: str, content: memoryview, **condition: str) -> None:
+def put_large(run: Run, url: str, content: memoryview, **condition: Any) -> None:
     """Upload in blocks, whose ids have one length (Blob Storage REST API, "Put Block", "Put Block List").
 
     Azure deletes blocks that no list names after a week.

@@ -134,7 +134,7 @@ def _place(run: Run, name: str) -> str:
     return f"{run.value('facts.secret_service')}/secrets/{name}"
 
 
-def put_large(run: Run, url: str, content: memoryview, **condition: str) -> None:
+def put_large(run: Run, url: str, content: memoryview, **condition: Any) -> None:
     """Upload in one request, which may have 5 TiB (Cloud Storage, "Quotas and limits", objects)."""
     run.ask("store", url, "PUT", content, content_type=objects.KIND, **condition)
 
