@@ -50,7 +50,8 @@ class Machine:
         if "config images list" in words:
             return "registry.k8s.io/etcd:3.6.8-0\n"
         if "--count-only" in argv:
-            return json.dumps({"count": len(self.values)} if "/registry/secrets/" in argv or "" in argv else {})
+            assert argv[-1] == "fields", "etcdctl refuses another format"
+            return f'"More" : false\n"Count" : {len(self.values) if {"/registry/secrets/", ""} & {*argv} else 0}\n'
         if "--from-key" in argv:
             rows = sorted(name for name in self.values if name >= argv[argv.index("get") + 1])
             limit = int(argv[argv.index("--limit") + 1])

@@ -30,6 +30,7 @@ KINDS = {"namespaces": "namespaces", "nodes": "minions", "pods": "pods", "secret
 SECRETS = "/registry/secrets/"
 ENCRYPTED = re.compile(rb"k8s:enc:secretbox:v1:key(\d+):")
 """Begin of an encrypted value, with the number of its key (kubernetes, "Encrypting Confidential Data at Rest")."""
+COUNT = re.compile(r'"Count" : (\d+)')
 PAGE = 50
 """Secrets in one answer; each has at most 1 MiB."""
 ROOM = 3
@@ -44,16 +45,26 @@ class Database(NamedTuple):
     run: Run
     argv: list[str]
 
-    def ask(self, *words: str) -> dict[str, Any]:
+    def ask(self, *words: str) -> str:
         """Return etcdctl's answer. Raise Failure command-failed without its output, which may be a Secret."""
-        ended = self.run.command(*self.argv, *words, "--write-out", "json", check=False)
+        ended = self.run.command(*self.argv, *words, check=False)
         if ended.returncode:
             raise Failure("command-failed", f"etcdctl {words[0]} ended with {ended.returncode}")
-        return json.loads(ended.stdout)
+        return ended.stdout
 
     def count(self, prefix: str) -> int:
-        """Return the number of keys below a prefix."""
-        return self.ask("get", prefix, "--prefix", "--count-only").get("count", 0)
+        """Return the number of keys below a prefix. etcdctl counts in the format `fields` alone."""
+        said = self.ask("get", prefix, "--prefix", "--count-only", "--write-out", "fields")
+        found = COUNT.search(said)
+        if not found:
+            raise Failure("command-failed", "etcdctl get --count-only returned no count")
+        return int(found[1])
+
+    def page(self, begin: str) -> list[tuple[str, bytes]]:
+        """Return names and values from a name on, at most PAGE + 1."""
+        limit = ("--limit", f"{PAGE + 1}", "--write-out", "json")
+        rows = json.loads(self.ask("get", begin, "--from-key", *limit)).get("kvs") or []
+        return [(base64.b64decode(each["key"]).decode(), base64.b64decode(each["value"])) for each in rows]
 
 
 def answer(run: Run, configuration: Configuration, api: Api, now: float) -> None:
@@ -122,7 +133,7 @@ def start(run: Run, section: dict[str, Any], work: Path) -> None:
     words = restoring.restoring(section["argv"], work, CONTAINER, section["peer"], CONTAINER)
     run.command(*restoring.contained(image, CONTAINER, work, "--rm"), *words)
     certificates = f"type=bind,src={section['certificates']},dst={section['certificates']},options=rbind:ro"
-    options = ("--detach", "--net-host", "--mount", certificates)
+    options = ("--detach", "--null-io", "--net-host", "--mount", certificates)
     own = ["--name", CONTAINER, "--data-dir", f"{work}/data", "--initial-cluster", f"{CONTAINER}={section['peer']}"]
     run.command(*restoring.contained(image, CONTAINER, work, *options), *section["etcd"], *own)
 
@@ -150,8 +161,7 @@ def readable(database: Database, held: set[int]) -> int:
     """Return the number of Secrets that are encrypted with a key which this machine has, or not encrypted at all."""
     count, last = 0, SECRETS
     while True:
-        found = database.ask("get", last, "--from-key", "--limit", f"{PAGE + 1}").get("kvs") or []
-        rows = [(base64.b64decode(each["key"]).decode(), base64.b64decode(each["value"])) for each in found]
+        rows = database.page(last)
         for name, value in rows:
             if not name.startswith(SECRETS):
                 return count

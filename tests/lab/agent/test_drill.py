@@ -83,6 +83,9 @@ def config(served: Served, etcdctl: Path, run: Any) -> dict[str, Any]:
     section |= {"etcd_image": "registry.k8s.io/etcd:3.7.0", "folder": "/var/lib/etcd/drill"}
     section["client"] = [f"https://127.0.0.1:{ports[0]}" if word == endpoint else word for word in running]
     run.path("/var/lib/etcd").mkdir(parents=True)
+    memory = run.path("/proc/meminfo")
+    memory.parent.mkdir(parents=True)
+    memory.write_text(Path("/proc/meminfo").read_text())
     keys = run.path("/etc/encryption.json")
     keys.parent.mkdir(parents=True, exist_ok=True)
     keys.write_text('{"name": "key1"}')
