@@ -228,7 +228,7 @@ class Identity(pulumi.ComponentResource):
             raise pulumi.RunError(
                 f"the rights of {group.value} machines have {length} characters, and IAM accepts {LONGEST} for a role:"
                 " give the stack a shorter name, or leave out one of cloud_controller, csi, registry_credentials,"
-                " access and encryption_key"
+                " access, encryption_key and snapshots.copy_to"
             )
         return found
 
