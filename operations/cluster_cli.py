@@ -1,5 +1,6 @@
 """Commands that build, change, use and remove clusters."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -131,7 +132,12 @@ def wait(
     waiting.wait(stack, timeout)
 
 
-@command(CLUSTERS, "mullion kubeconfig aws-dev", "mullion kubeconfig aws-dev --oidc -o team.kubeconfig")
+@command(
+    CLUSTERS,
+    "mullion kubeconfig aws-dev",
+    "mullion kubeconfig aws-dev --oidc -o team.kubeconfig",
+    "mullion kubeconfig aws-dev --user alice --role edit --hours 4 -o alice.kubeconfig",
+)
 def kubeconfig(
     stack: StackName,
     output: Annotated[
@@ -146,12 +152,34 @@ def kubeconfig(
     oidc: Annotated[
         bool, typer.Option("--oidc", help="Write a kubeconfig without secrets, for users who sign in through api.oidc.")
     ] = False,
+    user: Annotated[str | None, typer.Option(metavar="NAME", help="Write a kubeconfig of this person instead.")] = None,
+    role: Annotated[
+        str | None, typer.Option(metavar="ROLE", help="Of --user: view, edit, admin or cluster-admin.")
+    ] = None,
+    group: Annotated[
+        list[str] | None, typer.Option(metavar="GROUP", help="Of --user: group to name in the certificate too.")
+    ] = None,
+    hours: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=24, help="Of --user: life of the certificate. Default: 1.")
+    ] = None,
+    public_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Of --user: their public key; their private key stays theirs.")
+    ] = None,
 ) -> None:
-    """Write the administrator's kubeconfig; its certificate is valid for at least five days."""
+    """Write the administrator's kubeconfig, valid for at least five days, or a person's, valid for some hours."""
     from operations.commands import joined
     from operations.commands import kubeconfig as kubeconfigs
 
+    if user is None and (role or group or hours or public_key):
+        raise typer.BadParameter("--role, --group, --hours and --public-key need --user")
+    if user is not None and oidc:
+        raise typer.BadParameter("--oidc takes no --user: the provider names the person")
     joined.refuse(stack, "kubeconfig")
+    if user is not None:
+        from operations.commands import person_kubeconfig as persons
+
+        persons.write(stack, persons.person(user, role, group or (), hours or 1, public_key), output)
+        return
     kubeconfigs.kubeconfig(stack, output, oidc=oidc)
 
 

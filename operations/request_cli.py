@@ -8,7 +8,7 @@ import typer
 from operations.cli_options import AsJson
 from operations.console.help_text import PanelGroup, adder
 
-SELF_SERVICE, REQUESTS, DECISIONS = "Self-service", "Requests", "Decisions"
+SELF_SERVICE, REQUESTS, USE, DECISIONS = "Self-service", "Requests", "Use", "Decisions"
 
 group = typer.Typer(
     cls=PanelGroup,
@@ -175,6 +175,22 @@ def cancel(cluster: ClusterName, wait: Wait = False, server: Server = LOCAL, tok
     from operations.commands import request
 
     request.act(request.Portal(server, token_file), cluster, "cancel", wait=wait)
+
+
+@command(USE, "mullion request kubeconfig red-web", "mullion request kubeconfig red-web -o -")
+def kubeconfig(
+    cluster: ClusterName,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", help="File to write. - is standard output."),
+    ] = None,
+    server: Server = LOCAL,
+    token_file: TokenFile = None,
+) -> None:
+    """Get a kubeconfig of your role for some hours. The key is made here, and never sent."""
+    from operations.commands import request, request_inquiry
+
+    request_inquiry.kubeconfig(request.Portal(server, token_file), cluster, output)
 
 
 @command(DECISIONS, "mullion request approve red-web")

@@ -16,17 +16,20 @@ LOOPBACK = "127.0.0.1"
 
 
 def main(words: list[str]) -> None:
-    """Run what the words name: `all PORT`, `serve PORT`, `worker`, or a command of Django."""
+    """Run what the words name: `all PORT`, `serve PORT`, `worker`, `worker inquiries`, or a command of Django."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
     if not words or words[0] not in ("all", "serve", "worker"):
         execute_from_command_line(["python -m portal", *words])
         return
     django.setup()
     if words[0] == "worker":
+        from django.conf import settings
+
         from portal import notice_ways
 
         notice_ways.configured()
-        call_command("portal_worker", startup_delay=False, reload=False)
+        queues = settings.INQUIRIES if "inquiries" in words[1:] else f"{settings.INQUIRIES},{settings.JOBS}"
+        call_command("portal_worker", queue_name=queues, startup_delay=False, reload=False)
     elif words[0] == "serve":
         _serve(int(words[1]))
     else:
@@ -55,12 +58,16 @@ def options(port: int) -> dict[str, Any]:
 
 
 def _all(port: int) -> None:
-    """Set up the database with the demo, then run the web server here and a worker beside it until Ctrl-C."""
+    """Set up the database with the demo, then run the web server here and two workers beside it until Ctrl-C.
+
+    The second worker takes inquiries alone, which would else wait until a job ends.
+    """
     from portal import demo
 
     call_command("migrate", verbosity=0)
     signing_in = demo.begin()
-    with subprocess.Popen([sys.executable, "-m", "portal", "worker"]) as worker:
+    worker = [sys.executable, "-m", "portal", "worker"]
+    with subprocess.Popen(worker) as first, subprocess.Popen([*worker, "inquiries"]) as second:
         signal.signal(signal.SIGTERM, _end)
         print(f"The portal runs at http://{LOOPBACK}:{port} until Ctrl-C. Its clusters are built in the sandbox.")
         print(signing_in, flush=True)
@@ -69,7 +76,8 @@ def _all(port: int) -> None:
         except KeyboardInterrupt:
             pass
         finally:
-            worker.terminate()
+            first.terminate()
+            second.terminate()
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:

@@ -5,10 +5,10 @@ else the person may do on the pages.
 """
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from portal.models import Cluster, Membership, Team, Token, User
+from portal.models import Cluster, Inquiry, Membership, Team, Token, User
 
 
 def person(request: HttpRequest) -> User:
@@ -42,7 +42,23 @@ def may_decide(user: User, cluster: Cluster) -> bool:
     own = cluster.asked_by == user or Token.objects.filter(user=cluster.asked_by, made_by=user).exists()
     if own or not _within(user, cluster.team):
         return False
-    return user.is_platform or _is(user, cluster.team, Membership.Role.APPROVER)
+    return is_approver(user, cluster.team)
+
+
+def is_member(user: User, team: Team) -> bool:
+    """Return whether a person is in a team, with any role."""
+    return _is(user, team)
+
+
+def is_approver(user: User, team: Team) -> bool:
+    """Return whether a person is an approver of a team, or of the platform team."""
+    return user.is_platform or _is(user, team, Membership.Role.APPROVER)
+
+
+def inquiries(user: User, cluster: Cluster) -> QuerySet[Inquiry]:
+    """Return the inquiries about a visible cluster whose answers a person may read: of kubeconfigs only the own."""
+    others = ~Q(kind=Inquiry.Kind.KUBECONFIG)
+    return Inquiry.objects.filter(Q(asked_by=user) | others, cluster=cluster).exclude(pk__in=Inquiry.outdated())
 
 
 def may_make_tokens(user: User, team: Team, *, service: bool) -> bool:

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 
-from portal.models import Cluster, Event, Job, Membership, Notice, Team, Template, Token, User, Version
+from portal.models import Cluster, Event, Inquiry, Job, Membership, Notice, Team, Template, Token, User, Version
 
 
 class ReadOnly(admin.ModelAdmin):
@@ -52,5 +52,5 @@ class TemplateAdmin(admin.ModelAdmin):
     readonly_fields = ("name",)
 
 
-for model in (Cluster, Event, Job, Notice, Token, Version):
+for model in (Cluster, Event, Inquiry, Job, Notice, Token, Version):
     admin.site.register(model, ReadOnly)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import NinjaAPI, Status
@@ -10,6 +9,7 @@ from ninja.errors import HttpError
 from ninja.security import HttpBearer
 
 from portal import access, actions, changes, tokens
+from portal.api_calls import CALLS, CHANGES, FAILURES, REFUSALS, caller, visible
 from portal.api_documents import (
     Changed,
     ClusterDocument,
@@ -19,19 +19,14 @@ from portal.api_documents import (
     JobDocument,
     Me,
     Plan,
-    Problem,
     Request,
     TemplateDocument,
     Wish,
 )
+from portal.inquiry_api import router
 from portal.models import Cluster, Event, Template, User
 from portal.planning import propose
-from portal.rates import PerMinute
 from portal.refusals import NotPossible
-
-FAILURES = PerMinute("failures", lambda request: request.META.get("REMOTE_ADDR", ""), settings.API_FAILURES_A_MINUTE)
-CALLS = PerMinute("calls", lambda request: _caller(request).token_key, settings.API_CALLS_A_MINUTE)
-CHANGES = PerMinute("changes", lambda request: _caller(request).token_key, settings.API_CHANGES_A_MINUTE)
 
 
 class Bearer(HttpBearer):
@@ -45,7 +40,6 @@ class Bearer(HttpBearer):
         return user
 
 
-REFUSALS: Any = dict.fromkeys((401, 404, 409, 429), Problem)
 api = NinjaAPI(
     title="Mullion portal",
     version="1",
@@ -54,6 +48,7 @@ api = NinjaAPI(
     auth=Bearer(),
     throttle=[CALLS],
 )
+api.add_router("", router)
 
 
 @api.exception_handler(NotPossible)
@@ -61,14 +56,10 @@ def _refused(request: HttpRequest, error: Exception) -> HttpResponse:
     return api.create_response(request, {"detail": str(error)}, status=409)
 
 
-def _caller(request: HttpRequest) -> User:
-    return request.auth  # type: ignore[attr-defined]  # set by the library after Bearer
-
-
 @api.get("/me", response={200: Me, **REFUSALS}, operation_id="me")
 def me(request: HttpRequest) -> Me:
     """Return the token's owner, team and expiry."""
-    user = _caller(request)
+    user = caller(request)
     if (token := user.token) is None:
         raise HttpError(401, "Call with a token.")
     return Me(
@@ -107,7 +98,7 @@ def plan(request: HttpRequest, name: str, wish: Wish) -> Plan:
 @api.get("/clusters", response={200: list[ClusterDocument], **REFUSALS}, operation_id="list")
 def clusters(request: HttpRequest, *, gone: bool = False, to_decide: bool = False) -> list[ClusterDocument]:
     """List clusters. gone: also removed and refused ones. to_decide: only those that wait for the caller's decision."""
-    user = _caller(request)
+    user = caller(request)
     if to_decide:
         return [_described(user, each) for each in access.to_decide(user)]
     found = access.clusters(user).distinct()
@@ -117,25 +108,25 @@ def clusters(request: HttpRequest, *, gone: bool = False, to_decide: bool = Fals
 @api.post("/clusters", response={201: ClusterDocument, **REFUSALS}, operation_id="ask", throttle=[CALLS, CHANGES])
 def ask(request: HttpRequest, wanted: Request) -> Any:
     """Ask for a cluster. It is built at once, or waits for approval (state `asked`)."""
-    user = _caller(request)
+    user = caller(request)
     team = get_object_or_404(access.teams(user), name=wanted.team)
     template = get_object_or_404(Template, name=wanted.template)
     hours = template.newest.offer.hours if wanted.hours is None else wanted.hours
     made = actions.ask(user, team, template, wanted.name, wanted.choices, hours)
-    return Status(201, _described(user, _found(user, made.name)))
+    return Status(201, _described(user, visible(user, made.name)))
 
 
 @api.get("/clusters/{name}", response={200: ClusterWithJob, **REFUSALS}, operation_id="show")
 def show(request: HttpRequest, name: str) -> ClusterWithJob:
     """Return a cluster with its newest job."""
-    user = _caller(request)
-    return _with_job(user, _found(user, name))
+    user = caller(request)
+    return _with_job(user, visible(user, name))
 
 
 @api.get("/clusters/{name}/events", response={200: list[EventDocument], **REFUSALS}, operation_id="events")
 def events(request: HttpRequest, name: str) -> list[EventDocument]:
     """Return the history of a cluster, the newest row first; at most 200 rows."""
-    found = _found(_caller(request), name)
+    found = visible(caller(request), name)
     rows = Event.objects.filter(subject=found.name, team=found.team.name)[:200]
     return [EventDocument(at=each.at, actor=each.actor, action=each.action, detail=each.detail) for each in rows]
 
@@ -157,7 +148,7 @@ def plan_change(request: HttpRequest, name: str, changed: Changed) -> Plan:
     """Return the plan of a cluster with changed values, without changing it. approval: why another person may have to
     decide.
     """
-    return Plan.of(changes.proposed(_found(_caller(request), name), changed.choices))
+    return Plan.of(changes.proposed(visible(caller(request), name), changed.choices))
 
 
 @_change("extend")
@@ -198,15 +189,10 @@ def remove(request: HttpRequest, name: str) -> ClusterWithJob:
     return _acted(request, name, lambda user, found: actions.remove(user, found, name))
 
 
-def _found(user: User, name: str) -> Cluster:
-    """Return a cluster that the caller may see; any other one does not exist (404)."""
-    return get_object_or_404(access.clusters(user).distinct(), name=name)
-
-
 def _acted(request: HttpRequest, name: str, act: Any) -> ClusterWithJob:
-    user = _caller(request)
-    act(user, _found(user, name))
-    return _with_job(user, _found(user, name))
+    user = caller(request)
+    act(user, visible(user, name))
+    return _with_job(user, visible(user, name))
 
 
 def _values(user: User, found: Cluster) -> dict[str, Any]:

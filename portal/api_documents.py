@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from ninja import Field, Schema
 
+from portal.models import Inquiry
 from portal.planning import Choice, Proposal
 
 
@@ -126,6 +127,45 @@ class ClusterWithJob(ClusterDocument):
     """A cluster with its newest job."""
 
     job: JobDocument | None
+
+
+class PublicKey(Schema):
+    """The public half of a key that stays with the person: EC on P-256, PEM (BEGIN PUBLIC KEY)."""
+
+    public_key: str = Field(max_length=1000)
+
+
+class KubeconfigAnswer(Schema):
+    """What a person adds to the own private key for a kubeconfig. Certificates are PEM. role: of Kubernetes."""
+
+    server: str
+    server_name: str
+    certificate_authority: str
+    certificate: str
+    user: str
+    role: str
+    expires: datetime
+
+
+class InquiryDocument(Schema):
+    """An inquiry about a cluster. said: messages. kubeconfig: the answer, of this kind, once the state is `done`."""
+
+    id: int
+    kind: str
+    state: str
+    asked_by: str
+    asked_at: datetime
+    ended_at: datetime | None
+    said: str
+    kubeconfig: KubeconfigAnswer | None = None
+
+    @classmethod
+    def of(cls, found: Inquiry) -> "InquiryDocument":
+        """Return the document of an inquiry."""
+        copied = ("id", "kind", "state", "asked_at", "ended_at", "said")
+        values = {name: getattr(found, name) for name in copied}
+        answer = {found.kind: found.answer} if found.answer else {}
+        return cls(**values, asked_by=found.asked_by.username, **answer)
 
 
 class EventDocument(Schema):

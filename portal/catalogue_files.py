@@ -29,12 +29,20 @@ def _load(path: Path, actor: str) -> Version | None:
         offer = Offer.model_validate(yaml.safe_load(path.read_text("utf-8")))
     except (OSError, yaml.YAMLError, Malformed, ValidationError) as error:
         raise Stop(Exit.USAGE, f"{path}: {error}; see docs/portal.md for what a template has") from error
-    document = json.loads(offer.model_dump_json())
     with transaction.atomic():
         template, _ = Template.objects.get_or_create(name=path.stem)
         newest = Version.objects.filter(template=template).order_by("-number").first()
-        if newest and newest.document == document:
+        if newest and _same(newest, offer):
             return None
+        document = json.loads(offer.model_dump_json())
         made = Version.objects.create(template=template, number=newest.number + 1 if newest else 1, document=document)
         audit.record(actor, "template.version", template.name, detail={"number": made.number})
     return made
+
+
+def _same(version: Version, offer: Offer) -> bool:
+    """Return whether a version has this offer; one that a former version of the portal wrote may lack new keys."""
+    try:
+        return version.offer == offer
+    except Malformed:
+        return False

@@ -5,12 +5,8 @@ time every BEAT_SECONDS, and portal/upkeep.py puts a job that stopped doing so b
 `mullion up` then continues the first (docs/recovery.md).
 """
 
-import os
 import shutil
 import signal
-import subprocess
-import sys
-import threading
 import time
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,11 +17,9 @@ from django.db.models import Count, F, Max, QuerySet
 from django.utils import timezone
 from django_tasks import task
 
-from components.rollout.plain_text import plain
 from operations.console.exits import Exit
-from operations.engine.workspace import REMOVED
 from operations.stacks import target
-from portal import audit, folders, notices, planning
+from portal import audit, folders, notices, planning, processes
 from portal.models import Cluster, Job
 
 BEAT_SECONDS = 5
@@ -33,8 +27,6 @@ LOCKED_SECONDS = 120
 """Longest wait for the lock of an engine that outlived its worker."""
 NOTHING_CHANGED = (Exit.USAGE, Exit.REFUSED)
 """Exit codes of `mullion up` after which the cluster is as it was."""
-MOST_CHARACTERS = 40_000
-"""Length of the kept output: its end."""
 
 
 def enqueue(cluster: Cluster, kind: str, actor: str, hours: int = 0) -> Job:
@@ -190,45 +182,17 @@ class _Run:
             self.kept.replace(self.file)
 
     def _command(self, words: list[str]) -> int:
-        """Run `mullion` in the portal's clone. Its environment lacks clouds' credentials and the portal's secrets."""
-        kept = {key: each for key, each in os.environ.items() if not key.startswith((*REMOVED, "MULLION_PORTAL_"))}
-        if "MULLION_PULUMI" in os.environ:
-            kept["MULLION_PULUMI"] = os.environ["MULLION_PULUMI"]
-        with subprocess.Popen(
-            [sys.executable, "-m", "operations", *words],
-            cwd=self.folder,
-            env={**kept, "PYTHONPATH": str(self.folder), "PYTHONUNBUFFERED": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        ) as process:
-            self._followed(process)
-            return process.wait()
+        return processes.run(words, self._seen)
 
-    def _interrupt(self, process: "subprocess.Popen[str]") -> None:
-        """Send Ctrl-C once somebody cancels the job: the engine finishes its calls, and leaves no lock."""
+    def _seen(self, process: processes.Process, text: str) -> None:
+        """Keep the output and the beat in the database. Send Ctrl-C once somebody cancels the job: the engine finishes
+        its calls, and leaves no lock.
+        """
         if not self.cancelled and ours(self.job).filter(cancel=True).exists():
             self.cancelled = True
             process.send_signal(signal.SIGINT)
-
-    def _followed(self, process: "subprocess.Popen[str]") -> None:
-        """Keep the output and the beat in the database while a command runs."""
-        lines: list[str] = []
-        reader = threading.Thread(target=_read, args=(process, lines), daemon=True)
-        reader.start()
-        while reader.is_alive():
-            reader.join(1)
-            self._interrupt(process)
-            text = "\n".join(lines)[-MOST_CHARACTERS:]
-            if not ours(self.job).update(beat=timezone.now(), lines=text):
-                process.terminate()  # another worker has the job
-
-
-def _read(process: "subprocess.Popen[str]", lines: list[str]) -> None:
-    for line in process.stdout or ():
-        lines.append(plain(line.rstrip()))  # noqa: PERF401 - the other thread reads them as they come
+        if not ours(self.job).update(beat=timezone.now(), lines=text):
+            process.terminate()  # another worker has the job
 
 
 def end(job: Job, code: int) -> str:

@@ -12,6 +12,7 @@ from components.checks import UNREADY
 from components.cost.bill import Bill, bill
 from components.plan import plan_cluster
 from components.spec import expiry
+from components.spec.access import PersonRole
 from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, Stack, read_stack, refuse_unready
 
@@ -89,8 +90,22 @@ class Approval(_Document):
         return ""
 
 
+class Rights(_Document):
+    """Cluster roles of Kubernetes that people get by their role in the portal. hours: life of a kubeconfig.
+
+    approver: also of the platform team.
+    """
+
+    member: PersonRole = "edit"
+    approver: PersonRole = "cluster-admin"
+    hours: int = Field(default=4, ge=1, le=12)
+
+
 class Offer(_Document):
-    """A template: a stack file's configuration, the fields that a team may choose, limits, approval rules."""
+    """A template: a stack file's configuration, the fields that a team may choose, limits, approval rules.
+
+    kubeconfig: who gets which; without it nobody gets one.
+    """
 
     title: str
     help: str = ""
@@ -99,6 +114,7 @@ class Offer(_Document):
     hours: int = 8
     limits: Limits
     approval: Approval = Approval()
+    kubeconfig: Rights | None = None
 
 
 @dataclass

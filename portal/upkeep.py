@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import IntegrityError, close_old_connections, connection, transaction
 from django.utils import timezone
 from django_tasks_db.models import DBTaskResult
 
-from portal import audit, jobs, notices
+from portal import audit, inquiries, jobs, notices
 from portal.models import Cluster, Job
 
 LOST_SECONDS = 30
@@ -35,7 +36,7 @@ def recover() -> list[Job]:
                 jobs.run.enqueue(job.pk)
     if (
         Job.objects.filter(state=Job.State.WAITING).exists()
-        and not DBTaskResult.objects.filter(status="READY").exists()
+        and not DBTaskResult.objects.filter(status="READY", queue_name=settings.JOBS).exists()
     ):
         jobs.run.enqueue(0)  # a worker was killed between taking an entry of the queue and taking a job
     return found
@@ -57,7 +58,7 @@ def reap() -> list[Cluster]:
 
 def watch(ended: threading.Event) -> None:
     """Do what no request does, every BEAT_SECONDS, until the event is set."""
-    _repeat(ended, (recover, reap, notices.expiring))
+    _repeat(ended, (recover, reap, inquiries.tidy, notices.expiring))
 
 
 def deliver(ended: threading.Event) -> None:

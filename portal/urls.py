@@ -5,7 +5,7 @@ from django.contrib.auth import views as accounts
 from django.urls import path
 from django.views.generic import RedirectView
 
-from portal import health, oidc_pages, token_pages, views
+from portal import health, inquiry_pages, oidc_pages, token_pages, views
 from portal.api import api
 
 urlpatterns = [
@@ -22,6 +22,8 @@ urlpatterns = [
     path("clusters/<slug:name>/remove/", views.remove, name="remove"),
     path("clusters/<slug:name>/cancel/", views.cancel, name="cancel"),
     path("clusters/<slug:name>/retry/", views.retry, name="retry"),
+    path("clusters/<slug:name>/kubeconfig/", inquiry_pages.kubeconfig, name="kubeconfig"),
+    path("clusters/<slug:name>/inquiries/<int:number>/", inquiry_pages.inquiry, name="inquiry"),
     path("tokens/", token_pages.tokens, name="tokens"),
     path("tokens/<int:number>/revoke/", token_pages.revoke, name="revoke-token"),
     path("api/v1/", api.urls),

@@ -12,7 +12,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from portal import access, actions, audit, changes
+from portal import access, actions, audit, changes, inquiries
 from portal.models import Cluster, Event, Job, Template
 from portal.planning import Offer, propose
 from portal.rates import PerMinute
@@ -22,7 +22,7 @@ Page = Callable[..., HttpResponseBase]
 CHANGES = PerMinute("page-changes", lambda request: str(request.user.pk), settings.API_CHANGES_A_MINUTE)
 
 
-def _within_limit(request: HttpRequest) -> None:
+def refuse_hurry(request: HttpRequest) -> None:
     """Raise NotPossible if a person changes more on pages in a minute than a token may in the API."""
     if not CHANGES.allow_request(request):
         raise NotPossible("These are too many changes in one minute; wait a minute.")
@@ -65,7 +65,7 @@ def ask(request: HttpRequest, name: str) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
     if request.method == "POST":
         try:
-            _within_limit(request)
+            refuse_hurry(request)
             if _is_stale(request, "version", str(template.newest.number), f"The template {name}"):
                 return redirect("ask", name=name)
             team = get_object_or_404(teams, name=given.get("team", ""))
@@ -111,26 +111,26 @@ def _fields(offer: Offer, choices: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _of_cluster(page: Callable[[HttpRequest, Cluster], HttpResponse]) -> Page:
+def of_cluster(page: Callable[..., HttpResponse]) -> Page:
     """Give a page its cluster; 404 for one that the person may not see."""
 
     @login_required
     @wraps(page)
-    def found(request: HttpRequest, name: str) -> HttpResponse:
-        return page(request, get_object_or_404(access.clusters(access.person(request)).distinct(), name=name))
+    def found(request: HttpRequest, name: str, **rest: Any) -> HttpResponse:
+        return page(request, get_object_or_404(access.clusters(access.person(request)).distinct(), name=name), **rest)
 
     return found
 
 
 @require_GET
-@_of_cluster
+@of_cluster
 def cluster(request: HttpRequest, found: Cluster) -> HttpResponse:
     """Show one cluster."""
     return render(request, "portal/cluster.html", _shown(request, found))
 
 
 @require_GET
-@_of_cluster
+@of_cluster
 def progress(request: HttpRequest, found: Cluster) -> HttpResponse:
     """Answer with the part of the cluster's page that changes."""
     return render(request, "portal/progress.html", _shown(request, found))
@@ -144,6 +144,7 @@ def _shown(request: HttpRequest, found: Cluster) -> dict[str, Any]:
         "job": job,
         "runs": bool(job and job.state in Job.OPEN),
         "plan": propose(offer, found.choices, found.hours, found.name) if found.name.isascii() else None,
+        "kubeconfig": offer.kubeconfig if found.built_at and found.state in inquiries.BUILT else None,
         "events": Event.objects.filter(subject=found.name, team=found.team.name)[:30],
         "may_decide": found.state == Cluster.State.ASKED and access.may_decide(access.person(request), found),
     }
@@ -153,10 +154,10 @@ def _action(act: Callable[[HttpRequest, Cluster], None]) -> Page:
     """Return the page of an action: it runs the action, and shows the cluster's page with the result."""
 
     @require_POST
-    @_of_cluster
+    @of_cluster
     def done(request: HttpRequest, found: Cluster) -> HttpResponse:
         try:
-            _within_limit(request)
+            refuse_hurry(request)
             act(request, found)
         except NotPossible as error:
             messages.error(request, str(error))
@@ -165,12 +166,12 @@ def _action(act: Callable[[HttpRequest, Cluster], None]) -> Page:
     return done
 
 
-@_of_cluster
+@of_cluster
 def change(request: HttpRequest, found: Cluster) -> HttpResponse:
     """Show the form of a change with its plan; change the cluster when it is posted."""
     if request.method == "POST":
         try:
-            _within_limit(request)
+            refuse_hurry(request)
             if _is_stale(request, "seen", changes.seen(found), found.name):
                 return redirect("change", name=found.name)
             changes.change(access.person(request), found, _choices(found.version.offer, request.POST))
@@ -181,7 +182,7 @@ def change(request: HttpRequest, found: Cluster) -> HttpResponse:
 
 
 @require_POST
-@_of_cluster
+@of_cluster
 def change_plan(request: HttpRequest, found: Cluster) -> HttpResponse:
     """Answer with the plan of a change as a part of a page."""
     return render(request, "portal/plan.html", _changed(found, request.POST))

@@ -14,14 +14,16 @@ planning does not need it, so nothing that plans imports this module.
 import base64
 import hashlib
 import secrets
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any, TypedDict
 
 import yaml
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -55,6 +57,11 @@ class SigningKey(TypedDict):
 def _private_pem(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> str:
     traditional = serialization.PrivateFormat.TraditionalOpenSSL
     return key.private_bytes(serialization.Encoding.PEM, traditional, serialization.NoEncryption()).decode()
+
+
+def _public_pem(key: CertificatePublicKeyTypes) -> str:
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    return key.public_bytes(serialization.Encoding.PEM, form).decode()
 
 
 def _key_usage(*uses: str) -> x509.KeyUsage:
@@ -130,9 +137,7 @@ def _authority_key(pair: KeyPair, authority: x509.Certificate) -> ec.EllipticCur
 def signing_key() -> SigningKey:
     """Make a key that signs service-account tokens, for kubeadm's sa.key and sa.pub."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    form = serialization.PublicFormat.SubjectPublicKeyInfo
-    public = key.public_key().public_bytes(serialization.Encoding.PEM, form).decode()
-    return {"private": _private_pem(key), "public": public}
+    return {"private": _private_pem(key), "public": _public_pem(key.public_key())}
 
 
 def encryption_key() -> str:
@@ -148,20 +153,61 @@ def hmac_key() -> str:
 def administrator_certificate(ca: KeyPair, cluster: str, days: int = 30) -> KeyPair:
     """Issue an administrator's client certificate, valid for `days` but not longer than the authority.
 
-    Kubernetes reads the user from CN and the groups from O; the cluster's name in OU is for people.
+    The cluster's name in OU is for people.
     """
+    key, life = ec.generate_private_key(ec.SECP256R1()), timedelta(days=days)
+    certificate = _client_certificate(ca, key.public_key(), ADMINISTRATOR, (ADMINISTRATORS,), cluster, life)
+    return _pair(certificate, key)
+
+
+def person_certificate(
+    ca: KeyPair, public: str, user: str, groups: Sequence[str], cluster: str, life: timedelta
+) -> str:
+    """Issue a person's client certificate (PEM) for a public key (PEM), valid for `life` but not longer than the
+    authority.
+    """
+    certificate = _client_certificate(ca, public_key(public), user, groups, cluster, life)
+    return certificate.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def person_key() -> SigningKey:
+    """Make a person's key, in the format that browsers export and kubectl reads too (PKCS #8)."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return {"private": key.private_bytes(*form).decode(), "public": _public_pem(key.public_key())}
+
+
+def public_key(text: str) -> ec.EllipticCurvePublicKey:
+    """Return a public key from PEM. Raises ValueError if it is no EC key on P-256."""
+    try:
+        key = serialization.load_pem_public_key(text.encode())
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise ValueError("it is no public key in PEM (BEGIN PUBLIC KEY)") from error
+    if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, ec.SECP256R1):
+        return key
+    raise ValueError("it is no EC key on the curve P-256")
+
+
+def certified_key(certificate_pem: str) -> str:
+    """Return the public key (PEM) of a certificate. Raises ValueError for a text that is none."""
+    return _public_pem(x509.load_pem_x509_certificate(certificate_pem.encode()).public_key())
+
+
+def _client_certificate(
+    ca: KeyPair, key: ec.EllipticCurvePublicKey, user: str, groups: Sequence[str], cluster: str, life: timedelta
+) -> x509.Certificate:
+    """Issue a client certificate. Kubernetes reads the user from CN and the groups from O."""
     authority = x509.load_pem_x509_certificate(ca["certificate"].encode())
     authority_key = _authority_key(ca, authority)
-    key = ec.generate_private_key(ec.SECP256R1())
     parts = (
-        (NameOID.ORGANIZATION_NAME, ADMINISTRATORS),
+        *((NameOID.ORGANIZATION_NAME, group) for group in groups),
         (NameOID.ORGANIZATIONAL_UNIT_NAME, cluster),
-        (NameOID.COMMON_NAME, ADMINISTRATOR),
+        (NameOID.COMMON_NAME, user),
     )
-    end = min(datetime.now(timezone.utc) + timedelta(days=days), authority.not_valid_after_utc)
+    end = min(datetime.now(timezone.utc) + life, authority.not_valid_after_utc)
     identifier = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
-    certificate = (
-        _certificate(x509.Name([x509.NameAttribute(oid, value) for oid, value in parts]), key.public_key(), end)
+    return (
+        _certificate(x509.Name([x509.NameAttribute(oid, value) for oid, value in parts]), key, end)
         .issuer_name(authority.subject)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage("digital_signature"), critical=True)
@@ -169,14 +215,19 @@ def administrator_certificate(ca: KeyPair, cluster: str, days: int = 30) -> KeyP
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False)
         .sign(authority_key, hashes.SHA256())
     )
-    return _pair(certificate, key)
 
 
 def administrator_kubeconfig(
     cluster: str, api_url: str, server_name: str, ca_certificate: str, administrator: KeyPair
 ) -> str:
+    """Return the administrator's kubeconfig (YAML), as `kubeconfig` does."""
+    return kubeconfig(cluster, f"{cluster}-admin", api_url, server_name, ca_certificate, administrator)
+
+
+def kubeconfig(cluster: str, user: str, api_url: str, server_name: str, ca_certificate: str, pair: KeyPair) -> str:
     """Return a kubeconfig (YAML) with everything embedded, its context named like the cluster.
 
+    user: name of its entry. pair: its key is empty in a kubeconfig whose owner has the key and adds it.
     server_name: the endpoint's own name, which every API server's certificate has from its first day; a load
     balancer that people go through may be younger than the certificate.
     """
@@ -184,27 +235,21 @@ def administrator_kubeconfig(
     def embedded(pem: str) -> str:
         return base64.b64encode(pem.encode()).decode()
 
-    user = f"{cluster}-admin"
     server = {
         "server": api_url,
         "tls-server-name": server_name,
         "certificate-authority-data": embedded(ca_certificate),
     }
+    keys = {"client-certificate-data": embedded(pair["certificate"])}
+    if pair["key"]:
+        keys["client-key-data"] = embedded(pair["key"])
     document = {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": cluster,
         "clusters": [{"name": cluster, "cluster": server}],
         "contexts": [{"name": cluster, "context": {"cluster": cluster, "user": user}}],
-        "users": [
-            {
-                "name": user,
-                "user": {
-                    "client-certificate-data": embedded(administrator["certificate"]),
-                    "client-key-data": embedded(administrator["key"]),
-                },
-            }
-        ],
+        "users": [{"name": user, "user": keys}],
     }
     return yaml.dump(document, Dumper=_DUMPER, sort_keys=False)
 

@@ -1,7 +1,7 @@
 """Options that decide what pods may do and who may use the Kubernetes API."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -10,6 +10,8 @@ from components.spec.options import Model
 
 NAMESPACE = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 """RFC 1123 label, as the API server checks names of namespaces."""
+PersonRole = Literal["view", "edit", "admin", "cluster-admin"]
+"""Cluster roles that every API server creates for people (Kubernetes, Using RBAC Authorization, User-facing roles)."""
 
 
 def _issuer(text: str) -> str:

@@ -4,10 +4,11 @@ import base64
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import yaml
 from cryptography import x509
@@ -47,25 +48,42 @@ def kubeconfig(name: str, output: str | None, *, oidc: bool = False) -> None:
     oidc: write one for users who sign in through the stack's OpenID Connect provider instead; it has no secrets.
     """
     provider = _provider(name) if oidc else None
+    refuse_output(output)
+    with built(name) as run:
+        kept = stored(name, run)
+        text = current(name, kept, run) if provider is None else sign_in(name, kept, provider)
+    put(name, text, output, report.kubeconfig if provider is None else report.sign_in_kubeconfig)
+
+
+def refuse_output(output: str | None) -> None:
+    """Raise Stop if no file can be written at the place that -o names."""
     if output is not None and Path(output).is_dir():
         raise Stop(Exit.USAGE, f"-o {output or '.'} is a folder; name a file in it, or - for standard output")
     if output not in (None, "-") and not os.path.isdir(os.path.dirname(output) or "."):  # noqa: PTH112, PTH120 - False for a loop of links
         raise Stop(
             Exit.USAGE, f"-o {output}: there is no folder {Path(output).parent}; create it, or name a file in another"
         )
-    with built(name) as run:
-        stored = run.outputs().get("kubeconfig")
-        if stored is None:
-            raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `{target.command('up', name)}` creates it")
-        text = current(name, stored.value, run) if provider is None else sign_in(name, stored.value, provider)
+
+
+def stored(name: str, run: auto.Stack) -> str:
+    """Return the administrator's kubeconfig in the state. Raises Stop if there is none yet."""
+    found = run.outputs().get("kubeconfig")
+    if found is None:
+        raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `{target.command('up', name)}` creates it")
+    return found.value
+
+
+def put(name: str, text: str, output: str | None, default: Callable[[str, str], Path]) -> None:
+    """Write a kubeconfig to FILE of -o, to standard output, or to the default place; say where, and if nothing answers
+    at its server.
+    """
     if target.in_sandbox(name) and not boot_site.api(name):
         print(f"mullion: nothing answers at its server yet: {boot_site.not_booted(name)}", file=sys.stderr)
     if output == "-" or (output is None and not sys.stdout.isatty()):
         print(text, end="")
         return
-    default = report.kubeconfig if provider is None else report.sign_in_kubeconfig
     path = default(name, text) if output is None else Path(output)
-    if output is not None and not _written(path, text):
+    if output is not None and not written(path, text):
         return
     print(f"kubeconfig of {name}: {path}\n  export KUBECONFIG={os.path.abspath(path)}")  # noqa: PTH100 - keeps a link
 
@@ -82,9 +100,9 @@ def _provider(name: str) -> Oidc:
     return provider
 
 
-def sign_in(name: str, stored: str, provider: Oidc) -> str:
+def sign_in(name: str, kept: str, provider: Oidc) -> str:
     """Return a kubeconfig whose user gets a token from the provider with the kubectl plugin oidc-login."""
-    document = yaml.safe_load(stored)
+    document = yaml.safe_load(kept)
     command = {
         "apiVersion": "client.authentication.k8s.io/v1",
         "interactiveMode": "IfAvailable",
@@ -100,7 +118,7 @@ def sign_in(name: str, stored: str, provider: Oidc) -> str:
     return boot_site.reached(name, yaml.safe_dump(document, sort_keys=False))
 
 
-def _written(path: Path, text: str) -> bool:
+def written(path: Path, text: str) -> bool:
     """Write the file with mode 0600. Return False for a pipe or device, which is written to but not replaced."""
     try:
         if path.exists() and not path.is_file():
@@ -116,26 +134,23 @@ def administrator(name: str) -> str:
     """Return the administrator's kubeconfig of a stack. Raises Stop if the stack's sandbox is not booted."""
     boot_site.refuse_unbooted(name)
     with built(name) as run:
-        stored = run.outputs().get("kubeconfig")
-        if stored is None:
-            raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `{target.command('up', name)}` creates it")
-        return current(name, stored.value, run)
+        return current(name, stored(name, run), run)
 
 
-def current(name: str, stored: str, run: auto.Stack) -> str:
+def current(name: str, kept: str, run: auto.Stack) -> str:
     """Return the stored kubeconfig; with a new certificate if the stored one expires within 5 days.
 
-    stored: empty if the cluster is somebody else's; then return the user's own. Raises Stop if it cannot be used.
+    kept: the stored one; empty if the cluster is somebody else's; then return the user's own. Raises Stop if it cannot
+    be used.
     """
-    if not stored:
+    if not kept:
         return joined.kubeconfig(name)
-    document = yaml.safe_load(stored)
+    document = yaml.safe_load(kept)
     user = document["users"][0]["user"]
     ends = pki.not_after(base64.b64decode(user["client-certificate-data"]).decode())
     if ends - datetime.now(timezone.utc) > STALE:
-        return boot_site.reached(name, stored)
-    trusted = base64.b64decode(document["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
-    pair = pki.administrator_certificate(_authority(name, run, trusted), name)
+        return boot_site.reached(name, kept)
+    pair = pki.administrator_certificate(authority(name, run, trusted(document)), name)
     user["client-certificate-data"] = base64.b64encode(pair["certificate"].encode()).decode()
     user["client-key-data"] = base64.b64encode(pair["key"].encode()).decode()
     print(f"mullion: the stored certificate expires on {ends:%Y-%m-%d}; issued a new one", file=sys.stderr)
@@ -144,19 +159,23 @@ def current(name: str, stored: str, run: auto.Stack) -> str:
 
 def authorities(text: str) -> tuple[str, ...]:
     """Return the SHA-256 (hex) of each certificate that a kubeconfig trusts, as machines report them."""
-    data = yaml.safe_load(text)["clusters"][0]["cluster"]["certificate-authority-data"]
-    found = x509.load_pem_x509_certificates(base64.b64decode(data))
+    found = x509.load_pem_x509_certificates(trusted(yaml.safe_load(text)).encode())
     return tuple(each.fingerprint(hashes.SHA256()).hex() for each in found)
 
 
-def _authority(name: str, run: auto.Stack, trusted: str) -> pki.KeyPair:
+def trusted(document: Any) -> str:
+    """Return the certificates (PEM) that a kubeconfig trusts."""
+    return base64.b64decode(document["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
+
+
+def authority(name: str, run: auto.Stack, bundle: str) -> pki.KeyPair:
     """Return the signing cluster CA from the state: the first one of the trusted certificates (PEM).
 
     The engine decrypts it into this process's memory, never to disk.
     """
     resources, generation = state.resources_of(run.workspace.export_stack(name)), 0
     while pair := state.stashed(name, resources, of_generation("cluster-ca", generation)):
-        if trusted.startswith(pair["certificate"]):
+        if bundle.startswith(pair["certificate"]):
             return {"certificate": pair["certificate"], "key": pair["key"]}
         generation += 1
     raise Stop(

@@ -69,6 +69,27 @@ class Cluster(TypedDict):
     job: NotRequired[Job | None]
 
 
+class Kubeconfig(TypedDict):
+    """What a person adds to the own private key for a kubeconfig."""
+
+    server: str
+    server_name: str
+    certificate_authority: str
+    certificate: str
+    user: str
+    role: str
+    expires: str
+
+
+class Inquiry(TypedDict):
+    """An inquiry about a cluster. said: messages. kubeconfig: the answer, of this kind."""
+
+    id: int
+    state: str
+    said: str
+    kubeconfig: Kubeconfig | None
+
+
 class Event(TypedDict):
     """A row of a cluster's history."""
 

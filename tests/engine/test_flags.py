@@ -38,6 +38,11 @@ LINES = (
     ("outputs {stack} --json", r'"kubeconfig": "\[secret\]"', NEVER),
     ("kubeconfig {stack} --output {folder}/kubeconfig", "kubeconfig of {stack}: ", NEVER),
     ("kubeconfig {stack} --output {folder}/sign-in --oidc", "kubeconfig of {stack}: ", NEVER),
+    (
+        "kubeconfig {stack} --user alice --role edit --group team:red --hours 2 --output {folder}/alice",
+        "kubeconfig of {stack}: ",
+        NEVER,
+    ),
     ("drift {stack} --json", r"^\[\]$", NEVER),
     ("upgrade {stack} {kubernetes} --sandbox --yes", r"-> {kubernetes}|has {kubernetes} already", NEVER),
     ("scale {stack} {pool} {count} --sandbox --yes", "added: +{pool}-", NEVER),

@@ -129,6 +129,8 @@ WITHOUT_ENGINE = (
     ("wait {stack} --timeout 1s", NO_ENGINE),
     ("kubeconfig {stack} --output {folder}/kubeconfig", NO_ENGINE),
     ("kubeconfig {stack} --oidc", "api.oidc is not set"),
+    ("kubeconfig {stack} --user alice --role edit --group team:red --hours 2 -o {folder}/alice", NO_ENGINE),
+    ("kubeconfig {stack} --user alice --role edit --public-key {folder}/none", "/none: No such file"),
     ("outputs {stack} --json", NO_ENGINE),
     ("scale {stack} {pool} 7 --sandbox --yes", NO_ENGINE),
     ("upgrade {stack} {kubernetes} --sandbox --yes", ""),
@@ -239,6 +241,7 @@ ELSEWHERE = {
 }
 """Flags without a stack, or of commands that copy the whole clone: the file with their test."""
 REQUESTS = ("catalogue", "ask", "list", "show", "change", "extend", "remove", "retry", "cancel", "approve", "refuse")
+REQUESTS += ("kubeconfig",)
 WITHOUT_A_STACK = {
     "cost": "commands/test_cost.py",
     "first-contact": "commands/test_first_contact.py",

@@ -21,6 +21,7 @@ LINES = [
     ("cancel", "red-web", "--wait"),
     ("approve", "red-web", "--wait"),
     ("refuse", "red-web"),
+    ("kubeconfig", "red-web", "-o", "-"),
 ]
 
 

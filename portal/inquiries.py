@@ -1,0 +1,137 @@
+"""Inquiries: people ask on the page or by the API, a worker runs `mullion`, and the row keeps the answer.
+
+A web server reads no state of a cluster and has no key of one: it may run on another machine than the state.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django_tasks import task
+
+from components.machine import pki
+from portal import access, audit, processes
+from portal.actions import refuse_stranger
+from portal.kubeconfigs import public_parts
+from portal.models import Cluster, Inquiry, User
+from portal.refusals import NotPossible
+
+LOST_SECONDS = 30
+"""Seconds without a beat after which an inquiry's worker counts as killed."""
+WAIT_SECONDS = 600
+"""Longest wait for a worker."""
+PREFIX = "mullion:"
+"""Begins the names of people and teams in certificates, so that they are never those of somebody else."""
+BUILT = (Cluster.State.READY, Cluster.State.FAILED, Cluster.State.BUILDING)
+"""States of a cluster that was built once, in which its API may answer."""
+
+
+def kubeconfig(user: User, cluster: Cluster, public: str) -> Inquiry:
+    """Ask for a kubeconfig of the person for a public key (PEM). Raises NotPossible."""
+    _refuse(user, cluster)
+    rights = cluster.version.offer.kubeconfig
+    if rights is None:
+        raise NotPossible(f"Template {cluster.version.template.name} gives nobody a kubeconfig; ask the platform team.")
+    try:
+        pki.public_key(public)
+    except ValueError as error:
+        raise NotPossible(f"public_key: {error}") from error
+    name = f"{PREFIX}{user.username}"
+    if len(name) > 64:  # RFC 5280, appendix A.1: ub-common-name
+        raise NotPossible(f"Your name has more than {64 - len(PREFIX)} characters, which no certificate takes.")
+    role = rights.approver if access.is_approver(user, cluster.team) else rights.member
+    groups = [f"{PREFIX}team:{cluster.team.name}"] if access.is_member(user, cluster.team) else [f"{PREFIX}platform"]
+    wish = {"public_key": public, "user": name, "role": role, "groups": groups, "hours": rights.hours}
+    key = hashlib.sha256(public.encode()).hexdigest()
+    return _ask(user, cluster, Inquiry.Kind.KUBECONFIG, wish, {"role": role, "hours": rights.hours, "key": key})
+
+
+def _refuse(user: User, cluster: Cluster) -> None:
+    refuse_stranger(user, cluster)
+    if cluster.built_at is None or cluster.state not in BUILT:
+        raise NotPossible(f"{cluster.name} is not built.")
+
+
+def _ask(user: User, cluster: Cluster, kind: Inquiry.Kind, wish: dict[str, Any], detail: dict[str, Any]) -> Inquiry:
+    try:
+        with transaction.atomic():
+            made = Inquiry.objects.create(cluster=cluster, kind=kind, asked_by=user, wish=wish)
+            audit.record(user.actor, f"{kind}.ask", cluster.name, team=cluster.team, detail=detail)
+            run.enqueue(made.pk)
+    except IntegrityError:
+        raise NotPossible(f"This is asked of {cluster.name} already; wait for the answer.") from None
+    return made
+
+
+@task(queue_name=settings.INQUIRIES)
+def run(number: int) -> str:
+    """Answer an inquiry. Return its state."""
+    values = {"state": Inquiry.State.RUNNING, "beat": timezone.now()}
+    if not Inquiry.objects.filter(pk=number, state=Inquiry.State.WAITING).update(**values):
+        return "it waits no more"
+    inquiry = Inquiry.objects.select_related("cluster__team").get(pk=number)
+    with TemporaryDirectory() as scratch:
+        try:
+            answer = RUNS[inquiry.kind](inquiry, Path(scratch))
+        except Exception as error:  # an inquiry that cannot begin must say so on its page
+            Inquiry.objects.filter(pk=number).update(said=f"It could not run: {type(error).__name__}: {error}")
+            answer = None
+    return end(inquiry, answer)
+
+
+def end(inquiry: Inquiry, answer: Mapping[str, Any] | None, said: str = "") -> str:
+    """Write the answer of an inquiry that has not ended; None: it failed."""
+    state = Inquiry.State.FAILED if answer is None else Inquiry.State.DONE
+    values: dict[str, Any] = {"state": state, "ended_at": timezone.now(), "answer": answer}
+    if said:
+        values["said"] = said
+    with transaction.atomic():
+        if Inquiry.objects.filter(pk=inquiry.pk, state__in=Inquiry.OPEN).update(**values):
+            detail = {"inquiry": inquiry.pk, **({"credential": answer["credential"]} if answer else {})}
+            cluster = inquiry.cluster
+            audit.record(audit.SYSTEM, f"{inquiry.kind}.{state}", cluster.name, team=cluster.team, detail=detail)
+    return str(state)
+
+
+def tidy() -> None:
+    """End the inquiries of killed workers, and those that no worker took. Delete old ones with their answers."""
+    now = timezone.now()
+    open_ = Inquiry.objects.select_related("cluster__team")
+    for each in open_.filter(state=Inquiry.State.RUNNING, beat__lt=now - timedelta(seconds=LOST_SECONDS)):
+        end(each, None, "Its worker was stopped. Ask again.")
+    for each in open_.filter(state=Inquiry.State.WAITING, asked_at__lt=now - timedelta(seconds=WAIT_SECONDS)):
+        end(each, None, "No worker took it within ten minutes. Ask again.")
+    Inquiry.outdated().delete()
+
+
+def _mullion(inquiry: Inquiry, words: list[str], output: Path, seconds: int) -> int:
+    """Run `mullion` with its standard output in a file. Return its exit code."""
+    row, limit = Inquiry.objects.filter(pk=inquiry.pk, state=Inquiry.State.RUNNING), timezone.now()
+    limit += timedelta(seconds=seconds)
+
+    def seen(process: processes.Process, text: str) -> None:
+        if not row.update(beat=timezone.now(), said=text) or timezone.now() > limit:
+            process.terminate()
+
+    return processes.run(words, seen, output)
+
+
+def _kubeconfig(inquiry: Inquiry, scratch: Path) -> dict[str, Any] | None:
+    wish, key, made = inquiry.wish, scratch / "public.pem", scratch / "kubeconfig"
+    key.write_text(wish["public_key"], "utf-8")
+    words = ["kubeconfig", inquiry.cluster.name, "--user", wish["user"], "--role", wish["role"]]
+    words += [word for group in wish["groups"] for word in ("--group", group)]
+    words += ["--hours", str(wish["hours"]), "--public-key", str(key), "-o", "-"]
+    if _mullion(inquiry, words, made, seconds=300):
+        return None
+    return {**public_parts(made.read_text("utf-8")), "user": wish["user"], "role": wish["role"]}
+
+
+RUNS: dict[str, Callable[[Inquiry, Path], dict[str, Any] | None]] = {Inquiry.Kind.KUBECONFIG: _kubeconfig}
+"""What answers an inquiry of a kind: a function that returns the answer, or None if `mullion` failed."""
