@@ -193,6 +193,28 @@ def kubeconfig(
     request_inquiry.kubeconfig(request.Portal(server, token_file), cluster, output)
 
 
+@command(USE, "mullion request verify red-web", "mullion request verify red-web --json")
+def verify(cluster: ClusterName, server: Server = LOCAL, token_file: TokenFile = None, as_json: AsJson = False) -> None:
+    """Test a running cluster: nodes, pods, Services, DNS, traffic in and out."""
+    from operations.commands import request, request_inquiry
+
+    request_inquiry.verify(request.Portal(server, token_file), cluster, as_json=as_json)
+
+
+@command(USE, "mullion request logs red-web windows-0")
+def logs(
+    cluster: ClusterName,
+    machine: Annotated[str, typer.Argument(metavar="MACHINE", help="Name of the machine, as the plan shows it.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="File to write.")] = None,
+    server: Server = LOCAL,
+    token_file: TokenFile = None,
+) -> None:
+    """Fetch a machine's redacted logs."""
+    from operations.commands import request, request_inquiry
+
+    request_inquiry.logs(request.Portal(server, token_file), cluster, machine, output)
+
+
 @command(DECISIONS, "mullion request approve red-web")
 def approve(cluster: ClusterName, wait: Wait = False, server: Server = LOCAL, token_file: TokenFile = None) -> None:
     """Approve a request of somebody else."""

@@ -58,7 +58,8 @@ def is_approver(user: User, team: Team) -> bool:
 def inquiries(user: User, cluster: Cluster) -> QuerySet[Inquiry]:
     """Return the inquiries about a visible cluster whose answers a person may read: of kubeconfigs only the own."""
     others = ~Q(kind=Inquiry.Kind.KUBECONFIG)
-    return Inquiry.objects.filter(Q(asked_by=user) | others, cluster=cluster).exclude(pk__in=Inquiry.outdated())
+    found = Inquiry.objects.filter(Q(asked_by=user) | others, cluster=cluster)
+    return found.exclude(pk__in=Inquiry.outdated()).defer("archive")
 
 
 def may_make_tokens(user: User, team: Team, *, service: bool) -> bool:

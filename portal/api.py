@@ -8,7 +8,7 @@ from ninja import NinjaAPI, Status
 from ninja.errors import HttpError
 from ninja.security import HttpBearer
 
-from portal import access, actions, changes, tokens
+from portal import access, actions, changes, spending, tokens
 from portal.api_calls import CALLS, CHANGES, FAILURES, REFUSALS, caller, visible
 from portal.api_documents import (
     Changed,
@@ -214,4 +214,5 @@ def _described(user: User, found: Cluster) -> ClusterDocument:
 def _with_job(user: User, found: Cluster) -> ClusterWithJob:
     job = found.jobs.first()
     shown = JobDocument(**{name: getattr(job, name) for name in JobDocument.model_fields}) if job else None
-    return ClusterWithJob(**_values(user, found), job=shown)
+    cost = spending.of(found, changes.proposed(found, {}))
+    return ClusterWithJob(**_values(user, found), job=shown, cost_so_far=cost)

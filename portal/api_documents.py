@@ -124,9 +124,10 @@ class ClusterDocument(Schema):
 
 
 class ClusterWithJob(ClusterDocument):
-    """A cluster with its newest job."""
+    """A cluster with its newest job. cost_so_far: by the plan and the price tables; empty if unknown."""
 
     job: JobDocument | None
+    cost_so_far: str
 
 
 class PublicKey(Schema):
@@ -147,8 +148,40 @@ class KubeconfigAnswer(Schema):
     expires: datetime
 
 
+class TestRow(Schema):
+    """A result of a test: check, place, subject, verdict (passed, failed, known limit, not covered), and the reason."""
+
+    check: str
+    where: str
+    what: str
+    verdict: str
+    said: str
+
+
+class TestAnswer(Schema):
+    """Results of the tests of a cluster. passed: none failed."""
+
+    passed: bool
+    rows: list[TestRow]
+
+
+class LogsAnswer(Schema):
+    """Logs of a machine, which `/clusters/NAME/inquiries/NUMBER/archive` returns as a zip archive."""
+
+    machine: str
+    bytes: int
+
+
+class MachineName(Schema):
+    """Name of a machine, as the plan has it."""
+
+    machine: str = Field(max_length=63)
+
+
 class InquiryDocument(Schema):
-    """An inquiry about a cluster. said: messages. kubeconfig: the answer, of this kind, once the state is `done`."""
+    """An inquiry about a cluster. said: messages. kubeconfig, verify, logs: the answer of this kind, once the state is
+    `done`.
+    """
 
     id: int
     kind: str
@@ -158,6 +191,8 @@ class InquiryDocument(Schema):
     ended_at: datetime | None
     said: str
     kubeconfig: KubeconfigAnswer | None = None
+    verify: TestAnswer | None = None
+    logs: LogsAnswer | None = None
 
     @classmethod
     def of(cls, found: Inquiry) -> "InquiryDocument":

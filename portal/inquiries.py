@@ -4,6 +4,7 @@ A web server reads no state of a cluster and has no key of one: it may run on an
 """
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -12,11 +13,14 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Value
+from django.db.models.functions import Concat
+from django.http import Http404, HttpResponse
 from django.utils import timezone
 from django_tasks import task
 
 from components.machine import pki
-from portal import access, audit, processes
+from portal import access, audit, changes, processes
 from portal.actions import refuse_stranger
 from portal.kubeconfigs import public_parts
 from portal.models import Cluster, Inquiry, User
@@ -26,6 +30,11 @@ LOST_SECONDS = 30
 """Seconds without a beat after which an inquiry's worker counts as killed."""
 WAIT_SECONDS = 600
 """Longest wait for a worker."""
+MOST_BYTES = 16 << 20
+"""Longest archive of logs that the database keeps; machines send at most 12 Mi characters of text (docs/logs.md)."""
+ROW = ("check", "where", "what", "verdict", "said")
+"""Fields of a test's row that people get."""
+UNTESTED = "Nothing was tested: neither nodes nor pods, Services, DNS or traffic."
 PREFIX = "mullion:"
 """Begins the names of people and teams in certificates, so that they are never those of somebody else."""
 BUILT = (Cluster.State.READY, Cluster.State.FAILED, Cluster.State.BUILDING)
@@ -50,6 +59,21 @@ def kubeconfig(user: User, cluster: Cluster, public: str) -> Inquiry:
     wish = {"public_key": public, "user": name, "role": role, "groups": groups, "hours": rights.hours}
     key = hashlib.sha256(public.encode()).hexdigest()
     return _ask(user, cluster, Inquiry.Kind.KUBECONFIG, wish, {"role": role, "hours": rights.hours, "key": key})
+
+
+def verify(user: User, cluster: Cluster) -> Inquiry:
+    """Ask for tests of the running cluster, which create pods and remove them. Raises NotPossible."""
+    _refuse(user, cluster)
+    return _ask(user, cluster, Inquiry.Kind.VERIFY, {}, {})
+
+
+def logs(user: User, cluster: Cluster, machine: str) -> Inquiry:
+    """Ask for the redacted logs of a machine. Raises NotPossible."""
+    _refuse(user, cluster)
+    names = [name for name, *_ in changes.proposed(cluster, {}).machines]
+    if machine not in names:
+        raise NotPossible(f"{cluster.name} has no such machine; choose one of {', '.join(names)}.")
+    return _ask(user, cluster, Inquiry.Kind.LOGS, {"machine": machine}, {"machine": machine})
 
 
 def _refuse(user: User, cluster: Cluster) -> None:
@@ -93,10 +117,21 @@ def end(inquiry: Inquiry, answer: Mapping[str, Any] | None, said: str = "") -> s
         values["said"] = said
     with transaction.atomic():
         if Inquiry.objects.filter(pk=inquiry.pk, state__in=Inquiry.OPEN).update(**values):
-            detail = {"inquiry": inquiry.pk, **({"credential": answer["credential"]} if answer else {})}
+            credential = (answer or {}).get("credential")
+            detail = {"inquiry": inquiry.pk, **({"credential": credential} if credential else {})}
             cluster = inquiry.cluster
             audit.record(audit.SYSTEM, f"{inquiry.kind}.{state}", cluster.name, team=cluster.team, detail=detail)
     return str(state)
+
+
+def archive(inquiry: Inquiry) -> HttpResponse:
+    """Return the archive of an inquiry for logs as a download. Raises Http404 without one."""
+    if inquiry.archive is None:
+        raise Http404
+    answer = HttpResponse(bytes(inquiry.archive), content_type="application/zip")
+    name = f"{inquiry.cluster.name}-{inquiry.wish['machine']}-{inquiry.asked_at:%Y%m%dT%H%M%SZ}.zip"
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer
 
 
 def tidy() -> None:
@@ -133,5 +168,38 @@ def _kubeconfig(inquiry: Inquiry, scratch: Path) -> dict[str, Any] | None:
     return {**public_parts(made.read_text("utf-8")), "user": wish["user"], "role": wish["role"]}
 
 
-RUNS: dict[str, Callable[[Inquiry, Path], dict[str, Any] | None]] = {Inquiry.Kind.KUBECONFIG: _kubeconfig}
+def _verify(inquiry: Inquiry, scratch: Path) -> dict[str, Any] | None:
+    """Return the rows, also if some failed; None if `mullion` could test nothing."""
+    made = scratch / "rows.json"
+    code = _mullion(inquiry, ["verify", inquiry.cluster.name, "--json"], made, seconds=3600)
+    text = made.read_text("utf-8")
+    if not text:
+        _add(inquiry, UNTESTED)
+        return None
+    rows = json.loads(text)["rows"]
+    return {"rows": [{key: row[key] for key in ROW} for row in rows], "passed": code == 0}
+
+
+def _logs(inquiry: Inquiry, scratch: Path) -> dict[str, Any] | None:
+    archive, machine = scratch / "logs.zip", inquiry.wish["machine"]
+    words = ["logs", inquiry.cluster.name, machine, "-o", str(archive)]
+    if _mullion(inquiry, words, scratch / "issue", seconds=1800):
+        return None
+    if archive.stat().st_size > MOST_BYTES:
+        _add(inquiry, f"The archive has more than {MOST_BYTES >> 20} MiB, which the portal does not keep.")
+        return None
+    Inquiry.objects.filter(pk=inquiry.pk).update(archive=archive.read_bytes())
+    return {"machine": machine, "bytes": archive.stat().st_size}
+
+
+def _add(inquiry: Inquiry, text: str) -> None:
+    """Add a line to the messages."""
+    Inquiry.objects.filter(pk=inquiry.pk).update(said=Concat("said", Value(f"\n{text}")))
+
+
+RUNS: dict[str, Callable[[Inquiry, Path], dict[str, Any] | None]] = {
+    Inquiry.Kind.KUBECONFIG: _kubeconfig,
+    Inquiry.Kind.VERIFY: _verify,
+    Inquiry.Kind.LOGS: _logs,
+}
 """What answers an inquiry of a kind: a function that returns the answer, or None if `mullion` failed."""

@@ -10,7 +10,7 @@ from portal import access, inquiries
 from portal.api_documents import InquiryDocument
 from portal.models import Cluster, Inquiry
 from portal.refusals import NotPossible
-from portal.views import Page, of_cluster, refuse_hurry
+from portal.views import Page, action, of_cluster, refuse_hurry
 
 
 def _asking(ask: Callable[[HttpRequest, Cluster], Inquiry]) -> Page:
@@ -37,6 +37,17 @@ def _kubeconfig(request: HttpRequest, found: Cluster) -> Inquiry:
 
 
 kubeconfig = _asking(_kubeconfig)
+
+
+verify = action(lambda request, found: inquiries.verify(access.person(request), found))
+logs = action(lambda request, found: inquiries.logs(access.person(request), found, request.POST.get("machine", "")))
+
+
+@require_GET
+@of_cluster
+def archive(request: HttpRequest, found: Cluster, number: int) -> HttpResponse:
+    """Answer with the archive of logs."""
+    return inquiries.archive(get_object_or_404(access.inquiries(access.person(request), found), pk=number))
 
 
 @require_GET

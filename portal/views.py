@@ -12,8 +12,9 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from portal import access, actions, audit, changes, inquiries
-from portal.models import Cluster, Event, Job, Template
+from components.stack_files.stack import CLUSTER
+from portal import access, actions, audit, changes, inquiries, spending
+from portal.models import Cluster, Event, Inquiry, Job, Template
 from portal.planning import Offer, propose
 from portal.rates import PerMinute
 from portal.refusals import NotPossible
@@ -137,20 +138,29 @@ def progress(request: HttpRequest, found: Cluster) -> HttpResponse:
 
 
 def _shown(request: HttpRequest, found: Cluster) -> dict[str, Any]:
-    offer = found.version.offer
-    job = found.jobs.first()
+    offer, user = found.version.offer, access.person(request)
+    job, plan = found.jobs.first(), propose(offer, found.choices, found.hours, found.name)
+    asked = access.inquiries(user, found).exclude(kind=Inquiry.Kind.KUBECONFIG)
+    newest = [each for kind in ("verify", "logs") if (each := asked.filter(kind=kind).first())]
+    is_built = bool(found.built_at and found.state in inquiries.BUILT)
+    job_runs = bool(job and job.state in Job.OPEN)
     return {
         "cluster": found,
         "job": job,
-        "runs": bool(job and job.state in Job.OPEN),
-        "plan": propose(offer, found.choices, found.hours, found.name) if found.name.isascii() else None,
-        "kubeconfig": offer.kubeconfig if found.built_at and found.state in inquiries.BUILT else None,
+        "job_runs": job_runs,
+        "runs": job_runs or any(each.state in Inquiry.OPEN for each in newest),
+        "plan": plan,
+        "cost": spending.of(found, plan),
+        "kubeconfig": offer.kubeconfig if is_built else None,
+        "is_built": is_built,
+        "newest": newest,
+        "connect": is_built and user.is_platform and plan.config.get(CLUSTER, {}).get("access") == "session",
         "events": Event.objects.filter(subject=found.name, team=found.team.name)[:30],
-        "may_decide": found.state == Cluster.State.ASKED and access.may_decide(access.person(request), found),
+        "may_decide": found.state == Cluster.State.ASKED and access.may_decide(user, found),
     }
 
 
-def _action(act: Callable[[HttpRequest, Cluster], None]) -> Page:
+def action(act: Callable[[HttpRequest, Cluster], object]) -> Page:
     """Return the page of an action: it runs the action, and shows the cluster's page with the result."""
 
     @require_POST
@@ -195,12 +205,12 @@ def _changed(found: Cluster, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"plan": changes.proposed(found, choices), **shown}
 
 
-approve = _action(lambda request, found: actions.decide(access.person(request), found, approve=True))
-refuse = _action(lambda request, found: actions.decide(access.person(request), found, approve=False))
-extend = _action(lambda request, found: actions.extend(access.person(request), found, request.POST.get("hours", "")))
-remove = _action(lambda request, found: actions.remove(access.person(request), found, request.POST.get("confirm", "")))
-cancel = _action(lambda request, found: actions.cancel(access.person(request), found))
-retry = _action(lambda request, found: actions.retry(access.person(request), found))
+approve = action(lambda request, found: actions.decide(access.person(request), found, approve=True))
+refuse = action(lambda request, found: actions.decide(access.person(request), found, approve=False))
+extend = action(lambda request, found: actions.extend(access.person(request), found, request.POST.get("hours", "")))
+remove = action(lambda request, found: actions.remove(access.person(request), found, request.POST.get("confirm", "")))
+cancel = action(lambda request, found: actions.cancel(access.person(request), found))
+retry = action(lambda request, found: actions.retry(access.person(request), found))
 
 
 @login_required

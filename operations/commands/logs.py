@@ -78,7 +78,7 @@ def fetch(name: str, machine: str, output: Path | None) -> None:
     content = _archive(machine, _answer(name, machine, log_target, sandbox=target.in_sandbox(name)))
     moment = datetime.now(timezone.utc)
     path = output or target.root() / name / "logs" / f"{machine}-{moment:%Y%m%dT%H%M%SZ}.zip"
-    _write(path, content)
+    write(path, content)
     print(f"{path} ({len(content) / 1024:,.0f} KiB), redacted on the machine; read it before you share it\n")
     print(issue(stack, log_target.pool))
 
@@ -109,13 +109,13 @@ def fetch_all(name: str, folder: Path) -> list[str]:
     answers, failed = _answers(name, asked, sandbox=target.in_sandbox(name)), list[str]()
     for machine in asked:
         try:
-            _write(folder / f"{machine}.zip", _archive(machine, answers.get(machine, {})))
+            write(folder / f"{machine}.zip", _archive(machine, answers.get(machine, {})))
         except Stop as error:
             failed.append(str(error))
     return failed
 
 
-def _write(path: Path, content: bytes) -> None:
+def write(path: Path, content: bytes) -> None:
     """Write an archive; a file gets mode 0600, also if it existed, and a pipe or device keeps its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "wb", opener=partial(os.open, mode=0o600)) as file:

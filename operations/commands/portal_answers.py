@@ -66,6 +66,7 @@ class Cluster(TypedDict):
     asked_by: str
     expires: str | None
     endpoint: str
+    cost_so_far: NotRequired[str]
     job: NotRequired[Job | None]
 
 
@@ -81,13 +82,31 @@ class Kubeconfig(TypedDict):
     expires: str
 
 
+class TestRow(TypedDict):
+    """A result of a test of a cluster."""
+
+    check: str
+    where: str
+    what: str
+    verdict: str
+    said: str
+
+
+class Tests(TypedDict):
+    """Results of the tests of a cluster."""
+
+    passed: bool
+    rows: list[TestRow]
+
+
 class Inquiry(TypedDict):
-    """An inquiry about a cluster. said: messages. kubeconfig: the answer, of this kind."""
+    """An inquiry about a cluster. said: messages. kubeconfig, verify: the answer of this kind."""
 
     id: int
     state: str
     said: str
     kubeconfig: Kubeconfig | None
+    verify: Tests | None
 
 
 class Event(TypedDict):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from components.rollout.plain_text import plain
@@ -14,6 +14,9 @@ from components.spec.web_addresses import is_loopback
 from operations.commands.portal_answers import Cluster, Event, Plan, Template, fits
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
+
+if TYPE_CHECKING:
+    import httpx
 
 VARIABLE = "MULLION_PORTAL_TOKEN"
 TIMEOUT = 60
@@ -46,12 +49,29 @@ class Portal:
 
         form: type of the answer (portal_answers); a server whose answer has another form is not a portal.
         """
+        answer = self._sent(method, path, body, query)
+        try:
+            document = answer.json()
+        except ValueError:
+            document = None
+        if answer.is_success and fits(document, form):
+            return document
+        raise self._refusal(answer.status_code, document)
+
+    def download(self, path: str) -> bytes:
+        """Return the content of an answer that is no document. Raises Stop."""
+        answer = self._sent("GET", path, None, {})
+        if answer.is_success:
+            return answer.content
+        raise self._refusal(answer.status_code, None)
+
+    def _sent(self, method: str, path: str, body: Any, query: Mapping[str, str]) -> "httpx.Response":
         import httpx
 
         try:
             # trust_env: no proxy and no .netrc of the environment gets the token
             with httpx.Client(timeout=TIMEOUT, trust_env=False) as client:
-                answer = client.request(
+                return client.request(
                     method,
                     f"{self.server}/api/v1{path}",
                     json=body,
@@ -60,13 +80,9 @@ class Portal:
                 )
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise Stop(Exit.FAILED, f"{self.server}: no portal answers: {plain(error)}") from None
-        try:
-            document = answer.json()
-        except ValueError:
-            document = None
-        if answer.is_success and fits(document, form):
-            return document
-        raise Stop(CODES.get(answer.status_code, Exit.FAILED), self._said(answer.status_code, document))
+
+    def _refusal(self, status: int, document: Any) -> Stop:
+        return Stop(CODES.get(status, Exit.FAILED), self._said(status, document))
 
     def _said(self, status: int, document: Any) -> str:
         if status == 401:
@@ -236,6 +252,8 @@ def _describe(found: Any) -> None:
     print(
         plain(f"{found['name']}: {found['state']}{why}; USD {found['month']} a month; expires {_day(found['expires'])}")
     )
+    if cost := found.get("cost_so_far"):
+        print(plain(f"  cost so far {cost}"))
     if found["endpoint"]:
         print(plain(f"  endpoint {found['endpoint']}"))
     if job := found.get("job"):

@@ -1,5 +1,6 @@
-"""`mullion request kubeconfig`: what a portal's workers find out or issue."""
+"""`mullion request kubeconfig`, `verify` and `logs`: what a portal's workers find out or issue."""
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -10,8 +11,9 @@ from components.rollout.plain_text import plain
 from operations.commands.portal_answers import Inquiry
 from operations.commands.request import LOOK_SECONDS, Portal
 from operations.console.exits import Exit, Stop
+from operations.console.table import table
 
-WAIT_SECONDS = 1200
+WAIT_SECONDS = 4800
 """Longest wait for an answer: as long as a portal lets an inquiry wait and run."""
 
 
@@ -56,6 +58,29 @@ def kubeconfig(portal: Portal, cluster: str, output: str | None) -> None:
     if written(path, text):
         print(plain(f"{path}: {found['user']} with the role {found['role']}, until {found['expires'][:16]} UTC"))
         print(f"  export KUBECONFIG={path.absolute()}")
+
+
+def verify(portal: Portal, cluster: str, *, as_json: bool) -> None:
+    """Print the result of each test. Raises Stop if one failed, or if nothing could be tested."""
+    found = _answered(portal, cluster, "verify")["verify"] or {"passed": False, "rows": []}
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        fields = ("check", "where", "what", "verdict", "said")
+        print(table(fields, [tuple(plain(row[field]) for field in fields) for row in found["rows"]]))
+    if not found["passed"]:
+        raise Stop(Exit.FAILED, f"{sum(row['verdict'] == 'failed' for row in found['rows'])} rows failed")
+
+
+def logs(portal: Portal, cluster: str, machine: str, output: Path | None) -> None:
+    """Save the archive of a machine's logs. Raises Stop."""
+    from operations.commands.logs import write
+
+    found = _answered(portal, cluster, "logs", {"machine": machine})
+    content = portal.download(f"/clusters/{quote(cluster, safe='')}/inquiries/{found['id']}/archive")
+    path = output or Path(f"{quote(cluster, safe='')}-{quote(machine, safe='')}.zip")
+    write(path, content)
+    print(f"{path} ({len(content) / 1024:,.0f} KiB), redacted on the machine; read it before you share it")
 
 
 def _is_for(public: str, certificate: str) -> bool:

@@ -17,13 +17,15 @@ KEPT_DAYS = 1
 class Inquiry(models.Model):
     """One run of `mullion` for an answer. wish: what the person chose. said: messages for people.
 
-    answer: of a kubeconfig its public parts; the private key never reaches the portal.
+    answer: of a kubeconfig its public parts; the private key never reaches the portal. archive: of logs.
     """
 
     class Kind(models.TextChoices):
         """Commands of `mullion`."""
 
         KUBECONFIG = "kubeconfig"
+        VERIFY = "verify"
+        LOGS = "logs"
 
     class State(models.TextChoices):
         """waiting: in the queue."""
@@ -45,6 +47,7 @@ class Inquiry(models.Model):
     ended_at = models.DateTimeField(null=True)
     said = models.TextField(blank=True)
     answer: Any = models.JSONField(null=True)
+    archive = models.BinaryField(null=True)
 
     class Meta:
         ordering = ["-id"]
@@ -53,7 +56,12 @@ class Inquiry(models.Model):
                 fields=["cluster", "kind", "asked_by"],
                 condition=Q(state__in=("waiting", "running")),
                 name="one_inquiry_of_a_kind",
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["cluster"],
+                condition=Q(state__in=("waiting", "running"), kind="verify"),
+                name="one_verify_of_a_cluster",
+            ),
         ]
 
     def __str__(self) -> str:

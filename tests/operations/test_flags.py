@@ -241,7 +241,7 @@ ELSEWHERE = {
 }
 """Flags without a stack, or of commands that copy the whole clone: the file with their test."""
 REQUESTS = ("catalogue", "ask", "list", "show", "change", "extend", "remove", "retry", "cancel", "approve", "refuse")
-REQUESTS += ("kubeconfig",)
+REQUESTS += ("kubeconfig", "verify", "logs")
 WITHOUT_A_STACK = {
     "cost": "commands/test_cost.py",
     "first-contact": "commands/test_first_contact.py",

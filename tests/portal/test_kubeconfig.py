@@ -1,6 +1,5 @@
 """Kubeconfigs of persons: who gets which, and that no private key reaches the portal."""
 
-import base64
 import hashlib
 import json
 import ssl
@@ -16,15 +15,12 @@ from django.core.management import call_command
 
 from components.machine import pki
 from operations.commands import person_kubeconfig
-from operations.console.exits import Exit
 from tests.portal.conftest import PASSWORD
 from tests.portal.test_api import Api, approver, made
 from tests.portal.test_changes import SignIn, built
 from tests.portal.test_jobs import job, work
 from tests.portal.test_pages import ask, cluster
-from tests.portal.test_request import Run, portal_server, request_
 
-__all__ = ["portal_server", "request_"]  # fixtures
 AUTHORITY = pki.certificate_authority("kubernetes")
 KEY = pki.person_key()
 URL = "https://api.red-one.mullion.internal:6443"
@@ -221,52 +217,6 @@ def test_a_version_that_an_older_portal_wrote_without_the_new_key_stays_the_newe
     assert catalogue_files.load(tmp_path, "test") == []
 
 
-def test_request_writes_a_kubeconfig_that_works_with_the_key_made_here(
-    request_: Run,
-    sign_in: SignIn,
-    issuing: list[list[str]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    data: Path,
-) -> None:
-    from operations.commands import request_inquiry
-
-    monkeypatch.setattr(request_inquiry.time, "sleep", lambda _: answer_inquiries())
-    built(sign_in("alice"))
-    file = data / "red.kubeconfig"
-    ended = request_("kubeconfig", "red-one", "-o", str(file))
-    assert ended.exit_code == 0, ended.output
-    assert "mullion:alice with the role edit" in ended.stdout
-    assert file.stat().st_mode & 0o777 == 0o600
-    user = yaml.safe_load(file.read_text())["users"][0]["user"]
-    key = user["client-key-data"]
-    _loads(data, user)
-    assert not any(key.encode() in path.read_bytes() for path in data.glob("portal.db*"))
-    assert not any("PRIVATE" in word for words in issuing for word in words)
-
-
-def _loads(folder: Path, user: dict[str, str]) -> None:
-    """Let OpenSSL load certificate and key; it refuses a key of another certificate."""
-    pair = folder / "pair.pem"
-    pair.write_bytes(b"".join(base64.b64decode(user[f"client-{part}-data"]) for part in ("certificate", "key")))
-    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(pair)
-
-
-@pytest.mark.parametrize("certificate", ["", pki.administrator_certificate(AUTHORITY, "red-one")["certificate"]])
-def test_request_refuses_an_answer_without_a_certificate_of_its_key(
-    certificate: str, monkeypatch: pytest.MonkeyPatch, request_: Run, tmp_path: Path
-) -> None:
-    from operations.commands import request
-
-    parts = {"server": URL, "server_name": "api", "certificate_authority": AUTHORITY["certificate"]}
-    named = {"user": "mullion:alice", "role": "edit", "expires": "2026-12-01T00:00:00Z"}
-    found = {"id": 1, "state": "done", "said": "", "kubeconfig": {**parts, **named, "certificate": certificate}}
-    monkeypatch.setattr(request.Portal, "call", lambda *_, **__: found)
-    ended = request_("kubeconfig", "red-one", "-o", str(tmp_path / "out"))
-    assert (ended.exit_code, "no certificate for the key" in ended.stderr) == (Exit.FAILED, True)
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_kubeconfig_with_a_key_never_becomes_an_answer() -> None:
     from portal.kubeconfigs import public_parts
 
@@ -277,7 +227,9 @@ def test_a_kubeconfig_with_a_key_never_becomes_an_answer() -> None:
 
 
 @pytest.mark.engine
-def test_a_worker_issues_a_kubeconfig_from_the_state_of_a_built_cluster(sign_in: SignIn, data: Path) -> None:
+def test_a_worker_asks_the_state_of_a_built_cluster_and_says_what_no_booted_machine_answers(
+    sign_in: SignIn, data: Path
+) -> None:
     from portal import folders
 
     client = sign_in("alice")
@@ -294,3 +246,12 @@ def test_a_worker_issues_a_kubeconfig_from_the_state_of_a_built_cluster(sign_in:
     assert subject(found.answer["certificate"])[0] == "mullion:alice"
     pki.verify(found.answer["certificate"], found.answer["certificate_authority"])
     assert json.dumps(found.answer).count("PRIVATE KEY") == 0
+    for form in ({"kind": "verify"}, {"kind": "logs", "machine": "windows-0"}):
+        client.post(f"/clusters/red-one/{form.pop('kind')}/", form)
+        answer_inquiries()
+        assert (inquiry().state, "is not booted" in inquiry().said) == ("failed", True), inquiry().said
+    page = client.get("/clusters/red-one/").content.decode()
+    assert "Nothing was tested: neither nodes nor pods, Services, DNS or traffic." in page
+    client.post("/clusters/red-one/remove/", {"confirm": "red-one"})
+    work()
+    assert cluster().state == "removed", job().lines

@@ -32,7 +32,7 @@ Mullion = Callable[..., Result]
         (("--user", "kubernetes-admin", "--role", "edit"), "write another name"),
         (("--user", "a" * 65, "--role", "edit"), "at most 64 characters"),
         (("--user", "alice", "--role", "edit", "--group", "system:masters"), "--group system:masters"),
-        (("--user", "alice", "--role", "edit", "--hours", "25"), "1<=x<=24"),
+        (("--user", "alice", "--role", "edit", "--hours", "25"), "less than or equal to 24"),
         (("--role", "edit"), "need --user"),
         (("--user", "alice", "--oidc"), "--oidc takes no --user"),
     ],

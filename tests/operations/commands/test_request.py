@@ -22,6 +22,8 @@ LINES = [
     ("approve", "red-web", "--wait"),
     ("refuse", "red-web"),
     ("kubeconfig", "red-web", "-o", "-"),
+    ("verify", "red-web", "--json"),
+    ("logs", "red-web", "windows-0", "-o", "logs.zip"),
 ]
 
 
