@@ -98,9 +98,10 @@ bench: engine ## Measure speed; one process at a time
 generate: venv ## Write generated files (schemas, pages, argument types, goldens)
 	.venv/bin/python tools/generate.py
 
-lock: venv ## Resolve requirements.lock, components/requirements.txt, tools/go.lock and tools/audit.lock (needs network access)
+lock: venv ## Resolve requirements.lock, components/ and portal/requirements.txt, tools/go.lock and tools/audit.lock (needs network access)
 	$(COMPILE) pyproject.toml --extra portal --group dev -o requirements.lock
 	$(COMPILE) components/requirements.in -c requirements.lock -o components/requirements.txt
+	$(COMPILE) pyproject.toml --extra portal -c requirements.lock -o portal/requirements.txt
 	$(COMPILE) --group pyproject.toml:go -o tools/go.lock
 	$(COMPILE) --group pyproject.toml:audit -c requirements.lock -o tools/audit.lock
 

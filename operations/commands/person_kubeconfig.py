@@ -41,7 +41,7 @@ class Person:
 
 def person(user: str, role: str | None, groups: Sequence[str], hours: int, key_file: Path | None) -> Person:
     """Return a person from options. Raises Stop for a name that Kubernetes keeps for itself, and a wrong key."""
-    if role not in ROLES:
+    if role is None or role not in ROLES:
         raise Stop(Exit.USAGE, f"--role: write one of {', '.join(ROLES)}; {plain(role or 'nothing')} is none of them")
     for option, text in (("--user", user), *(("--group", each) for each in groups)):
         if not text or text.startswith(RESERVED) or text == pki.ADMINISTRATOR or not text.isprintable():

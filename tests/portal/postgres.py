@@ -17,7 +17,8 @@ import pytest
 from tests.operations.strange_servers import closed_port
 
 
-def _programs() -> Path:
+def programs() -> Path:
+    """Return the folder of the programs of the newest version."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not found:
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
@@ -27,14 +28,14 @@ def _programs() -> Path:
 @contextmanager
 def server() -> Iterator[str]:
     """Yield the address of a new server's user, such as postgres://portal@127.0.0.1:5432; a database's name follows."""
-    programs, folder, port = _programs(), Path(tempfile.mkdtemp(prefix="portal-pg-")), closed_port()
+    at, folder, port = programs(), Path(tempfile.mkdtemp(prefix="portal-pg-")), closed_port()
     as_user = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
     if as_user:
         shutil.chown(folder, "nobody", "nogroup")
 
     def run(program: str, *words: str) -> None:
         where = ["-D", str(folder / "data")]
-        subprocess.run([programs / program, *where, *words], check=True, capture_output=True, cwd=folder, **as_user)
+        subprocess.run([at / program, *where, *words], check=True, capture_output=True, cwd=folder, **as_user)
 
     try:
         run("initdb", "-U", "portal", "--auth=trust", "--no-sync")
