@@ -23,8 +23,16 @@ from tools.go_programs import package
 from tools.golden.plans import NEWEST
 
 ROOT = TOOLS.parent
-LOCKS = ("requirements.lock", "components/requirements.txt", "tools/go.lock", "tools/audit.lock")
-"""Files of packages with hashes that this clone, the component package and this program install."""
+LOCKS = (
+    "requirements.lock",
+    "components/requirements.txt",
+    "portal/requirements.txt",
+    "tools/go.lock",
+    "tools/audit.lock",
+)
+"""Files of packages with hashes that this clone, the component package, the portal in production and this program
+install.
+"""
 GO_FILES = ("tools/go.mod", "tools/actionlint/go.mod", "tools/govulncheck/go.mod", "tools/pulumi-yaml/go.mod")
 """Modules of the programs that a clone builds: the Pulumi engine, and tools."""
 OSV, GO = "https://api.osv.dev/v1/query", "https://vuln.go.dev"
