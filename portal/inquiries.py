@@ -26,8 +26,6 @@ from portal.kubeconfigs import public_parts
 from portal.models import Cluster, Inquiry, User
 from portal.refusals import NotPossible
 
-LOST_SECONDS = 30
-"""Seconds without a beat after which an inquiry's worker counts as killed."""
 WAIT_SECONDS = 600
 """Longest wait for a worker."""
 MOST_BYTES = 16 << 20
@@ -138,7 +136,7 @@ def tidy() -> None:
     """End the inquiries of killed workers, and those that no worker took. Delete old ones with their answers."""
     now = timezone.now()
     open_ = Inquiry.objects.select_related("cluster__team")
-    for each in open_.filter(state=Inquiry.State.RUNNING, beat__lt=now - timedelta(seconds=LOST_SECONDS)):
+    for each in open_.filter(state=Inquiry.State.RUNNING, beat__lt=now - timedelta(seconds=processes.LOST_SECONDS)):
         end(each, None, "Its worker was stopped. Ask again.")
     for each in open_.filter(state=Inquiry.State.WAITING, asked_at__lt=now - timedelta(seconds=WAIT_SECONDS)):
         end(each, None, "No worker took it within ten minutes. Ask again.")

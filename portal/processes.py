@@ -13,6 +13,8 @@ from portal import folders
 
 MOST_CHARACTERS = 40_000
 """Length of the kept output: its end."""
+LOST_SECONDS = 30
+"""Seconds without a beat after which the worker of a job or an inquiry counts as killed."""
 Process = subprocess.Popen[str]
 
 

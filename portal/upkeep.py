@@ -11,11 +11,9 @@ from django.db import IntegrityError, close_old_connections, connection, transac
 from django.utils import timezone
 from django_tasks_db.models import DBTaskResult
 
-from portal import audit, inquiries, jobs, notices
+from portal import audit, inquiries, jobs, notices, processes
 from portal.models import Cluster, Job
 
-LOST_SECONDS = 30
-"""Seconds without a beat after which a job's worker counts as killed."""
 MOST_ATTEMPTS = 5
 AGAIN_SECONDS = 600
 """Seconds from a removal that failed to the next one."""
@@ -24,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 def recover() -> list[Job]:
     """Put the jobs of killed workers back into the queue; end those that were tried too often. Return them."""
-    late = timezone.now() - timedelta(seconds=LOST_SECONDS)
+    late = timezone.now() - timedelta(seconds=processes.LOST_SECONDS)
     found = list(Job.objects.select_related("cluster__team").filter(state=Job.State.RUNNING, beat__lt=late))
     for job in found:
         if job.cancel or job.attempt >= MOST_ATTEMPTS:

@@ -129,7 +129,7 @@ WITHOUT_ENGINE = (
     ("wait {stack} --timeout 1s", NO_ENGINE),
     ("kubeconfig {stack} --output {folder}/kubeconfig", NO_ENGINE),
     ("kubeconfig {stack} --oidc", "api.oidc is not set"),
-    ("kubeconfig {stack} --user alice --role edit --group team:red --hours 2 -o {folder}/alice", NO_ENGINE),
+    ("kubeconfig {stack} --user alice --role edit --group team:red --hours 2 --output {folder}/alice", NO_ENGINE),
     ("kubeconfig {stack} --user alice --role edit --public-key {folder}/none", "/none: No such file"),
     ("outputs {stack} --json", NO_ENGINE),
     ("scale {stack} {pool} 7 --sandbox --yes", NO_ENGINE),
