@@ -28,7 +28,7 @@ LINUX_HAS_NO = {
 """Errors of kinds that exist only on Windows."""
 DOWN = set(KINDS["wait"].fields["error"].type["enum"])
 """Errors that a plan assigns to a wait step."""
-WINDOWS_HAS_NO = {"founding-refused"}
+WINDOWS_HAS_NO = {"disk-missing", "disk-used", "founding-refused"}
 """Errors of kinds that exist only on Linux."""
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tests.conformance import linux_programs
+from tests.conformance import linux_disks, linux_programs
 from tests.conformance.linux_machine import LinuxMachine
 
 UNITS = "/etc/systemd/system"
@@ -213,6 +213,8 @@ SET: dict[str, Callable[[LinuxMachine, Any], None]] = {
     "swaps": set_swaps,
     "packages": set_packages,
     "users": set_users,
+    "disks": linux_disks.set_disks,
+    "mounts": linux_disks.set_mounts,
 }
 READ: dict[str, Callable[[LinuxMachine], Any]] = {
     "services": services,
@@ -225,4 +227,6 @@ READ: dict[str, Callable[[LinuxMachine], Any]] = {
     "swaps": swaps,
     "packages": packages,
     "users": users,
+    "disks": linux_disks.disks,
+    "mounts": linux_disks.mounts,
 }

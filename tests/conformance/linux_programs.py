@@ -62,7 +62,7 @@ def boot(root: Path) -> None:
 
 
 def systemctl(root: Path, words: list[str]) -> Said:
-    """Stand-in for show, daemon-reload, daemon-reexec, enable, restart, try-restart, stop, reboot."""
+    """Stand-in for show, daemon-reload, daemon-reexec, enable, start, restart, try-restart, stop, reboot."""
     state = remembered(root)
     verb, names = words[0], [word for word in words[1:] if not word.startswith("-")]
     if verb == "show":
@@ -79,8 +79,8 @@ def systemctl(root: Path, words: list[str]) -> Said:
         state["enabled"] = sorted({*state["enabled"], names[0]})
     elif verb == "stop" and words[1:] == names and len(names) == 1:
         state["active"] = [each for each in state["active"] if each != names[0]]
-    elif verb in ("restart", "try-restart") and words[1:] == names and len(names) == 1:
-        if verb == "restart" or names[0] in state["active"]:
+    elif verb in ("start", "restart", "try-restart") and words[1:] == names and len(names) == 1:
+        if verb != "try-restart" or names[0] in state["active"]:
             message = _start(root, state, names[0])
             if message:
                 return 1, message

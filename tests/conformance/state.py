@@ -118,6 +118,8 @@ AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "swaps": (("linux",), "list of devices in use"),
     "packages": (("linux",), "name -> version; null: none"),
     "users": (("linux",), "name -> {home, groups}; null: none"),
+    "disks": (("linux",), "path -> empty, or what blkid finds: ext4, dos, swap; missing: there is none"),
+    "mounts": (("linux",), "folder -> whether a disk is mounted on it"),
     "secrets": (("linux", "windows"), "name -> text in the secret service"),
     "objects": (("linux",), "key -> text in the snapshot store; $instance is this machine's id"),
     "build": (("windows",), "{build: number, ubr: number}"),

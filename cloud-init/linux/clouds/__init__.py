@@ -65,6 +65,10 @@ class Cloud(Protocol):
         """Return the names and addresses that a cloud controller adds to the Node of a machine; machine: its id."""
         ...
 
+    def disk(self, run: Run, name: str) -> list[str]:
+        """Return the paths at which the machine's further disk may appear, the surest first; name: the cloud's."""
+        ...
+
 
 CLOUDS: dict[str, Cloud] = {"aws": aws, "gcp": gcp, "azure": azure}
 """Module by facts.cloud."""

@@ -24,6 +24,8 @@ LISTING = objects.S3
 UPLOAD = re.compile(r"<UploadId>([^<]+)</UploadId>")
 VERSION = "2016-11-15"
 FORM = "application/x-www-form-urlencoded"
+NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
+"""Link to a volume, whose id without hyphen is the disk's serial number."""
 ENDED = "terminated"
 """The only final state: a stopped machine may start again with its disk."""
 ENDING = ("shutting-down", ENDED)
@@ -136,6 +138,24 @@ def names(run: Run, machine: str) -> frozenset[str]:
     fields = ("privateDnsName", "dnsName", "ipAddress")
     found = (each.findtext(f"{{*}}{field}") for each in _described(run, "instance-id", machine) for field in fields)
     return frozenset(filter(None, found))
+
+
+def disk(run: Run, name: str) -> list[str]:
+    """Return the disk's own name and the kernel's on Xen, or the link by the volume's id on Nitro (EBS user guide, "Map
+    Amazon EBS volumes to NVMe device names"; systemd, rules.d/60-persistent-storage.rules).
+
+    name: device name in the instance's block device mapping.
+    """
+    plain = [name, name.replace("/dev/sd", "/dev/xvd")]
+    if any(run.path(each).exists() for each in plain):
+        return plain
+    found = [
+        each.findtext("{*}ebs/{*}volumeId") or ""
+        for machine in _described(run, "instance-id", instance())
+        for each in machine.iterfind("{*}blockDeviceMapping/{*}item")
+        if each.findtext("{*}deviceName") == name
+    ]
+    return [f"{NVME}{volume.replace('-', '')}" for volume in found if volume] or plain
 
 
 def _instances(run: Run, name: str, value: str) -> Iterator[tuple[str, str, str]]:

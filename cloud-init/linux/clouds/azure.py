@@ -19,6 +19,8 @@ import web
 if TYPE_CHECKING:
     from run import Run
 
+REMOTE = "MSFT NVMe Accelerator v1.0"
+"""Model of the NVMe controller of managed disks; local disks have another."""
 MACHINE = re.compile(r"azure://(/subscriptions/.+)")
 LISTING = objects.Listing(
     "?restype=container&comp=list&prefix={prefix}",
@@ -162,6 +164,20 @@ def machines(run: Run, addresses: dict[str, str]) -> dict[str, str]:
 def names(run: Run, machine: str) -> frozenset[str]:
     """Return no names: clusters on this cloud have no cloud controller, so kubelets ask for planned ones only."""
     return frozenset()
+
+
+def disk(run: Run, name: str) -> list[str]:
+    """Return the links of azure-vm-utils and of Azure's Linux agent, and the NVMe namespace. name: the disk's lun.
+
+    Without azure-vm-utils ("About azure-vm-utils") a remote disk by NVMe has no link; its namespace is lun + 2
+    (azure-nvme-utils, azure-nvme-id.c).
+    """
+    links = [f"/dev/disk/azure/data/by-lun/{name}", f"/dev/disk/azure/scsi1/lun{name}"]
+    for place in sorted(run.path("/sys/block").glob("nvme*")):
+        model, number = place / "device" / "model", place / "nsid"
+        if model.exists() and model.read_text().strip() == REMOTE and int(number.read_text()) == int(name) + 2:
+            links.append(f"/dev/{place.name}")
+    return links
 
 
 def _vm_id(machine: dict[str, Any]) -> str:

@@ -206,6 +206,11 @@ def _listed(run: Run, wanted: str = "") -> Iterator[dict[str, Any]]:
         page["pageToken"] = said["nextPageToken"]
 
 
+def disk(run: Run, name: str) -> list[str]:
+    """Return the link by the attached disk's device name (Compute Engine, "Symlinks for disks attached to your VM")."""
+    return [f"/dev/disk/by-id/google-{name}"]
+
+
 def _silent(said: dict[str, Any]) -> list[str]:
     """Return the zones that a list lacks because they do not answer; `a zone` if it does not say which.
 

@@ -18,6 +18,7 @@ from kinds import (
     certificates,
     cluster,
     commands,
+    disks,
     endpoint,
     files,
     founding,
@@ -118,6 +119,7 @@ KINDS = {
         "etcd_image",
         900,
     ),
+    "own-disk": Kind(disks.disk_holds, disks.make_disk, "disk path service joined"),
     "restored-node": Kind(
         restoring.node_holds, restoring.make_node, "requires kubeconfig node provider_id label argv", "", 300
     ),

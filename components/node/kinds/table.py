@@ -7,6 +7,7 @@ from components.node.kinds.authorizers import AUTHORIZERS
 from components.node.kinds.certificates import CERTIFICATES
 from components.node.kinds.cluster import CLUSTER
 from components.node.kinds.commands import COMMANDS
+from components.node.kinds.disks import DISKS
 from components.node.kinds.endpoint import ENDPOINT
 from components.node.kinds.files import FILES
 from components.node.kinds.flannel import FLANNEL
@@ -40,6 +41,7 @@ KINDS: dict[str, Kind] = {
     **SERVICES,
     **TASKS,
     **COMMANDS,
+    **DISKS,
     **SYSTEM,
     **REGISTRY,
     **RESTART,
