@@ -36,14 +36,14 @@ def _azure(cloud_state: CloudState, region: str) -> dict[str, tuple[int, int]]:
 
 def _gcp(cloud_state: CloudState, region: str) -> dict[str, tuple[int, int]]:
     from sandbox.gcp.firewalls import ACCOUNT
-    from sandbox.gcp.names import ADDRESS, INSTANCE
-    from sandbox.gcp.quotas import ALL_CPUS, CPUS, DISKS, QUOTAS, SERVICE_ACCOUNTS, STATIC_ADDRESSES
+    from sandbox.gcp.names import ADDRESS, DISK, INSTANCE
+    from sandbox.gcp.quotas import ALL_CPUS, CPUS, DISKS, QUOTAS, SERVICE_ACCOUNTS, STATIC_ADDRESSES, ssd_gb
 
     everywhere = cloud_state.resources(INSTANCE)
     machines = [one.inputs for one in everywhere if one.region == region]
     reserved = [one.inputs for one in cloud_state.resources(ADDRESS) if one.region == region]
     faces = [face for machine in machines for face in machine["networkInterfaces"]]
-    disks = [machine["bootDisk"]["initializeParams"] for machine in machines]
+    disks = [one.inputs for one in cloud_state.resources(DISK) if one.region == region]
     return {
         VCPUS: (
             QUOTAS.limit(cloud_state, CPUS),
@@ -61,7 +61,7 @@ def _gcp(cloud_state: CloudState, region: str) -> dict[str, tuple[int, int]]:
             QUOTAS.limit(cloud_state, "in-use external addresses per region"),
             sum(bool(face.get("accessConfigs")) for face in faces),
         ),
-        SSD: (QUOTAS.limit(cloud_state, DISKS), sum(int(disk.get("size") or 0) for disk in disks)),
+        SSD: (QUOTAS.limit(cloud_state, DISKS), sum(map(ssd_gb, [*machines, *disks]))),
         ACCOUNTS: (QUOTAS.limit(cloud_state, SERVICE_ACCOUNTS), len(list(cloud_state.resources(ACCOUNT)))),
     }
 

@@ -65,9 +65,21 @@ def _kind(request: Request) -> None:
         )
 
 
-def _volume(request: Request) -> None:
-    """Check disk figures that the provider accepts and EC2 refuses: gp3's ratio, and IOPS for types without them."""
-    disk = request.inputs.get("rootBlockDevice") or {}
+def _volumes(request: Request) -> None:
+    """Check all disks, and that no two have one name (EC2 API reference, BlockDeviceMapping)."""
+    further = request.inputs.get("ebsBlockDevices") or []
+    for disk in (request.inputs.get("rootBlockDevice") or {}, *further):
+        _volume(disk)
+    names = [each["deviceName"] for each in further]
+    for name in names:
+        if names.count(name) > 1 or name in ("/dev/sda1", "/dev/xvda"):
+            raise Refusal("InvalidBlockDeviceMapping", f"Duplicate device name '{name}'.")
+        if not re.fullmatch(r"/dev/(sd[b-z]|xvd[b-z]{1,2})", name):
+            raise Refusal("InvalidParameterValue", f"Value ({name}) for parameter device is invalid.")
+
+
+def _volume(disk: dict[str, Any]) -> None:
+    """Check disk figures that the provider accepts and EC2 refuses: gp3's ratios, and IOPS for types without them."""
     kind, iops, throughput = disk.get("volumeType", "gp2"), disk.get("iops"), disk.get("throughput")
     size = disk.get("volumeSize")
     if iops is not None and kind not in ("gp3", "io1", "io2"):
@@ -78,6 +90,14 @@ def _volume(request: Request) -> None:
         raise Refusal(
             "InvalidParameterValue", f"The iops to volume size ratio is too high; at most 500 a GiB, not {iops}"
         )
+    if kind == "gp3" and throughput is not None and throughput > (iops or 3000) / 4:
+        raise Refusal(
+            "InvalidParameterValue", f"Throughput (MiBps) to iops ratio is too high; at most 0.25, not {throughput}"
+        )
+    if kind in ("io1", "io2") and iops is None:
+        raise Refusal("MissingParameter", f"The parameter iops must be specified for {kind} volumes.")
+    if kind == "io2" and iops is not None and size is not None and iops > 1000 * size:
+        raise Refusal("InvalidParameterValue", f"Iops to volume size ratio is too high; at most 1000 a GiB, not {iops}")
     if size is not None and size > LARGEST_VOLUME.get(kind, 16384):
         raise Refusal("InvalidParameterValue", f"Volume size {size} GiB is too large for {kind}")
 
@@ -174,7 +194,15 @@ def _instance(request: Request) -> dict[str, Any]:
         "publicDns": addresses.public_name(request, public) if public else "",
         "associatePublicIpAddress": wanted,
         "availabilityZone": subnet.outputs["availabilityZone"] if subnet else f"{request.region}a",
+        **_mapped(request),
     }
+
+
+def _mapped(request: Request) -> dict[str, Any]:
+    """Return the further disks with the ids of their volumes; nothing without any."""
+    disks = request.inputs.get("ebsBlockDevices") or []
+    made = [{**disk, "volumeId": f"vol-0{request.digits(16, disk['deviceName'])}"} for disk in disks]
+    return {"ebsBlockDevices": made} if made else {}
 
 
 TYPES: dict[str, ResourceType] = {
@@ -246,8 +274,8 @@ TYPES: dict[str, ResourceType] = {
         unique=(addresses.ADDRESS,),
         created=boot_obstacles.start,
         rules=(
-            *(_user_data, _image, _kind, _root_volume, _volume, _one_network, _groups, _key_pair, _market),
-            *(addresses.check_address, vcpus, keys.check_disk, _tags_in_metadata),
+            *(_user_data, _image, _kind, _root_volume, _volumes, _one_network, _groups, _key_pair, _market),
+            *(addresses.check_address, vcpus, keys.check_disks, _tags_in_metadata),
         ),
         delete_rules=(_protected,),
         replaces=lambda old, new: ["userData", "userDataBase64"] if new.get("userDataReplaceOnChange") else [],

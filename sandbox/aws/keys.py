@@ -4,6 +4,9 @@ Sources: EC2 API reference, EbsBlockDevice.KmsKeyId (checked only after the call
 guide, "Troubleshoot Amazon EC2 instance launch issues"; Amazon S3 and Secrets Manager API references (errors).
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from sandbox import keys
 from sandbox.cloud import Refusal, Request
 from sandbox.cloud_state import CloudState
@@ -16,12 +19,15 @@ Spot Instance requests")."""
 _LAUNCH = "waiting for EC2 Instance create: unexpected state 'terminated', wanted target 'running'. last error:"
 
 
-def check_disk(request: Request) -> None:
-    """Refuse a root disk whose key EC2 cannot use; the machine then terminates at launch."""
-    disk = request.inputs.get("rootBlockDevice") or {}
-    key = disk.get("kmsKeyId")
-    if not key or request.old is not None:
-        return
+def check_disks(request: Request) -> None:
+    """Refuse a disk whose key EC2 cannot use; the machine then terminates at launch."""
+    for disk in (request.inputs.get("rootBlockDevice") or {}, *(request.inputs.get("ebsBlockDevices") or ())):
+        if disk.get("kmsKeyId") and request.old is None:
+            _check_disk(request, disk)
+
+
+def _check_disk(request: Request, disk: Mapping[str, Any]) -> None:
+    key = str(disk["kmsKeyId"])
     if not disk.get("encrypted"):
         raise Refusal(
             "InvalidParameterDependency", "The parameter KmsKeyId requires the parameter Encrypted to be set."

@@ -101,7 +101,8 @@ _MACHINES = {
         {
             **_TAGGED,
             "rootBlockDevice.tags": "ec2:CreateTags",
-            "rootBlockDevice.kmsKeyId": DISK_KEY,
+            "rootBlockDevice.kmsKeyId": DISK_KEY,  # further disks have the same key
+            "ebsBlockDevices[].tags": "ec2:CreateTags",
             "iamInstanceProfile": "iam:PassRole",
             "sourceDestCheck": "ec2:ModifyInstanceAttribute",
             "instanceMarketOptions": f"{LINKED_ROLE} ec2:DescribeSpotInstanceRequests",
@@ -115,7 +116,8 @@ _MACHINES = {
             "sourceDestCheck": "ec2:ModifyInstanceAttribute",
             "vpcSecurityGroupIds": "ec2:ModifyNetworkInterfaceAttribute",
         },
-        fixed=("iamInstanceProfile",),  # a profile lives as long as its cluster
+        # a profile lives as long as its cluster, etcd's disk as long as its machine
+        fixed=("iamInstanceProfile", "ebsBlockDevices"),
         given_up={"instanceMarketOptions": "ec2:CancelSpotInstanceRequests"},
     ),
 }

@@ -168,6 +168,22 @@ def _image(request: Request) -> None:
         raise Refusal("BadRequest", f"The architecture of the image {wanted} does not match that of the VM size.")
 
 
+def _data_disks(request: Request) -> None:
+    """Refuse disks that Azure refuses (REST reference, DataDisk; "Azure managed disk types", Premium SSD v2)."""
+    disks = (request.inputs.get("storageProfile") or {}).get("dataDisks") or []
+    luns = [each["lun"] for each in disks]
+    if len(set(luns)) < len(luns):
+        raise _parameter("A LUN cannot be used by two data disks.")
+    for disk in disks:
+        kind, size = (disk.get("managedDisk") or {}).get("storageAccountType"), disk.get("diskSizeGB")
+        if disk["createOption"] == "Empty" and not size:
+            raise _parameter("Required parameter 'dataDisk.diskSizeGB' is missing (null).")
+        if kind == "PremiumV2_LRS" and disk.get("caching", "None") != "None":
+            raise _parameter("Disks of type PremiumV2_LRS support only the caching 'None'.")
+        if kind == "PremiumV2_LRS" and not request.inputs.get("zones"):
+            raise _parameter("Disks of type PremiumV2_LRS can be attached only to zonal virtual machines.")
+
+
 def _licence(request: Request) -> None:
     """Refuse a licence that is not of the machine's system (REST reference, VirtualMachine.licenseType)."""
     given = request.inputs.get("licenseType")
@@ -246,13 +262,14 @@ TYPES: dict[str, ResourceType] = {
             points_to(INTERFACE, "networkProfile.networkInterfaces[].id"),
             points_to(IDENTITY, "identity.userAssignedIdentities[]", "dangle", "FailedIdentityOperation"),
             points_to(DISK_KEY, "storageProfile.osDisk.managedDisk.diskEncryptionSet.id"),
+            points_to(DISK_KEY, "storageProfile.dataDisks[].managedDisk.diskEncryptionSet.id"),
         ),
         claims=_attached,
         puts=True,
         created=boot_obstacles.start,
         deleted=lambda request: request.cloud_state.remove_secret(request.id),
         rules=(
-            *(_names, _password, _custom_data, _size, _image, _licence, _spot, _interfaces, cores),
+            *(_names, _password, _custom_data, _size, _image, _data_disks, _licence, _spot, _interfaces, cores),
             changed("osProfile.customData", "osProfile.computerName", "osProfile.adminUsername"),
             changed("priority", "evictionPolicy"),
             changed("storageProfile.imageReference", "networkProfile.networkInterfaces"),

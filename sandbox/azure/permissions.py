@@ -110,6 +110,7 @@ _TYPES = {
         identity_userAssignedIdentities=_ASSIGN,
         storageProfile_osDisk=f"{_DISK}/read {_DISK}/write {_DISK}/delete",
         storageProfile_osDisk_managedDisk_diskEncryptionSet=_DISK_KEY,
+        storageProfile_dataDisks=f"{_DISK}/read {_DISK}/write {_DISK}/delete",
         storageProfile_imageReference_id=f"{_COMPUTE}/galleries/images/read {_COMPUTE}/galleries/images/versions/read",
     ),
     names.DISK_KEY: _of(names.DISK_KEY, identity_userAssignedIdentities=_ASSIGN),

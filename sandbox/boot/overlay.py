@@ -24,7 +24,9 @@ def bootable(cluster: Mapping[str, Any], artifacts_file: str) -> dict[str, Any]:
     # the bucket is the owner's and not in the sandbox, and its address is S3's own
     snapshots = whole.get("snapshots") or {}
     whole["snapshots"] = {key: value for key, value in snapshots.items() if key != "copy_to"}
-    whole["control_plane"] = merge(cluster.get("control_plane") or {}, lab["control_plane"])
+    # node containers have no further disks
+    planes = {name: value for name, value in (cluster.get("control_plane") or {}).items() if name != "etcd_disk"}
+    whole["control_plane"] = merge(planes, lab["control_plane"])
     machines = {"control_plane": whole["control_plane"], **(cluster.get("pools") or {})}
     fitted = {
         name: merge(group, lab["windows"])

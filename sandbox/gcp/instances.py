@@ -8,6 +8,7 @@ from sandbox.gcp import addresses, boot_obstacles, keys, regions
 from sandbox.gcp.names import (
     AUTO_NAME,
     COMPUTE,
+    DISK,
     INSTANCE,
     NAMED,
     SUBNETWORK,
@@ -31,6 +32,8 @@ _FIXED = (
 _KEY = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _FACE = "networkInterfaces[0]"
 _IN_SUBNETWORK = points_to(SUBNETWORK, "networkInterfaces[].subnetwork")
+# the provider detaches a disk before it deletes it (terraform-provider-google, resource_compute_disk.go)
+_OF_DISKS = points_to(DISK, "attachedDisks[].source", "dangle")
 
 
 def _metadata(request: Request) -> None:
@@ -77,6 +80,21 @@ def _kind(request: Request) -> None:
         )
         raise Refusal("badRequest", f"googleapi: Error 400: {message} for creating instance.")
     _disk(disk, family)
+
+
+def _attached(request: Request) -> None:
+    """Refuse further disks of another zone, or of a type that the machine's series does not have ("Choose a disk type",
+    machine series support).
+    """
+    machine = request.inputs["machineType"].rpartition("/")[2]
+    for id in _OF_DISKS.ids(request):
+        record = request.cloud_state.find(DISK, id)
+        if record and record.inputs["zone"] != request.inputs["zone"]:
+            raise invalid("disks[1].source", id, "The disk must be in the zone of the instance.")
+        kind = str(record.inputs.get("type") or "pd-standard").rpartition("/")[2] if record else ""
+        if kind and not regions.boots_from(machine, kind):
+            message = f"[{kind}] features and [instance_type: VIRTUAL_MACHINE] features are not compatible"
+            raise Refusal("badRequest", f"googleapi: Error 400: {message} for creating instance.")
 
 
 def _maintenance(request: Request) -> None:
@@ -249,11 +267,24 @@ TYPES: dict[str, ResourceType] = {
         completed=("networkInterfaces",),
         auto_name=AUTO_NAME,
         patterns=NAMED,
-        references=(points_to(SUBNETWORK, "networkInterfaces[].subnetwork"), _ACCOUNT),
+        references=(points_to(SUBNETWORK, "networkInterfaces[].subnetwork"), _OF_DISKS, _ACCOUNT),
         unique=(zonal_name(INSTANCE),),
         claims=_used,
         created=boot_obstacles.start,
-        rules=(_metadata, _kind, _maintenance, _scheduling, _network, _shape, _grown, cpus, external, ssd, keys.disk),
+        rules=(
+            _metadata,
+            _kind,
+            _attached,
+            _maintenance,
+            _scheduling,
+            _network,
+            _shape,
+            _grown,
+            cpus,
+            external,
+            ssd,
+            keys.disk,
+        ),
         delete_rules=(_protected,),
         gone_rules=(refuse_missing,),
     ),

@@ -22,7 +22,15 @@ _RIGHT = "cloudkms.cryptoKeyVersions.useToEncrypt"
 
 def disk(request: Request) -> None:
     """Refuse a boot disk whose key Compute Engine cannot use."""
-    key = request.inputs["bootDisk"].get("kmsKeySelfLink")
+    _disk(request, request.inputs["bootDisk"].get("kmsKeySelfLink"))
+
+
+def volume(request: Request) -> None:
+    """Refuse a further disk whose key Compute Engine cannot use."""
+    _disk(request, (request.inputs.get("diskEncryptionKey") or {}).get("kmsKeySelfLink"))
+
+
+def _disk(request: Request, key: str | None) -> None:
     if key and request.old is None:
         why = _problem(request, key, COMPUTE, str(request.inputs["zone"]).rpartition("-")[0])
         if why:

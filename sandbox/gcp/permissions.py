@@ -47,6 +47,7 @@ _MACHINE = {
         _ZONE,
         given={
             "bootDisk": "compute.disks.create",
+            "attachedDisks": "compute.disks.use",
             "bootDisk.initializeParams.image": "compute.images.useReadOnly",
             "networkInterfaces[].subnetwork": "compute.subnetworks.use",
             "networkInterfaces[].accessConfigs": "compute.subnetworks.useExternalIp",
@@ -66,6 +67,7 @@ _MACHINE = {
         # a setting of the provider; the others are constant, belong to the fixed layout, or live as long as the cluster
         fixed=(
             "allowStoppingForUpdate",
+            "attachedDisks",
             "bootDisk",
             "canIpForward",
             "networkInterfaces",
@@ -152,11 +154,18 @@ _BALANCERS = {
     ),
 }
 
-_DRIVER_MADE = {
-    "gcp:compute/disk:Disk": Permissions("", "compute.disks.get", f"compute.disks.delete {_ZONE}"),
+_VOLUMES = {
+    "gcp:compute/disk:Disk": _compute(
+        "disks",
+        _ZONE,
+        given={"labels": "compute.disks.setLabels"},
+        update={"labels": "compute.disks.setLabels"},
+        # they live as long as the disk, whose program ignores changes
+        fixed=("size", "provisionedIops", "provisionedThroughput"),
+    ),
     "gcp:compute/snapshot:Snapshot": Permissions("", "compute.snapshots.get", f"compute.snapshots.delete {_GLOBAL}"),
 }
-"""What a storage driver creates, and `down` deletes with a cluster that expires."""
+"""Disks of etcd; and what a storage driver creates, which `down` deletes with a cluster that expires."""
 
 FUNCTIONS = {
     "gcp:compute/getImage:getImage": "compute.images.get compute.images.getFromFamily",
@@ -208,7 +217,7 @@ WITHOUT_CALL = {
 }
 
 TABLE = Table(
-    {**_MACHINE, **_NETWORK, **_BALANCERS, **_DRIVER_MADE, **permissions_of_stores.TYPES},
+    {**_MACHINE, **_NETWORK, **_BALANCERS, **_VOLUMES, **permissions_of_stores.TYPES},
     FUNCTIONS,
     COMMANDS,
     WITHOUT_CALL,

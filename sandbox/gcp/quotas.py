@@ -14,7 +14,7 @@ from components.catalogue.account_limits import (
     VCPUS,
 )
 from sandbox.cloud import Request
-from sandbox.gcp.names import ADDRESS, INSTANCE
+from sandbox.gcp.names import ADDRESS, DISK, INSTANCE
 from sandbox.gcp.regions import vcpus
 from sandbox.quotas import Quota, Quotas
 
@@ -77,13 +77,15 @@ def static(request: Request) -> None:
 
 
 def ssd(request: Request) -> None:
-    """Check the gigabytes of the region's SSD boot disks, with the new machine's. pd-standard is no SSD."""
+    """Check the gigabytes of the region's SSD disks, also those beside boot disks, with the new one's."""
     if request.old is not None:
         return
-    there = [one.inputs for one in request.cloud_state.resources(INSTANCE) if one.region == request.region]
-    QUOTAS.refuse_over(request, DISKS, _ssd(request.inputs), sum(map(_ssd, there)))
+    there = [one for type in (INSTANCE, DISK) for one in request.cloud_state.resources(type)]
+    used = sum(ssd_gb(one.inputs) for one in there if one.region == request.region)
+    QUOTAS.refuse_over(request, DISKS, ssd_gb(request.inputs), used)
 
 
-def _ssd(inputs: Mapping[str, Any]) -> int:
-    disk = (inputs.get("bootDisk") or {}).get("initializeParams") or {}
+def ssd_gb(inputs: Mapping[str, Any]) -> int:
+    """Return the gigabytes of a machine's boot disk, or of a further disk, that count as SSD."""
+    disk = (inputs.get("bootDisk") or {}).get("initializeParams") or {} if "bootDisk" in inputs else inputs
     return int(disk.get("size") or 0) if disk.get("type") in ("pd-balanced", "pd-ssd") else 0

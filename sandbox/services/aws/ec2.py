@@ -98,10 +98,18 @@ class Compute:
             **network,
             "privateIpAddress": given["privateIp"],
             **public,
+            "blockDeviceMapping": {"item": [_mapping(disk) for disk in given.get("ebsBlockDevices") or ()]},
             "tagSet": {"item": [{"key": key, "value": value} for key, value in one.tags.items()]},
         }
         id = f"r-{one.id.removeprefix('i-')}"
         return {"reservationId": id, "ownerId": ACCOUNT, "groupSet": "", "instancesSet": {"item": [instance]}}
+
+
+def _mapping(disk: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a further disk (EC2 API reference, InstanceBlockDeviceMapping)."""
+    ends = bool(disk.get("deleteOnTermination", True))
+    volume = {"volumeId": disk["volumeId"], "status": "attached", "deleteOnTermination": ends}
+    return {"deviceName": disk["deviceName"], "ebs": volume}
 
 
 def _passes(cloud_state: CloudState, one: Record, fields: dict[str, str]) -> bool:

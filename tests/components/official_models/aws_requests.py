@@ -93,7 +93,8 @@ def _merged(one: Any, other: Any) -> Any:
     if isinstance(one, dict) and isinstance(other, dict):
         return {**one, **{key: _merged(one[key], each) if key in one else each for key, each in other.items()}}
     if isinstance(one, list) and isinstance(other, list):
-        if len(one) == len(other) == 1 and isinstance(one[0], dict) and not {"Key", "ResourceType"} & one[0].keys():
+        apart = {"Key", "ResourceType", "DeviceName"}  # of entries that stand beside each other
+        if len(one) == len(other) == 1 and isinstance(one[0], dict) and not apart & one[0].keys():
             return [_merged(one[0], other[0])]
         return one + other
     return other

@@ -24,9 +24,19 @@ def _ec2(operation: str, kind: str, *others: Call, **takes: Any) -> Row:
 
 
 def _root_disk(disk: Inputs) -> Inputs:
-    volume = {key: value for key, value in disk.items() if key != "tags"}
+    return _mapped({**disk, "deviceName": "/dev/sda1"})
+
+
+def _disks(disks: list[Inputs]) -> Inputs:
+    """Return the mapping of the only further disk."""
+    [disk] = disks
+    return _mapped(disk)
+
+
+def _mapped(disk: Inputs) -> Inputs:
+    volume = {key: value for key, value in disk.items() if key not in ("tags", "deviceName")}
     return {
-        "BlockDeviceMappings": [{"DeviceName": "/dev/sda1", "Ebs": volume}],
+        "BlockDeviceMappings": [{"DeviceName": disk["deviceName"], "Ebs": volume}],
         **_specified("volume")(disk.get("tags", {})),
     }
 
@@ -111,6 +121,7 @@ ROWS: dict[str, Row] = {
                     "iamInstanceProfile": "IamInstanceProfile.Name",
                     "privateIp": f"{_FACE}.PrivateIpAddress",
                     "rootBlockDevice": _root_disk,
+                    "ebsBlockDevices": _disks,
                     "subnetId": f"{_FACE}.SubnetId",
                     "tags": _specified("instance"),
                     "vpcSecurityGroupIds": f"{_FACE}.Groups",

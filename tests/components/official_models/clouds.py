@@ -26,7 +26,6 @@ NOT_REGISTERED = {
     " tests/components/aws/test_baking.py",
     "aws:elb/loadBalancer:LoadBalancer": "AWS's cloud controller creates it for a Service",
     "azure-native:network:Route": "Azure's cloud controller creates it for a Node",
-    "gcp:compute/disk:Disk": "the storage driver creates it for a claim; tests/lab/agent/test_persistent_disks.py",
     "gcp:compute/snapshot:Snapshot": "the storage driver creates it for a VolumeSnapshot",
 }
 """Resource types of the sandbox that no component registers, and why it has them."""

@@ -59,8 +59,8 @@ def _instance(inputs: Inputs) -> Inputs:
         for face in inputs["networkInterfaces"]
     ]
     return {
-        **_others(inputs, "bootDisk", "serviceAccount"),
-        "disks": [_disk(inputs["bootDisk"])],
+        **_others(inputs, "bootDisk", "attachedDisks", "serviceAccount"),
+        "disks": [_disk(inputs["bootDisk"]), *inputs.get("attachedDisks", ())],
         "networkInterfaces": faces,
         "serviceAccounts": [inputs["serviceAccount"]] if "serviceAccount" in inputs else None,
         "metadata": {"items": [{"key": key, "value": content(value)} for key, value in metadata.items()]},
@@ -76,6 +76,11 @@ def _disk(disk: Inputs) -> Inputs:
         "initializeParams": {new.get(name, name): value for name, value in disk["initializeParams"].items()},
         "diskEncryptionKey": {"kmsKeyName": key} if key else None,
     }
+
+
+def _volume(inputs: Inputs) -> Inputs:
+    key = (inputs.get("diskEncryptionKey") or {}).get("kmsKeySelfLink")
+    return {**_others(inputs, "diskEncryptionKey"), "diskEncryptionKey": {"kmsKeyName": key} if key else None}
 
 
 def _firewall(inputs: Inputs) -> Inputs:
@@ -150,6 +155,7 @@ _PARENT = {"parent": "projects/example-project"}
 
 ROWS: dict[str, Row] = {
     "compute/address:Address": _compute("addresses.insert", "region"),
+    "compute/disk:Disk": _compute("disks.insert", "zone", renamed={"size": "sizeGb"}, shape=_volume),
     "compute/firewall:Firewall": _compute("firewalls.insert", shape=_firewall),
     "compute/forwardingRule:ForwardingRule": _compute(
         "forwardingRules.insert", "region", renamed={"ipAddress": "IPAddress", "ipProtocol": "IPProtocol"}

@@ -19,6 +19,7 @@ MUTATIONS: list[tuple[str, str, Any, str]] = [
     (INSTANCE, "metadataOptions.httpTokens", "need", "MetadataOptions.HttpTokens: 'need' is not one of"),
     (INSTANCE, "metadataOptions.httpTokenz", "required", "MetadataOptions.httpTokenz: InstanceMetadata"),
     (INSTANCE, "rootBlockDevice.volumeSize", "50", "VolumeSize: str, not integer"),
+    (INSTANCE, "ebsBlockDevices.0.volumeType", "gp33", "VolumeType: 'gp33' is not one of"),
     (INSTANCE, "monitored", True, "monitored: RunInstancesRequest has no such parameter"),
     ("aws:ec2/subnet:Subnet", "vpcId", GONE, "VpcId: required"),
     ("aws:ec2/securityGroup:SecurityGroup", "description", GONE, "Description: required"),
@@ -124,6 +125,20 @@ def test_a_key_that_the_api_lacks_is_found_in_every_object(type_: str) -> None:
         if not faults(body, mutated(body.inputs, f"{path}.misspelt".lstrip("."), "value"))
     ]
     assert not unseen
+
+
+def _further(body: Body) -> Any:
+    return body.inputs["storageProfile"].get("dataDisks")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [("managedDisk.storageAccountType", "PremiumV3_LRS", "is not one of"), ("lun", "0", "str, not int")],
+)
+def test_a_mutation_of_a_further_disk_on_azure_is_found(path: str, value: Any, words: str) -> None:
+    body = next(each for each in bodies("azure") if each.type == MACHINE and _further(each))
+    found = faults(body, mutated(body.inputs, f"storageProfile.dataDisks.0.{path}", value))
+    assert any(path in each and words in each for each in found), found
 
 
 @pytest.mark.parametrize("type_", TYPES)

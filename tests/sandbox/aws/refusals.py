@@ -14,6 +14,7 @@ from tests.sandbox.aws.refusals_of_stores import STORES
 ARM = image(REGION, UBUNTU.format(release="22.04", arch="arm64", volume="ebs-gp2"))
 RULE = {"securityGroupId": "$group", "ipProtocol": "tcp", "fromPort": 1, "toPort": 2, "cidrIpv4": "10.0.0.0/8"}
 DISK: Callable[..., dict[str, Any]] = lambda **disk: {"rootBlockDevice": {"volumeSize": 50, **disk}}  # noqa: E731
+FURTHER = {"deviceName": "/dev/sdf", "volumeSize": 20}
 NLB = {"loadBalancerType": "network", "subnets": ["$subnet"]}
 MAPPED = {"loadBalancerType": "network", "internal": True}
 TARGETS = {"port": 6443, "protocol": "TCP", "vpcId": "$vpc"}
@@ -90,6 +91,36 @@ ROWS: dict[str, tuple[str, dict[str, Any], str, str]] = {
         DISK(volumeType="io2", throughput=125),
         "InvalidParameterCombination",
         "throughput",
+    ),
+    "two disks of one name": (
+        "Instance",
+        {"ebsBlockDevices": [FURTHER, FURTHER]},
+        "InvalidBlockDeviceMapping",
+        "Duplicate device name '/dev/sdf'",
+    ),
+    "device name that is none": (
+        "Instance",
+        {"ebsBlockDevices": [FURTHER | {"deviceName": "etcd"}]},
+        "InvalidParameterValue",
+        "Value (etcd) for parameter device is invalid",
+    ),
+    "throughput above a quarter of the iops": (
+        "Instance",
+        {"ebsBlockDevices": [FURTHER | {"volumeType": "gp3", "throughput": 751}]},
+        "InvalidParameterValue",
+        "Throughput (MiBps) to iops ratio is too high",
+    ),
+    "io2 without iops": (
+        "Instance",
+        {"ebsBlockDevices": [FURTHER | {"volumeType": "io2"}]},
+        "MissingParameter",
+        "iops must be specified for io2",
+    ),
+    "too many iops of io2": (
+        "Instance",
+        {"ebsBlockDevices": [FURTHER | {"volumeType": "io2", "iops": 20001}]},
+        "InvalidParameterValue",
+        "ratio is too high; at most 1000 a GiB",
     ),
     "too many iops": ("Instance", DISK(volumeType="gp3", iops=30000), "InvalidParameterValue", "ratio is too high"),
     "too large a disk": ("Instance", DISK(volumeSize=20000), "InvalidParameterValue", "too large for gp2"),

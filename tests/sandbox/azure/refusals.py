@@ -9,6 +9,7 @@ from tests.sandbox.scenes import Row
 
 from .conftest import FRONT, GROUP, KEY, NET, UBUNTU, WINDOWS, configuration, profile, rule
 from .refusals_of_bastion import BASTIONS
+from .refusals_of_disks import DISKS
 from .refusals_of_endpoints import ENDPOINTS, NAMED
 from .refusals_of_routes import ROUTES
 from .refusals_of_spot import SPOT
@@ -219,7 +220,7 @@ MACHINES: dict[str, Row] = {
     "licence of Windows on Linux": ("vm", {"licenseType": "Windows_Server"}, "InvalidParameter", "'licenseType'"),
     "extension of no machine": ("extension", {"vmName": "no"}, "ParentResourceNotFound", "virtualMachines/no"),
 }
-ROWS = NETWORKS | ROUTES | BASTIONS | ENDPOINTS | MACHINES | SPOT | STORES
+ROWS = NETWORKS | ROUTES | BASTIONS | ENDPOINTS | MACHINES | DISKS | SPOT | STORES
 BEFORE = {"subnet with no such table": "net", "second Bastion of a network": "bastion"} | NAMED
 """Further resources that a row needs in order to be refused."""
 NEEDED = {

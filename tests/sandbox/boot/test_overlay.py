@@ -121,3 +121,9 @@ def test_the_overlay_changes_only_these_fields_of_each_machines_plan(
         for step, keys in (("kubelet-patch", IN_THE_PATCH), ("kubelet-config", IN_WINDOWS)):
             settings, known = (each.get(step, {}).get("content", {}) for each in (now, before))
             assert {key for key in settings if settings[key] != known.get(key)} <= keys
+
+
+def test_a_booted_control_plane_has_no_disk_for_etcd() -> None:
+    plain = config("aws-prod", "1.37.1")["mullion:cluster"]
+    asked = {**plain, "control_plane": {**plain["control_plane"], "etcd_disk": {}}}
+    assert bootable(asked, "lab.json") == bootable(plain, "lab.json")

@@ -40,6 +40,8 @@ SCENES: dict[str, tuple[str, dict[str, Any]]] = {
             "networkInterfaces": [{"subnetwork": "$sub", "networkIp": "10.20.0.9"}],
         },
     ),
+    "far-disk": ("Disk", {"name": "far-disk", "zone": "europe-west1-c", "size": 20, "type": "pd-ssd"}),
+    "hyper-disk": ("Disk", {"name": "hyper-disk", "zone": ZONE, "size": 20, "type": "hyperdisk-balanced"}),
     "group": ("InstanceGroup", {"name": "group", "zone": ZONE, "network": "$net", "instances": ["$machine"]}),
     "member": ("InstanceGroupMembership", {"instance": "$machine", "instanceGroup": "$group", "zone": ZONE}),
     "check": ("RegionHealthCheck", {"name": "check", "httpsHealthCheck": {"port": 6443, "requestPath": "/readyz"}}),

@@ -8,6 +8,7 @@ from typing import Any
 from tests.sandbox.scenes import Row
 
 from .conftest import PROJECT
+from .refusals_of_disks import DISKS
 from .refusals_of_pools import POOLS
 from .refusals_of_spot import SPOT
 
@@ -292,6 +293,6 @@ STORES: dict[str, Row] = {
     "large secret": ("version", {"secretData": "x" * 65537}, "badRequest", "at most 65536 bytes"),
     "version of no secret": ("version", {"secret": f"{PROJECT}/secrets/no"}, "notFound", "secrets/no"),
 }
-ROWS = NETWORKS | POOLS | MACHINES | SPOT | STORES
+ROWS = NETWORKS | POOLS | MACHINES | DISKS | SPOT | STORES
 BEFORE = {"route within a subnetwork": "sub", "route to outside": "sub"}
 """Further resources that a row needs in order to be refused."""

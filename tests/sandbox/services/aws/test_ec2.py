@@ -1,5 +1,6 @@
 """DescribeInstances, called by a real SDK."""
 
+from sandbox.aws.network import INSTANCE
 from tests.sandbox.services.aws.test_s3 import code
 from tests.sandbox.services.conftest import ServedAccount
 
@@ -38,3 +39,18 @@ def test_deleted_unknown_and_denied_instances_are_refused(served: ServedAccount)
     )
     assert code(lambda: ec2.describe_instances(MaxResults=5)) == "UnknownParameter"
     assert code(ec2.describe_vpcs) == "InvalidAction"
+
+
+def test_a_further_disk_is_described_with_its_volume(served: ServedAccount) -> None:
+    """EC2 API reference, InstanceBlockDeviceMapping; the executor finds the disk by the volume's id."""
+    web = served.machines["web"]
+    record = served.account.cloud_state.find(INSTANCE, web.id)
+    assert record
+    with served.account.cloud_state.transaction():
+        disk = {"deviceName": "/dev/sdf", "volumeId": "vol-0123456789abcdef0", "deleteOnTermination": True}
+        record.outputs["ebsBlockDevices"] = [disk]
+        served.account.cloud_state.put(record)
+    answer = served.client("ec2").describe_instances(InstanceIds=[web.id])
+    [mapped] = answer["Reservations"][0]["Instances"][0]["BlockDeviceMappings"]
+    assert mapped["DeviceName"] == "/dev/sdf"
+    assert (mapped["Ebs"]["VolumeId"], mapped["Ebs"]["DeleteOnTermination"]) == ("vol-0123456789abcdef0", True)
