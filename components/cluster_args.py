@@ -5,13 +5,14 @@ from typing_extensions import NotRequired, TypedDict
 from components.option_args import (
     AddonsArgs,
     AdmissionArgs,
+    ApiArgs,
     ArtifactsArgs,
     ContainerdArgs,
+    EtcdDiskArgs,
     IngressArgs,
     KubeadmArgs,
     KubeletArgs,
     KubeProxyArgs,
-    OidcArgs,
     PodSecurityArgs,
     ProxyArgs,
     RolloutArgs,
@@ -20,7 +21,6 @@ from components.option_args import (
 )
 from components.pod_args import GmsaArgs, PodIdentityArgs
 from components.spec.models import (
-    ApiAccess,
     Cloud,
     CloudController,
     Egress,
@@ -122,21 +122,6 @@ class ExistingClusterArgs(TypedDict):
     """Ranges of the cluster's own machines, from which the pools' firewall admits pods' traffic and the API servers."""
 
 
-class ApiArgs(TypedDict):
-    """Access to the Kubernetes API."""
-
-    access: NotRequired[ApiAccess]
-    """Who reaches the API: private (the cluster's network) or public (also the ranges in `allow`)."""
-    allow: NotRequired[list[str]]
-    """Ranges that reach the API, a private one from connected networks only; on Azure public ones reach the stores."""
-    virtual_network_rules: NotRequired[list[str]]
-    """Azure only: ids of further subnets whose machines reach the storage accounts, for `mullion` in their region."""
-    oidc: NotRequired[OidcArgs]
-    """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
-    audit_days: NotRequired[int]
-    """Days for which the snapshot store keeps the API servers' audit logs; 0: they stay on the machines only."""
-
-
 class ControlPlaneArgs(TypedDict):
     """The Linux machines that run the control plane and etcd."""
 
@@ -154,6 +139,8 @@ class ControlPlaneArgs(TypedDict):
     """kube-proxy of all Linux machines, which one DaemonSet runs."""
     containerd: NotRequired[ContainerdArgs]
     """containerd of the machines."""
+    etcd_disk: NotRequired[EtcdDiskArgs]
+    """A disk that etcd has for itself; {} takes the defaults. None: etcd shares the root disk."""
     reboot_window: NotRequired[str]
     """Time of each day, UTC, when machines restart in turn for new kernels, e.g. 02:00-05:00. None: never."""
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from typing_extensions import NotRequired, TypedDict
 
-from components.spec.models import Gate, PodSecurityLevel, PriorityClass, System, WorkloadRules
+from components.spec.models import ApiAccess, EtcdDiskType, Gate, PodSecurityLevel, PriorityClass, System, WorkloadRules
 
 
 class OidcArgs(TypedDict):
@@ -28,6 +28,21 @@ class OidcArgs(TypedDict):
     """Groups with the role edit in all namespaces, named as in the token."""
     viewers: NotRequired[list[str]]
     """Groups with the role view in all namespaces, named as in the token."""
+
+
+class ApiArgs(TypedDict):
+    """Access to the Kubernetes API."""
+
+    access: NotRequired[ApiAccess]
+    """Who reaches the API: private (the cluster's network) or public (also the ranges in `allow`)."""
+    allow: NotRequired[list[str]]
+    """Ranges that reach the API, a private one from connected networks only; on Azure public ones reach the stores."""
+    virtual_network_rules: NotRequired[list[str]]
+    """Azure only: ids of further subnets whose machines reach the storage accounts, for `mullion` in their region."""
+    oidc: NotRequired[OidcArgs]
+    """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
+    audit_days: NotRequired[int]
+    """Days for which the snapshot store keeps the API servers' audit logs; 0: they stay on the machines only."""
 
 
 class ForwardedPortArgs(TypedDict):
@@ -129,6 +144,19 @@ class ContainerdArgs(TypedDict):
     """URLs of mirrors, by host of the registry (e.g. registry.k8s.io; * for all). The registry itself is asked last."""
     config: NotRequired[dict[str, Any]]
     """Nested tables of config.toml; they override those that Mullion writes."""
+
+
+class EtcdDiskArgs(TypedDict):
+    """A disk that etcd has for itself, which is deleted with its machine."""
+
+    size_gb: NotRequired[int]
+    """Size of the disk, GiB. Default: 20; on Azure 128, because the size decides the speed of Premium_LRS."""
+    type: NotRequired[EtcdDiskType]
+    """gp3, io2 (AWS), Premium_LRS, PremiumV2_LRS (Azure), pd-ssd, hyperdisk-balanced (GCP). Default: the first."""
+    iops: NotRequired[int]
+    """Operations a second, for gp3, io2 and hyperdisk-balanced. Default: 3000."""
+    throughput: NotRequired[int]
+    """MiB a second, for gp3 and hyperdisk-balanced. Default: 125 and 140."""
 
 
 class RolloutArgs(TypedDict):

@@ -9,6 +9,8 @@ import pulumi_aws as aws
 from pulumi import Output
 
 from components.aws import cloud_controller
+from components.catalogue import etcd_disks
+from components.catalogue.etcd_disks import Disk
 from components.spec.models import OperatingSystem
 from components.topology.firewall import Group, SecurityGroup
 from components.wiring.context import ClusterContext
@@ -58,7 +60,7 @@ def cloud_machines(
         first=first,
         # a stopped machine has no public address, and the provider would replace it (terraform-provider-aws#33775)
         ignored=["userData", "userDataBase64", "associatePublicIpAddress"],
-        lasting=["ami", "instanceType", *DISK],
+        lasting=["ami", "instanceType", *DISK, "ebsBlockDevices"],
     )
 
 
@@ -90,6 +92,30 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> aws.ec2.Instance
             **key,
             "tags": tags,
         },
+        ebs_block_devices=_etcd_disk(group.etcd_disk, own_key, tags),
         tags=tags,
         opts=request.options,
     )
+
+
+def _etcd_disk(
+    disk: Disk | None, own_key: str | None, tags: pulumi.Input[Mapping[str, pulumi.Input[str]]]
+) -> list[aws.ec2.InstanceEbsBlockDeviceArgsDict] | None:
+    """Return the mapping of etcd's disk, which EC2 deletes with the instance; None without a disk."""
+    if disk is None:
+        return None
+    mapping: aws.ec2.InstanceEbsBlockDeviceArgsDict = {
+        "device_name": etcd_disks.NAME["aws"],
+        "volume_type": disk.type.value,
+        "volume_size": disk.size_gb,
+        "encrypted": True,
+        "delete_on_termination": True,
+        "tags": tags,
+    }
+    if disk.iops is not None:
+        mapping["iops"] = disk.iops
+    if disk.throughput is not None:
+        mapping["throughput"] = disk.throughput
+    if own_key:
+        mapping["kms_key_id"] = own_key
+    return [mapping]

@@ -18,7 +18,8 @@ from components.azure.identity import Identity
 from components.azure.images import reference
 from components.azure.network import UsableNetwork
 from components.azure.place import Place, public_address
-from components.catalogue import instance_sizes
+from components.catalogue import etcd_disks, instance_sizes
+from components.catalogue.etcd_disks import Disk
 from components.node.windows_system import ADMINISTRATOR
 from components.rollout.workers import BOOT_SECONDS
 from components.wiring.context import ClusterContext
@@ -131,9 +132,6 @@ def _machine(
     options = ResourceOptions.merge(request.options, more)
     if group.os.is_windows and hooks:  # on Windows the extension has the after-create hook: it starts the loader
         options.hooks = ResourceHookBinding(before_delete=hooks.before_delete)
-    disk: Any = {"storage_account_type": instance_sizes.AZURE_DISK}
-    if inputs.disk_encryption_set is not None:
-        disk["disk_encryption_set"] = {"id": inputs.disk_encryption_set}
     storage: Any = {
         "image_reference": reference(group),
         "os_disk": {
@@ -143,8 +141,9 @@ def _machine(
             # premium disks: None or ReadOnly for disks with many writes). Existing control planes keep their setting
             "caching": "ReadOnly" if group.is_control_plane else "ReadWrite",
             "disk_size_gb": group.disk_gb,
-            "managed_disk": disk,
+            "managed_disk": _managed(inputs, instance_sizes.AZURE_DISK),
         },
+        **({"data_disks": [_etcd_disk(inputs, group.etcd_disk)]} if group.etcd_disk else {}),
     }
     # a worker's second identity ends with the machine and has no rights: its token proves whose announcement it is
     kind = "UserAssigned" if group.is_control_plane else "SystemAssigned, UserAssigned"
@@ -174,6 +173,24 @@ def _machine(
     if group.os.is_windows:
         loaders[vm] = _loader(inputs, request, vm)
     return vm
+
+
+def _managed(inputs: MachineInputs, kind: str) -> Any:
+    """Return a managed disk of a type, encrypted as all disks of the cluster."""
+    own = inputs.disk_encryption_set
+    return {"storage_account_type": kind, **({} if own is None else {"disk_encryption_set": {"id": own}})}
+
+
+def _etcd_disk(inputs: MachineInputs, disk: Disk) -> Any:
+    """Return etcd's disk, which Azure makes and deletes with its machine. Azure names it, as it names the root disk."""
+    return {
+        "lun": int(etcd_disks.NAME["azure"]),
+        "create_option": "Empty",
+        "delete_option": "Delete",
+        "caching": "None",  # etcd flushes each write; Premium SSD v2 has no cache of the host
+        "disk_size_gb": disk.size_gb,
+        "managed_disk": _managed(inputs, disk.type.value),
+    }
 
 
 def _interface(inputs: MachineInputs, request: MachineRequest) -> network.NetworkInterface:

@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator
 
+from components.catalogue import control_plane_sizes
 from components.checks.check import Finding, Subject, at, error, warning
 from components.checks.machines import known
-
-VCPU_BY_NODES = ((500, 32), (250, 16), (100, 8), (10, 4))
-"""More nodes than the first number need this many vCPU: what Kubernetes' own scripts gave a control plane
-(kubernetes, cluster/gce/config-common.sh, get-master-size)."""
 
 RECORDED = 2000
 """Nodes whose certificates of a day fit into the agent's ConfigMap mullion-machines of at most 1 MiB (Kubernetes,
@@ -48,11 +45,25 @@ def _single_protected(subject: Subject) -> Iterator[Finding]:
         yield at("control_plane", "count")
 
 
+def _nodes(subject: Subject) -> int:
+    """Return the number of workers whose control plane is Mullion's."""
+    return 0 if subject.spec.existing_cluster else sum(group.count for group in subject.workers)
+
+
 def _size_for_nodes(subject: Subject) -> Iterator[Finding]:
-    size, nodes = known(subject, subject.groups[0]), sum(group.count for group in subject.workers)
-    least = next((vcpu for most, vcpu in VCPU_BY_NODES if nodes > most), 0)
-    if size and size.vcpu < least:
-        yield at("control_plane", "size", value=size.name, vcpu=size.vcpu, nodes=nodes, least=least)
+    size, nodes = known(subject, subject.groups[0]), _nodes(subject)
+    row = control_plane_sizes.row(nodes)
+    # up to the first row every size is enough that kubeadm accepts
+    if size and nodes > control_plane_sizes.ROWS[0].nodes and not control_plane_sizes.fits(size, row):
+        example = control_plane_sizes.smallest(subject.spec.cloud.value, size.name, row)
+        has = {"value": size.name, "vcpu": size.vcpu, "gib": size.memory / 2**30}
+        yield at("control_plane", "size", **has, nodes=nodes, least=row.vcpu, memory=row.gib, example=example)
+
+
+def _shared_disk(subject: Subject) -> Iterator[Finding]:
+    nodes = _nodes(subject)
+    if control_plane_sizes.row(nodes).own_disk and subject.spec.control_plane.etcd_disk is None:
+        yield at("control_plane", "etcd_disk", nodes=nodes)
 
 
 def _beyond_record(subject: Subject) -> Iterator[Finding]:
@@ -113,9 +124,16 @@ CHECKS = (
         "control-plane-small-for-nodes",
         "control_plane.size pools.*.count cloud",
         _size_for_nodes,
-        "{value} has {vcpu} vCPU for {nodes} workers; Kubernetes' own scripts gave such a control plane {least}, and"
-        " with too few etcd loses its leader when many pods start at once",
-        "choose a type with {least} vCPU",
+        "{value} has {vcpu} vCPU and {gib:g} GiB for {nodes} workers; Kubernetes' own scripts gave such a control plane"
+        " {least} vCPU and {memory:g} GiB, and with too few etcd loses its leader when many pods start at once",
+        "choose a type with {least} vCPU such as {example}",
+    ),
+    warning(
+        "etcd-shares-disk",
+        "control_plane.etcd_disk pools.*.count",
+        _shared_disk,
+        "etcd serves {nodes} workers from the root disk, where images and audit logs slow its writes down",
+        "write etcd_disk: {{}}, and replace the control-plane machines one after the other",
     ),
     warning(
         "nodes-beyond-record",

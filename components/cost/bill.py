@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from components.catalogue.etcd_disks import Disk
 from components.cost import prices
 from components.cost.prices import HOUR, HOURS, Price
 from components.plan import ClusterPlan, MachineGroup
 from components.spec.choices import StorageDriver
+from components.spec.etcd_disk import EtcdDiskType
 from components.topology.private_endpoints import built_zones
 
 SHARED = "(shared)"
@@ -146,8 +148,27 @@ def _group(planned: ClusterPlan, group: MachineGroup, region: str) -> Iterator[I
     key, units = prices.disk_key(cloud, group.size, group.disk_gb)
     what = f"{key} disk, {group.disk_gb} GiB"
     yield Item(group.name, what, key, count * units, prices.price(cloud, region, key))
+    if group.etcd_disk:
+        yield from _etcd_disk(group, group.etcd_disk, region)
     if planned.has_public_machines:
         yield Item(group.name, "public IPv4 address", "public-ipv4", count, prices.price(cloud, region, "public-ipv4"))
+
+
+def _etcd_disk(group: MachineGroup, disk: Disk, region: str) -> Iterator[Item]:
+    """Yield etcd's disks, and their speed as far as it is above what the price of the size includes."""
+    cloud, kind, count = group.cloud.value, disk.type.value, len(group.machines)
+    key, units = (
+        (kind, disk.size_gb) if kind != EtcdDiskType.PREMIUM else prices.disk_key(cloud, group.size, disk.size_gb)
+    )
+    rows = [(f"{key} disk of etcd, {disk.size_gb} GiB", key, float(units))]
+    for asked, what, included in (
+        (disk.iops, "iops", prices.INCLUDED_IOPS),
+        (disk.throughput, "throughput", prices.INCLUDED_THROUGHPUT),
+    ):
+        if asked and (more := asked - included.get(kind, 0)) > 0:
+            rows.append((f"{more} {what} of etcd's {kind} disk", f"{kind}-{what}", float(more)))
+    for text, name, number in rows:
+        yield Item(group.name, text, name, count * number, prices.price(cloud, region, name))
 
 
 def _network(planned: ClusterPlan, cloud: str) -> Iterator[tuple[str, str, float]]:

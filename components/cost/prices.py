@@ -29,6 +29,11 @@ UNITS = {
     "gp3": GIB,
     "pd-balanced": GIB,
     "hyperdisk-balanced": GIB,
+    "io2": GIB,
+    "pd-ssd": GIB,
+    "PremiumV2_LRS": GIB,
+    **{f"{kind}-iops": MONTH for kind in ("gp3", "io2", "hyperdisk-balanced")},
+    **{f"{kind}-throughput": MONTH for kind in ("gp3", "hyperdisk-balanced")},
     "public-ipv4": HOUR,
     "nat-gateway": HOUR,
     "nat-vm": HOUR,
@@ -45,6 +50,11 @@ UNITS = {
 """Keys other than instance types. windows-vcpu: premium of one vCPU; nat-vm: one machine behind Cloud NAT;
 endpoint: a private endpoint, on AWS in one zone; claims: all volumes that storage drivers make, whose size no plan
 says, so no table has it."""
+
+INCLUDED_IOPS = {"gp3": 3000, "hyperdisk-balanced": 3000}
+INCLUDED_THROUGHPUT = {"gp3": 125, "hyperdisk-balanced": 140}
+"""Operations and MiB a second that the price of a type's GiB includes ("Amazon EBS pricing"; Compute Engine, "Disk and
+image pricing")."""
 
 WINDOWS = "windows/"
 """Prefix of keys for the premium of Windows on a type whose premium differs from windows-vcpu."""

@@ -8,7 +8,7 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
-from components.catalogue import instance_sizes
+from components.catalogue import etcd_disks, instance_sizes
 from components.gcp.firewall import network_tag
 from components.gcp.identity import Identity
 from components.gcp.network import UsableNetwork
@@ -68,7 +68,7 @@ def cloud_machines(
         instance_id=lambda instance: instance.instance_id,
         first=first,
         ignored=["metadata"],
-        lasting=["machineType", "bootDisk"],
+        lasting=["machineType", "bootDisk", "attachedDisks"],
     )
 
 
@@ -77,6 +77,7 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Inst
     own = group.identity_of(machine)
     own_key = inputs.context.plan.spec.encryption_key
     key: gcp.compute.InstanceBootDiskArgsDict = {"kms_key_self_link": own_key} if own_key else {}
+    own_disk = _etcd_disk(inputs, request)
     return gcp.compute.Instance(
         name,
         name=name,
@@ -92,6 +93,7 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Inst
                 "type": instance_sizes.gcp_disk(group.size),
             },
         },
+        attached_disks=own_disk and [{"source": own_disk.id, "device_name": etcd_disks.NAME["gcp"]}],
         network_interfaces=[
             {
                 "subnetwork": inputs.network.machine_subnets[machine.zone],
@@ -114,6 +116,34 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Inst
         allow_stopping_for_update=not group.is_control_plane,
         labels=inputs.context.tags.labels(request.parent, gcp.compute.Instance, name, request.tags),
         opts=ResourceOptions.merge(request.options, ResourceOptions(depends_on=inputs.identity.granted[own])),
+    )
+
+
+def _etcd_disk(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Disk | None:
+    """Register etcd's disk; None without the option.
+
+    It is a resource of its own, because the provider makes no further disk together with its machine. A change of the
+    option leaves it as it is, for the running member uses it; whoever replaces the machine replaces it too.
+    """
+    disk, own_key = request.group.etcd_disk, inputs.context.plan.spec.encryption_key
+    if disk is None:
+        return None
+    return gcp.compute.Disk(
+        request.name,
+        name=f"{request.name}-etcd",
+        zone=inputs.network.zone_names[request.machine.zone],
+        type=disk.type.value,
+        size=disk.size_gb,
+        provisioned_iops=disk.iops,
+        provisioned_throughput=disk.throughput,
+        disk_encryption_key={"kms_key_self_link": own_key} if own_key else None,
+        labels=inputs.context.tags.labels(request.parent, gcp.compute.Disk, request.name, request.tags),
+        opts=ResourceOptions(
+            parent=request.parent,
+            protect=request.options.protect,
+            delete_before_replace=True,  # its name is fixed
+            ignore_changes=["type", "size", "provisionedIops", "provisionedThroughput"],
+        ),
     )
 
 

@@ -104,7 +104,7 @@ def phases(role: Role) -> tuple[Phase, ...]:
         network.linux_phase(role),
         *network.linux_pods(role),
         Phase("certificates", Scope.NODE, (*_certificates(role), *_admission(role), *authorization.steps(role))),
-        Phase("control-plane", Scope.NODE, (*_prepared(role), *_found_or_join(role))),
+        Phase("control-plane", Scope.NODE, (*etcd.disk(role, DONE), *_prepared(role), *_found_or_join(role))),
         agent.phase(),
         addons.phase(role),
         _verify(),

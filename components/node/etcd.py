@@ -3,6 +3,8 @@
 from typing import Any
 
 from components import releases
+from components.catalogue import etcd_disks
+from components.node.kinds import Step, step
 from components.node.role import Role
 
 _NAME = "quota-backend-bytes"
@@ -28,6 +30,17 @@ def least(role: Role) -> str:
 def image(role: Role) -> dict[str, str]:
     """Return the tag of etcd's image for kubeadm's ClusterConfiguration; empty for kubeadm's default."""
     return {"imageTag": role.release.etcd} if role.release.etcd_pinned else {}
+
+
+def disk(role: Role, joined: str) -> tuple[Step, ...]:
+    """Return the step that gives etcd's folder a disk of its own; empty without the option.
+
+    joined: file that exists once the machine has joined. A machine that joined before the option was set has no disk.
+    """
+    if role.spec.control_plane.etcd_disk is None:
+        return ()
+    name = etcd_disks.NAME[role.spec.cloud.value]
+    return (step("own-disk", "etcd-disk", disk=name, path=DATA, service="kubelet", joined=joined),)
 
 
 def quota(cluster_configuration: dict[str, Any]) -> int:

@@ -7,6 +7,7 @@ from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
+from components.catalogue.etcd_disks import Disk
 from components.machine import facts
 from components.machine import user_data as userdata
 from components.machine.bundle import Bundle, OsFamily
@@ -89,6 +90,8 @@ class MachineGroup:
     """Whether the licence of Windows is the user's, so that the cloud does not bill one."""
     spot: bool = False
     """Whether the machines use spot capacity, which the cloud may take back."""
+    etcd_disk: Disk | None = None
+    """Disk that etcd has for itself; None: it shares the root disk."""
     joins: bool = False
     """Whether they join a cluster without Mullion's agent; then a change of labels and taints replaces them."""
 

@@ -3,6 +3,7 @@
 from ipaddress import IPv4Address
 
 from components import naming
+from components.catalogue import etcd_disks
 from components.machine.bundle import bundle, scripts
 from components.node import plan_node
 from components.node.plan import NodePlan
@@ -92,6 +93,7 @@ def _group(
         for index, address in enumerate(addresses)
     )
     control_plane = isinstance(options, ControlPlane)
+    asked = options.etcd_disk if isinstance(options, ControlPlane) else None
     files = scripts("windows" if options.os.is_windows else "linux", control_plane=control_plane)
     return MachineGroup(
         name=name,
@@ -109,5 +111,6 @@ def _group(
         share=spec.worker_identity.share(spec.cloud),
         own_licence=isinstance(options, Pool) and options.licence is Licence.OWN,
         spot=isinstance(options, Pool) and options.spot,
+        etcd_disk=etcd_disks.planned(spec.cloud, options.size, asked) if asked else None,
         joins=spec.existing_cluster is not None,
     )

@@ -47,7 +47,16 @@ def refusals(built: ClusterSpec, now: ClusterSpec) -> list[str]:
             "gmsa.plugin: Windows machines could have the plug-in before the cluster has the policy, and a pod there"
             " every gMSA. Write gmsa.keep_policy: true without the plug-in, and the plug-in once `mullion wait` ends"
         )
-    return [*faults, *_issuer(built, now), *_own_issuer(built, now)]
+    return [*faults, *_etcd_disk(built, now), *_issuer(built, now), *_own_issuer(built, now)]
+
+
+def _etcd_disk(built: ClusterSpec, now: ClusterSpec) -> Iterator[str]:
+    """Yield why GCP's disks cannot go: they are resources, and the engine would take them from running members."""
+    if built.cloud is Cloud.GCP and built.control_plane.etcd_disk and not now.control_plane.etcd_disk:
+        yield (
+            "control_plane.etcd_disk: on GCP the disks would be deleted while etcd uses them. Keep it, or remove the"
+            " cluster and build it again"
+        )
 
 
 def _issuer(built: ClusterSpec, now: ClusterSpec) -> Iterator[str]:

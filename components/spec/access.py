@@ -1,11 +1,12 @@
 """Options that decide what pods may do and who may use the Kubernetes API."""
 
 import re
+from ipaddress import IPv4Network
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from components.spec.choices import PodSecurityLevel, WorkloadRules
+from components.spec.choices import ApiAccess, PodSecurityLevel, WorkloadRules
 from components.spec.options import Model
 
 NAMESPACE = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
@@ -90,3 +91,18 @@ class Oidc(Model):
     """Groups with the role edit in all namespaces, named as in the token."""
     viewers: list[Name] = []
     """Groups with the role view in all namespaces, named as in the token."""
+
+
+class Api(Model):
+    """Access to the Kubernetes API."""
+
+    access: ApiAccess = ApiAccess.PRIVATE
+    """Who reaches the API: private (the cluster's network) or public (also the ranges in `allow`)."""
+    allow: list[IPv4Network] = []
+    """Ranges that reach the API, a private one from connected networks only; on Azure public ones reach the stores."""
+    virtual_network_rules: list[str] = []
+    """Azure only: ids of further subnets whose machines reach the storage accounts, for `mullion` in their region."""
+    oidc: Oidc | None = None
+    """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
+    audit_days: Annotated[int, Field(ge=0, le=3650)] = 90
+    """Days for which the snapshot store keeps the API servers' audit logs; 0: they stay on the machines only."""

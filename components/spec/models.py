@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from components.spec import defaults
-from components.spec.access import Admission, Oidc, PodSecurity
+from components.spec.access import Admission, Api, Oidc, PodSecurity
 from components.spec.authorities import Authorities
 from components.spec.budget import Budget
 from components.spec.choices import (
@@ -34,6 +34,7 @@ from components.spec.choices import (
     WorkerIdentity,
     WorkloadRules,
 )
+from components.spec.etcd_disk import EtcdDisk, EtcdDiskType
 from components.spec.existing import ExistingCluster, ExistingNetwork, ExistingSubnet
 from components.spec.gmsa import Gmsa
 from components.spec.ingress import Ingress, Port
@@ -65,6 +66,7 @@ __all__ = [
     "Containerd",
     "ControlPlane",
     "Egress",
+    "EtcdDiskType",
     "ExistingCluster",
     "ExistingNetwork",
     "ExistingSubnet",
@@ -136,21 +138,6 @@ class Network(Model):
         return defaults.network(data)
 
 
-class Api(Model):
-    """Access to the Kubernetes API."""
-
-    access: ApiAccess = ApiAccess.PRIVATE
-    """Who reaches the API: private (the cluster's network) or public (also the ranges in `allow`)."""
-    allow: list[IPv4Network] = []
-    """Ranges that reach the API, a private one from connected networks only; on Azure public ones reach the stores."""
-    virtual_network_rules: list[str] = []
-    """Azure only: ids of further subnets whose machines reach the storage accounts, for `mullion` in their region."""
-    oidc: Oidc | None = None
-    """Sign-in of people through an OpenID Connect provider, beside the administrator's certificate."""
-    audit_days: Annotated[int, Field(ge=0, le=3650)] = 90
-    """Days for which the snapshot store keeps the API servers' audit logs; 0: they stay on the machines only."""
-
-
 InstanceType = Annotated[str, Field(min_length=1)]
 DiskGb = Annotated[int, Field(ge=20, le=16384)]
 
@@ -185,6 +172,8 @@ class ControlPlane(MachineOptions):
     """Instance type. Default: AWS m6i.large, Azure Standard_D2s_v5, GCP n2-standard-2."""
     disk_gb: DiskGb = 50
     """Size of the root disk, GiB."""
+    etcd_disk: EtcdDisk | None = None
+    """A disk that etcd has for itself; {} takes the defaults. None: etcd shares the root disk."""
     kube_proxy: KubeProxy = KubeProxy()
     """kube-proxy of all Linux machines, which one DaemonSet runs."""
     reboot_window: DayWindow | None = None

@@ -7,6 +7,9 @@ from components.spec.quantities import CPU, DURATION, MEMORY, PERCENTAGE, WINDOW
 
 UNITS = {
     "disk_gb": "GiB",
+    "size_gb": "GiB",
+    "iops": "operations a second",
+    "throughput": "MiB a second",
     "ArtifactEntry.size": "bytes",
     "max_pods": "pods for each node",
     "count": "machines",

@@ -17,6 +17,7 @@ from components.catalogue.account_limits import (
     VCPUS,
 )
 from components.plan import ClusterPlan
+from components.spec.etcd_disk import EtcdDiskType
 from components.wiring.access_rights import identities
 
 
@@ -49,7 +50,9 @@ def _balancers(plan: ClusterPlan) -> int:
 def _ssd(plan: ClusterPlan) -> int:
     """Return the GiB of Persistent Disks: Hyperdisks have a quota of their own ("Hyperdisk Balanced Capacity")."""
     counted = [each for each in plan.machine_groups if instance_sizes.gcp_disk(each.size).startswith("pd-")]
-    return sum(group.disk_gb * len(group.machines) for group in counted)
+    further = [each for each in plan.machine_groups if each.etcd_disk and each.etcd_disk.type is EtcdDiskType.PD_SSD]
+    roots = sum(group.disk_gb * len(group.machines) for group in counted)
+    return roots + sum(group.etcd_disk.size_gb * len(group.machines) for group in further if group.etcd_disk)
 
 
 def _networks(plan: ClusterPlan) -> int:

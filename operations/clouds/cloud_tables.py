@@ -65,6 +65,8 @@ class Cloud:
     identity: tuple[str, str, str] | None = None
     """Type of identities, output of machines that contains theirs, and the output of both by which they are compared;
     None where no option decides which machines share an identity."""
+    disk: str = ""
+    """Type of a machine's disk that is a resource of its own; empty where disks are part of their machines."""
     in_ids: re.Pattern[str] | None = None
     """Matches the account in the ids of a state's resources; None where a deletion finds its account in the state."""
 
@@ -111,6 +113,10 @@ class Cloud:
         """Return whether a resource of a state is a machine that is not marked for deletion."""
         return resource["type"] == self.machine and not resource.get("delete")
 
+    def is_disk(self, resource: Mapping[str, Any]) -> bool:
+        """Return whether a resource of a state is a machine's disk that is not marked for deletion."""
+        return bool(self.disk) and resource["type"] == self.disk and not resource.get("delete")
+
 
 AWS = Cloud(
     name="aws",
@@ -151,6 +157,7 @@ AWS = Cloud(
 GCP = Cloud(
     name="gcp",
     machine="gcp:compute/instance:Instance",
+    disk="gcp:compute/disk:Disk",
     instance="instanceId",
     zone="zone",
     tags="labels",

@@ -99,8 +99,15 @@ def _machines(whole: dict[str, Any]) -> Iterator[str]:
 def _pools(whole: dict[str, Any]) -> Iterator[str]:
     yield "Pools"
     for pool in whole["pools"]:
-        yield f"  {pool['name']}: {pool['count']} x {pool['size']}, {pool['os']}, {pool['disk_gb']} GiB disk"
+        disks = f"{pool['disk_gb']} GiB disk{_etcd_disk(pool)}"
+        yield f"  {pool['name']}: {pool['count']} x {pool['size']}, {pool['os']}, {disks}"
         yield from (f"    {label:<12} {value}" for label, value in _pool(pool))
+
+
+def _etcd_disk(pool: dict[str, Any]) -> str:
+    """Return etcd's disk in words; empty if etcd has none of its own."""
+    disk = pool.get("etcd_disk")
+    return f", {disk['size_gb']} GiB {disk['type']} for etcd" if disk else ""
 
 
 def _pool(pool: dict[str, Any]) -> Iterator[tuple[str, str]]:

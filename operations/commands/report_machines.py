@@ -113,6 +113,8 @@ def _facts(pool: Mapping[str, Any], planned: ClusterPlan) -> Iterator[tuple[str,
     runtime = "containerd" if pool["control_plane"] else planned.spec.pools[pool["name"]].runtime.value
     yield "Runtime", runtime
     yield "Disk", f"{pool['disk_gb']} GiB"
+    if disk := pool.get("etcd_disk"):
+        yield "Disk of etcd", f"{disk['size_gb']} GiB, {disk['type']}"
     yield "Labels", ", ".join(pool["labels"]) or "none"
     yield "Taints", ", ".join(pool["taints"]) or "none"
     room = pool["allocatable"]

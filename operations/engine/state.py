@@ -72,9 +72,14 @@ def instances(state: State) -> dict[str, dict[str, Any]]:
 
 
 def machine_urns(state: State, cluster: str, machines: Collection[str]) -> list[str]:
-    """Return the URNs of the cluster's machines that the state has, of these names."""
+    """Return the URNs of the cluster's machines that the state has, of these names, and of their disks.
+
+    A disk that is a resource of its own has its machine's name. It is replaced with the machine: etcd's data of a
+    member that was removed are worthless, and a new machine formats no disk that has data.
+    """
     names, cloud = {f"{cluster}-{machine}" for machine in machines}, cloud_tables.of(state)
-    return [each["urn"] for each in state if cloud.is_machine(each) and each["urn"].rpartition("::")[2] in names]
+    ours = [each for each in state if cloud.is_machine(each) or cloud.is_disk(each)]
+    return [each["urn"] for each in ours if each["urn"].rpartition("::")[2] in names]
 
 
 def created(resource: Mapping[str, Any]) -> datetime | None:

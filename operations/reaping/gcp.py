@@ -182,7 +182,9 @@ class Gcp:
                     yield _belonging(kind, google_lists.path(row["selfLink"]), cluster)
 
     def _volumes(self, known: Mapping[str, _Known], has_driver: bool) -> list[Thing]:
-        """Return disks and snapshots that the clusters' storage drivers made. has_driver: whether a cluster has one.
+        """Return disks of the clusters' etcd, by their labels, and what the clusters' storage drivers made.
+
+        has_driver: whether a cluster has one.
 
         Whoever may not list disks still removes clusters without a driver, which never needed that right.
         """
@@ -193,7 +195,9 @@ class Gcp:
             if has_driver or error.throttled or error.status != 403:
                 raise
             return []
-        return [thing for kind, row in rows for thing in _made_by_driver(kind, row, known)]
+        own = [row for kind, row in rows if kind == "disks" and (row.get("labels") or {}).get(CLUSTER) in known]
+        labelled = [_labelled("disks", google_lists.path(row["selfLink"]), row["labels"], row) for row in own]
+        return labelled + [thing for kind, row in rows for thing in _made_by_driver(kind, row, known)]
 
     def _identities(self, known: Mapping[str, _Known]) -> Iterator[Thing]:
         """Yield service accounts, custom roles, the project's grants to both, and pools of pods' identities."""

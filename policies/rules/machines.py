@@ -20,12 +20,12 @@ from policies.rules.rule import (
 )
 
 KEPT = {
-    INSTANCE: ("ami", "instanceType", "rootBlockDevice.encrypted", "userData", "userDataBase64"),
-    GCP_INSTANCE: ("bootDisk", "machineType", "metadata"),
+    INSTANCE: ("ami", "instanceType", "rootBlockDevice.encrypted", "ebsBlockDevices", "userData", "userDataBase64"),
+    GCP_INSTANCE: ("bootDisk", "attachedDisks", "machineType", "metadata"),
     AZURE_MACHINE: ("osProfile", "hardwareProfile", "storageProfile"),
 }
-"""By type: inputs whose change replaces or stops a machine, or has no effect on a running one. The size of AWS's disks
-is not among them: they grow while the machine runs."""
+"""By type: inputs whose change replaces or stops a machine, takes a disk from it, or has no effect. The size of AWS's
+root disk is not among them: it grows while the machine runs."""
 IMAGES, STASH = re.compile(r"mullion:\w+:Images"), "pulumi:index:Stash"
 IMAGE = {INSTANCE: "ami", GCP_INSTANCE: "bootDisk.initializeParams.image"}
 """By type: input with the image. Azure chooses the image when it creates the machine, and keeps it."""

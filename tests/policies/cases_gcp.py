@@ -47,7 +47,7 @@ def opened(*ports: str, protocol: str = "tcp", source: str = "0.0.0.0/0") -> Cha
 CP, WEB, BUNDLE = "control-plane-1", "web-1", "bundle-web"
 RULE = "workers-kubelet-from-control-plane"
 ROWS: tuple[tuple[str, str, str, Change, str], ...] = (
-    ("control-planes-kept", GCP_INSTANCE, CP, lambda each: replace(each, ignore_changes=frozenset()), "bootDisk, mach"),
+    ("control-planes-kept", GCP_INSTANCE, CP, lambda each: replace(each, ignore_changes=frozenset()), "attachedDisks"),
     ("control-planes-one-by-one", GCP_INSTANCE, CP, lambda each: replace(each, depends_on=frozenset()), "both would"),
     ("protected-together", GCP_INSTANCE, CP, lambda each: replace(each, protect=False), "control plane is not prot"),
     ("protected-together", BUCKET, "bundles", lambda each: replace(each, protect=False), "bucket is not"),

@@ -106,8 +106,16 @@ PRINCIPALS: dict[str, Any] = {
     }
 }
 """Identities of pods on Google Cloud."""
+ETCD_DISKS: dict[str, dict[str, Any]] = {
+    "aws": {"etcd_disk": {"size_gb": 50, "iops": 6000, "throughput": 500}},
+    "azure": {"etcd_disk": {"type": "PremiumV2_LRS"}},
+    "gcp": {"etcd_disk": {"iops": 6000, "throughput": 500}, "size": "n4-standard-4"},
+}
+"""control_plane with a disk for etcd, by cloud."""
+_PLANES = {cloud: {"control_plane": plane} for cloud, plane in ETCD_DISKS.items()}
 CHANGES: dict[str, dict[str, Any]] = {
     "key": {},
+    "etcd-disk": {},
     "many": MANY,
     "public": {"network": {"egress": "public", "nat_gateways": "single"}, "protect": False},
     "routed": ROUTED,
@@ -148,7 +156,7 @@ def settings() -> dict[str, dict[str, Any]]:
     cases = {name: config(name) for name in on_file()}
     for cloud in CLOUDS:
         for name, change in CHANGES.items():
-            extra = KEYS[cloud] if name == "key" else OF_CLOUD[cloud] if name == "many" else {}
+            extra = {"key": KEYS, "many": OF_CLOUD, "etcd-disk": _PLANES}.get(name, {}).get(cloud, {})
             cases[f"{cloud}-{name}"] = changed(f"{cloud}-prod", merge(change, extra))
         cases[f"{cloud}-ingress"] = with_ingress(cloud)
         cases[f"{cloud}-existing"] = in_existing(cloud, {"existing": EXISTING[cloud]})

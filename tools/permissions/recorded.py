@@ -12,6 +12,7 @@ from tools.golden import cases
 OPTIONS = {
     "prod": "`control_plane.count: 3`",
     "key": "`encryption_key`",
+    "etcd-disk": "`control_plane.etcd_disk`",
     "public": "`network.egress: public`",
     "routed": "`network.mode: l2bridge`",
     "session": "`access: session`",

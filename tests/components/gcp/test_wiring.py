@@ -96,7 +96,8 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
 def test_control_planes_are_chained_and_ignore_changes_of_the_stack() -> None:
     instances = of(recording("gcp-prod"), INSTANCE)
     members = [instances[f"gcp-prod-{machine.name}"] for machine in plan("gcp-prod").control_plane.machines]
-    assert all(each.ignore_changes == ["metadata", "machineType", "bootDisk"] and each.protect for each in members)
+    ignored = ["metadata", "machineType", "bootDisk", "attachedDisks"]
+    assert all(each.ignore_changes == ignored and each.protect for each in members)
     assert all(each.replacement_trigger is None for each in members)
     stopped = {name: each.inputs["allowStoppingForUpdate"] for name, each in instances.items()}
     planes = {each.name for each in members}

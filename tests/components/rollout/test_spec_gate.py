@@ -116,3 +116,14 @@ def test_a_state_of_a_version_in_which_gmsa_was_true_or_false_is_read() -> None:
     built = spec_gate.built_spec(merged(SAMPLE, {"gmsa": False}))
     assert built
     assert built.gmsa == spec().gmsa
+
+
+@pytest.mark.parametrize("cloud", ["aws", "azure", "gcp"])
+def test_only_on_google_cloud_a_disk_of_etcd_cannot_be_taken_from_running_members(cloud: str) -> None:
+    sizes = {"aws": "m6i.large", "azure": "Standard_D2s_v5", "gcp": "n2-standard-2"}
+    before = merged(SAMPLE, {"cloud": cloud, "control_plane": {"size": sizes[cloud], "etcd_disk": {}}})
+    built, now = ClusterSpec.model_validate(before), spec(cloud=cloud, control_plane={"size": sizes[cloud]})
+    said = spec_gate.refusals(built, now)
+    assert bool(said) == (cloud == "gcp")
+    assert all(each.startswith("control_plane.etcd_disk: on GCP the disks would be deleted") for each in said)
+    assert not spec_gate.refusals(now, built) and not spec_gate.refusals(built, built)

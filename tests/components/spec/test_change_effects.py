@@ -16,7 +16,14 @@ from components.wiring.fixed_layout import LATER, NETWORK_OPTIONS
 from operations.recorder.recorder import STASH, record
 from tests import existing_networks
 from tests.certificates import AUTHORITY
-from tests.components.spec import existing_values, gmsa_values, ingress_values, pod_identity_values, snapshot_values
+from tests.components.spec import (
+    etcd_disk_values,
+    existing_values,
+    gmsa_values,
+    ingress_values,
+    pod_identity_values,
+    snapshot_values,
+)
 
 CONFIG = {"aws:region": "eu-west-1", "azure-native:location": "westeurope"}
 CONFIG |= {"gcp:region": "europe-west1", "gcp:project": "our-project"}
@@ -95,7 +102,7 @@ VALUES: dict[str, Any] = {
     "api.oidc.admins": ["platform-team"],
     "api.oidc.editors": ["web-team"],
     "api.oidc.viewers": ["everyone"],
-    **(ingress_values.VALUES | gmsa_values.VALUES | snapshot_values.VALUES),
+    **(ingress_values.VALUES | gmsa_values.VALUES | etcd_disk_values.VALUES | snapshot_values.VALUES),
     **dict.fromkeys(("pod_security.enforce", "pod_security.warn", "pod_security.audit"), "restricted"),
     **{key: ["monitoring"] for key in ("pod_security.exempt_namespaces", "admission.exempt_namespaces")},
     "admission.windows_workloads": "enforce",
@@ -153,7 +160,7 @@ EXISTING: dict[str, Any] = {"network": {"existing": {"network": "vpc-0123456789a
 
 CONTEXT: dict[str, dict[str, Any]] = {
     **{f"network.existing.{option}": EXISTING for option in ("network", "subnets", "private_zone")},
-    **(existing_values.CONTEXT | gmsa_values.CONTEXT | snapshot_values.CONTEXT),
+    **(existing_values.CONTEXT | gmsa_values.CONTEXT | etcd_disk_values.CONTEXT | snapshot_values.CONTEXT),
     "network.existing.public_subnets": {
         "network": {"existing": {**EXISTING["network"]["existing"], "public_subnets": ["subnet-0fedcba987654321f"]}},
         "api": {"access": "public", "allow": ["203.0.113.0/24"]},
@@ -243,7 +250,7 @@ def measured(before: ClusterPlan, after: ClusterPlan) -> Effect:
     if any(plan_of(old) != plan_of(new) for old, new in pools):
         return Effect.NEXT_MACHINE
     old, new = before.control_plane, after.control_plane
-    if (old.os, old.size, old.disk_gb, old.image) != (new.os, new.size, new.disk_gb, new.image):
+    if any(getattr(old, name) != getattr(new, name) for name in ("os", "size", "disk_gb", "etcd_disk", "image")):
         return Effect.NEXT_MACHINE
     return Effect.IN_PLACE
 

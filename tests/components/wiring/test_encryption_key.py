@@ -7,6 +7,7 @@ import pytest
 
 from components.stack_files.stack import CLUSTER
 from operations.recorder.recorder import Recording, Registered, record
+from sandbox.values import select
 from tests.components.recorded_wiring import config, of, recording
 from tools.golden.cases import AZURE_KEY, AZURE_USER, GCP_KEY, KEY
 
@@ -15,9 +16,10 @@ IDENTITY = {"azure-prod": {"encryption_identity": AZURE_USER}}
 AWS_SETTING = "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration"
 
 
-def with_key(stack: str) -> Recording:
+def with_key(stack: str, **control_plane: Any) -> Recording:
     settings, key = config(stack), {"encryption_key": KEYS[stack], **IDENTITY.get(stack, {})}
-    found = record(stack, {**settings, CLUSTER: {**settings[CLUSTER], **key}})
+    plane = {"control_plane": {**settings[CLUSTER]["control_plane"], **control_plane}}
+    found = record(stack, {**settings, CLUSTER: {**settings[CLUSTER], **plane, **key}})
     assert found.errors == []
     return found
 
@@ -102,3 +104,19 @@ def test_on_azure_the_machines_get_no_right_on_the_key() -> None:
 
 def test_without_a_key_azure_makes_no_disk_encryption_set() -> None:
     assert of(recording("azure-prod"), "azure-native:compute:DiskEncryptionSet") == {}
+
+
+def test_the_key_encrypts_the_disks_of_etcd() -> None:
+    for stack, type_, path in (
+        ("aws-prod", "aws:ec2/instance:Instance", "ebsBlockDevices[].kmsKeyId"),
+        (
+            "azure-prod",
+            "azure-native:compute:VirtualMachine",
+            "storageProfile.dataDisks[].managedDisk.diskEncryptionSet",
+        ),
+        ("gcp-prod", "gcp:compute/disk:Disk", "diskEncryptionKey.kmsKeySelfLink"),
+    ):
+        found = [select(each.inputs, path) for each in of(with_key(stack, etcd_disk={}), type_).values()]
+        [*keys] = [key for keys in found for key in keys if key]
+        assert len(keys) == 3, f"{stack}: one for each control plane"
+        assert stack == "azure-prod" or set(keys) == {KEYS[stack]}

@@ -44,6 +44,7 @@ def _sizes(found: Recording) -> int:
 def _disks(found: Recording) -> int:
     machines = of(found, "gcp:compute/instance:Instance").values()
     disks = [machine.inputs["bootDisk"]["initializeParams"] for machine in machines]
+    disks += [disk.inputs for disk in of(found, "gcp:compute/disk:Disk").values()]
     return sum(disk["size"] for disk in disks if disk["type"].startswith("pd-"))
 
 
@@ -117,3 +118,17 @@ def test_hyperdisks_do_not_count_as_persistent_disks() -> None:
     )
     web = next(group for group in plan("gcp-dev").pools if group.name == "web")
     assert before[SSD] - changed[SSD] == web.disk_gb * len(web.machines) > 0
+
+
+@pytest.mark.parametrize(("size", "counted"), [("n2-standard-2", True), ("n4-standard-4", False)])
+def test_disks_of_etcd_count_as_persistent_disks_unless_they_are_hyperdisks(size: str, counted: bool) -> None:
+    cluster = config("gcp-prod")[CLUSTER]
+    planes = {**cluster["control_plane"], "size": size}
+    needed: list[int] = []
+    for plane in (planes, {**planes, "etcd_disk": {"size_gb": 40}}):
+        settings = {**config("gcp-prod"), CLUSTER: {**cluster, "control_plane": plane}}
+        planned = plan_cluster("gcp-prod", read_stack("gcp-prod", settings).spec)
+        [row] = [row["needed"] for row in account_limits(planned) if row["what"] == SSD]
+        assert row == _disks(record("gcp-prod", settings))
+        needed.append(row)
+    assert needed[1] - needed[0] == (120 if counted else 0)

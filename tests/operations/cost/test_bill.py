@@ -219,6 +219,18 @@ def test_the_volumes_of_a_storage_driver_are_unknown_and_not_zero() -> None:
     assert amounts(on_gcp)["volumes and snapshots of claims"] is None
 
 
+def test_disks_of_etcd_and_speed_above_what_their_type_includes_are_in_the_bill() -> None:
+    fast = {"size_gb": 100, "iops": 6000, "throughput": 500}
+    on_aws = bill_of(control_plane={"count": 3, "etcd_disk": fast})
+    assert amounts(on_aws)["gp3 disk of etcd, 100 GiB"] == round(3 * 100 * 0.08, 2), "the table's price of a GiB"
+    extra = {item.what: item.count for item in on_aws.items if "of etcd's" in item.what}
+    assert extra == {"3000 iops of etcd's gp3 disk": 9000, "375 throughput of etcd's gp3 disk": 1125}
+    assert set(extra) <= set(on_aws.unknown), "no table has a price of speed"
+    on_azure = bill_of("westeurope", cloud="azure", control_plane={"etcd_disk": {}})
+    assert [(item.key, item.count) for item in on_azure.items if "of etcd" in item.what] == [("P10", 1)]
+    assert not [item for item in bill_of().items if "etcd" in item.what]
+
+
 def test_sums_by_pool_add_up_to_the_total() -> None:
     found = of_stack("aws-prod")
     assert sum(month or 0 for month in found.by_pool.values()) == pytest.approx(found.month)

@@ -35,6 +35,13 @@ def test_disks_and_snapshots_of_its_storage_driver_belong_to_a_cluster_by_their_
     }
 
 
+def test_a_disk_of_etcd_belongs_to_a_cluster_by_its_label() -> None:
+    labels = {"mullion_cluster": "ci"}
+    disks = [made("disks", "ci-control-plane-0-etcd", labels=labels), made("disks", "ci-control-plane-1-etcd")]
+    disks.append(made("disks", "other-control-plane-0-etcd", labels={"mullion_cluster": "of-nobody"}))
+    assert of_driver(disks=disks) == {"ci-control-plane-0-etcd": ""}
+
+
 def test_a_disk_that_is_older_than_the_clusters_oldest_resource_stays() -> None:
     disks = [made("disks", f"pv-ci--{UID}", BEFORE), made("disks", f"pv-ci--{OTHER}")]
     assert of_driver(disks=disks) == {f"pv-ci--{UID}": "as older than the cluster", f"pv-ci--{OTHER}": ""}

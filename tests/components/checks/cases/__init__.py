@@ -2,6 +2,7 @@
 
 from tests.components.checks.cases import (
     addresses,
+    control_plane,
     downloads,
     egress,
     existing_cluster,
@@ -25,6 +26,7 @@ from tests.components.checks.cases import (
 
 CASES = (
     *addresses.CASES,
+    *control_plane.CASES,
     *network.CASES,
     *existing_network.CASES,
     *existing_cluster.CASES,

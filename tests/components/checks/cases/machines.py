@@ -91,18 +91,6 @@ CASES = (
         "images",
         azure({"owner": "x"}),
     ),
-    Case(
-        "control-plane-small-for-nodes",
-        {**linux(count=11), **plane(size="m6i.large")},
-        "control_plane.size",
-        {**linux(count=11), **plane(size="m6i.xlarge")},
-    ),
-    Case(
-        "control-plane-small-for-nodes",
-        {**linux(count=150), **plane(size="m6i.xlarge")},
-        "control_plane.size",
-        {**linux(count=150), **plane(size="m6i.2xlarge")},
-    ),
     Case("nodes-beyond-record", linux(count=2000), "pools", linux(count=1990)),
     Case("windows-too-small", web(size="t3.small"), "pools.web.size", web(size="t3.medium")),
     Case("windows-too-small", web(size="r7a.medium"), "pools.web.size", linux(size="r7a.medium")),
