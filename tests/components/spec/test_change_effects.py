@@ -16,14 +16,7 @@ from components.wiring.fixed_layout import LATER, NETWORK_OPTIONS
 from operations.recorder.recorder import STASH, record
 from tests import existing_networks
 from tests.certificates import AUTHORITY
-from tests.components.spec import (
-    etcd_disk_values,
-    existing_values,
-    gmsa_values,
-    ingress_values,
-    pod_identity_values,
-    snapshot_values,
-)
+from tests.components.spec import gmsa_values, other_values
 
 CONFIG = {"aws:region": "eu-west-1", "azure-native:location": "westeurope"}
 CONFIG |= {"gcp:region": "europe-west1", "gcp:project": "our-project"}
@@ -88,7 +81,6 @@ VALUES: dict[str, Any] = {
     "network.existing.network": "vpc-0fedcba9876543210",
     "network.existing.subnets": [{"id": "subnet-0123456789abcdef4", "range": "10.20.8.0/22"}],
     "network.existing.public_subnets": ["subnet-0fedcba9876543210"],
-    **existing_values.VALUES,
     "network.existing.private_zone": "Z0123456789ABCDEFGHIJ",
     "api.allow": ["203.0.113.0/24"],
     "api.audit_days": 365,
@@ -102,7 +94,7 @@ VALUES: dict[str, Any] = {
     "api.oidc.admins": ["platform-team"],
     "api.oidc.editors": ["web-team"],
     "api.oidc.viewers": ["everyone"],
-    **(ingress_values.VALUES | gmsa_values.VALUES | etcd_disk_values.VALUES | snapshot_values.VALUES),
+    **other_values.VALUES,
     **dict.fromkeys(("pod_security.enforce", "pod_security.warn", "pod_security.audit"), "restricted"),
     **{key: ["monitoring"] for key in ("pod_security.exempt_namespaces", "admission.exempt_namespaces")},
     "admission.windows_workloads": "enforce",
@@ -148,7 +140,6 @@ VALUES: dict[str, Any] = {
     "artifacts.mirror": "https://mirror.example.com",
     "encryption_key": "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab",
     "csi": ["ebs"],
-    **pod_identity_values.VALUES,
     "acknowledge": {"kubernetes-end-of-life": "tried"},
     **{f"{base}.{option}": value for base in ("control_plane", "pools.*") for option, value in MACHINES.items()},
     "pools.*.kube_proxy.dsr": False,
@@ -160,7 +151,7 @@ EXISTING: dict[str, Any] = {"network": {"existing": {"network": "vpc-0123456789a
 
 CONTEXT: dict[str, dict[str, Any]] = {
     **{f"network.existing.{option}": EXISTING for option in ("network", "subnets", "private_zone")},
-    **(existing_values.CONTEXT | gmsa_values.CONTEXT | etcd_disk_values.CONTEXT | snapshot_values.CONTEXT),
+    **other_values.CONTEXT,
     "network.existing.public_subnets": {
         "network": {"existing": {**EXISTING["network"]["existing"], "public_subnets": ["subnet-0fedcba987654321f"]}},
         "api": {"access": "public", "allow": ["203.0.113.0/24"]},
@@ -176,7 +167,6 @@ CONTEXT: dict[str, dict[str, Any]] = {
             *("required_claims", "admins", "editors", "viewers"),
         )
     },
-    **dict.fromkeys(ingress_values.VALUES, ingress_values.INGRESS),
     **dict.fromkeys(("proxy.http", "proxy.https", "proxy.no_proxy"), PROXY),
 }
 """Further options of the stack, set before and after the change."""
