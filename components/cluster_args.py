@@ -9,7 +9,6 @@ from components.option_args import (
     ArtifactsArgs,
     ContainerdArgs,
     EtcdDiskArgs,
-    IngressArgs,
     KubeadmArgs,
     KubeletArgs,
     KubeProxyArgs,
@@ -19,7 +18,7 @@ from components.option_args import (
     RotationArgs,
     SnapshotsArgs,
 )
-from components.pod_args import GmsaArgs, PodIdentityArgs
+from components.pod_args import GmsaArgs, IngressArgs, PodIdentityArgs
 from components.spec.models import (
     Cloud,
     CloudController,

@@ -1,10 +1,61 @@
-"""What a user gives `MixedCluster`: models of identities of pods as TypedDicts. Written by `make generate`."""
+"""What a user gives `MixedCluster`: identities of pods and ingress as TypedDicts. Written by `make generate`."""
 
 from typing import Any
 
 from typing_extensions import NotRequired, TypedDict
 
 from components.spec.models import TokenIssuer
+
+
+class ForwardedPortArgs(TypedDict):
+    """A TCP port of a load balancer, and the node port that it forwards to."""
+
+    port: int
+    """Port at which clients connect. On GCP it must be the node port."""
+    node_port: int
+    """Node port of a Service, `nodePort` in its manifest."""
+
+
+class HealthCheckArgs(TypedDict):
+    """How a load balancer finds out which machines take connections."""
+
+    port: NotRequired[int]
+    """Port to check: a node port or kube-proxy's 10256. Default: each node port; on GCP, or with a path, the first."""
+    path: NotRequired[str]
+    """Path that must answer an HTTP request with 200. Default: none, a TCP connection is enough."""
+
+
+class LoadBalancerArgs(TypedDict):
+    """A TCP load balancer of the cloud in front of the machines of pools."""
+
+    pools: list[str]
+    """Pools whose machines get the connections."""
+    ports: list[ForwardedPortArgs]
+    """TCP ports, and the node ports that they forward to."""
+    allow: list[str]
+    """Ranges that may connect; 0.0.0.0/0 is everybody."""
+    internal: NotRequired[bool]
+    """Whether its address is private, for clients in the cluster's and connected networks; else it is public."""
+    health: NotRequired[HealthCheckArgs]
+    """How it finds out which machines take connections."""
+
+
+class NodePortsArgs(TypedDict):
+    """Node ports that clients reach at the addresses of the workers, without a load balancer."""
+
+    ports: NotRequired[list[int]]
+    """TCP node ports to open on all workers."""
+    allow: NotRequired[list[str]]
+    """Ranges that may connect."""
+
+
+class IngressArgs(TypedDict):
+    """Traffic from outside to node ports, without a cloud controller."""
+
+    load_balancers: NotRequired[dict[str, LoadBalancerArgs]]
+    """Load balancers, by name."""
+    node_ports: NotRequired[NodePortsArgs]
+    """Node ports that clients reach at the addresses of the workers."""
 
 
 class ServiceAccountArgs(TypedDict):

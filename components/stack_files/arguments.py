@@ -11,7 +11,7 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from components.spec import budget, existing, gmsa, pod_identity
+from components.spec import budget, existing, gmsa, ingress, pod_identity
 from components.spec import models as cluster_models
 from components.spec.descriptions import descriptions
 from components.spec.models import ClusterSpec
@@ -25,7 +25,7 @@ from typing_extensions import NotRequired, TypedDict
 
 OF_CLUSTER = frozenset(each.__name__ for each in (cluster_models, existing, budget))
 """Modules whose models are in cluster_args.py."""
-OF_PODS = frozenset(each.__name__ for each in (gmsa, pod_identity))
+OF_PODS = frozenset(each.__name__ for each in (gmsa, ingress, pod_identity))
 """Modules whose models are in pod_args.py; those of all others are in option_args.py."""
 
 LINE = 120
@@ -59,7 +59,7 @@ def option_args() -> str:
 
 def pod_args() -> str:
     """Return the text of pod_args.py, whose types those of cluster_args.py use."""
-    return _module("models of identities of pods", _of("pod_args"), [])
+    return _module("identities of pods and ingress", _of("pod_args"), [])
 
 
 def _module(part: str, models: list[type[BaseModel]], imports: list[str]) -> str:
