@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from components.catalogue import instance_sizes
 from components.spec.choices import Cloud
 from components.spec.etcd_disk import EtcdDisk, EtcdDiskType
 
@@ -23,7 +22,7 @@ _PD_SSD = frozenset(
 )
 _HYPERDISK = frozenset(("c3", "c3d", "c4", "c4a", "c4d", "h3", "h4d", "m1", "m2", "m3", "n4", "n4a", "n4d", "z3"))
 """GCP: series that pd-ssd and hyperdisk-balanced attach to (Compute Engine, "Choose a disk type": machine series
-support). Other series take neither, or are not in the tables of instance types."""
+support). custom-CPUS-MEMORY is of the series n1."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +65,16 @@ class Disk:
 
 
 def attaches(kind: EtcdDiskType, size: str) -> bool:
-    """Return whether machines of an instance type can have a disk of this type, as far as the tables know."""
-    if LIMITS[kind].cloud is not Cloud.GCP or instance_sizes.size(size) is None:
+    """Return whether machines of an instance type can have a disk of this type.
+
+    On GCP the series decides; one that is newer than these lists takes Hyperdisk alone, as all new ones do.
+    """
+    if LIMITS[kind].cloud is not Cloud.GCP:
         return True
-    series = size.split("-", maxsplit=1)[0]
-    return series in (_PD_SSD if kind is EtcdDiskType.PD_SSD else _HYPERDISK)
+    series = size.split("-", maxsplit=1)[0].replace("custom", "n1")
+    if kind is EtcdDiskType.PD_SSD:
+        return series in _PD_SSD
+    return series in _HYPERDISK or series not in _PD_SSD
 
 
 def types(cloud: Cloud, size: str) -> list[EtcdDiskType]:

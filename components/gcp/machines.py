@@ -123,14 +123,14 @@ def _etcd_disk(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Di
     """Register etcd's disk; None without the option.
 
     It is a resource of its own, because the provider makes no further disk together with its machine. A change of the
-    option leaves it as it is, for the running member uses it; whoever replaces the machine replaces it too.
+    option leaves it as it is, for the running member uses it; whoever replaces the machine replaces it too. It has no
+    name of ours, so the new disk comes before the machine that takes it, and the former one goes after its machine.
     """
     disk, own_key = request.group.etcd_disk, inputs.context.plan.spec.encryption_key
     if disk is None:
         return None
     return gcp.compute.Disk(
         request.name,
-        name=f"{request.name}-etcd",
         zone=inputs.network.zone_names[request.machine.zone],
         type=disk.type.value,
         size=disk.size_gb,
@@ -141,7 +141,6 @@ def _etcd_disk(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Di
         opts=ResourceOptions(
             parent=request.parent,
             protect=request.options.protect,
-            delete_before_replace=True,  # its name is fixed
             ignore_changes=["type", "size", "provisionedIops", "provisionedThroughput"],
         ),
     )

@@ -7,7 +7,7 @@ import re
 
 from sandbox.cloud import Request, ResourceType
 from sandbox.gcp import keys, regions
-from sandbox.gcp.names import DISK, NAMED, SNAPSHOT, id_of, invalid, link, own_name, points_to
+from sandbox.gcp.names import AUTO_NAME, DISK, NAMED, SNAPSHOT, id_of, invalid, link, own_name, points_to
 from sandbox.gcp.quotas import ssd
 
 
@@ -36,6 +36,7 @@ def _speed(request: Request) -> None:
 TYPES: dict[str, ResourceType] = {
     DISK: ResourceType(
         id=id_of(DISK),
+        auto_name=AUTO_NAME,
         immutable=("name", "zone", "type", "snapshot", "image", "description", "diskEncryptionKey", "project"),
         chosen=("size", "type", "project", "zone", "provisionedIops", "provisionedThroughput"),
         ranges={"size": (1, 65536)},

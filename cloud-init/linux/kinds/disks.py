@@ -15,9 +15,11 @@ from writing import write_whole
 
 from kinds import services
 from kinds.files import MODES
+from kinds.kubeadm import BEGUN
 
 UUID = re.compile(r"^What=/dev/disk/by-uuid/(\S+)$", re.MULTILINE)
-OPTIONS = "noatime,nodev,nosuid,noexec"
+OPTIONS = "noatime,nodev,nosuid,noexec,errors=remount-ro"
+"""errors: mkfs.ext4 sets `continue`, and etcd would write on over damaged metadata (ext4(5))."""
 BLANK = 1 << 20
 """Bytes at the start of a new disk that must be zero; every cloud hands out disks of zeros."""
 NOTHING = 2
@@ -58,6 +60,9 @@ def make_disk(run: Run, step: Step) -> None:
     known = recorded(run, step)
     device, unit = found(run, step), unit_name(step)
     blank = refuse_used(run, device, known)
+    if blank and known and served(run, step):
+        lost = f"{device} is empty, but this machine's {step['path']} was on {known}"
+        raise Failure("disk-used", f"{lost}: replace the machine, or attach the former disk")
     known = known or str(uuid.uuid4())
     services.write_unit(run, unit, text_of(step, known))
     if blank:
@@ -72,6 +77,11 @@ def make_disk(run: Run, step: Step) -> None:
     if run.path(step["joined"]).exists():
         # it did not start at boot without the mount, and systemd does not try again
         run.command("systemctl", "start", f"{step['service']}.service")
+
+
+def served(run: Run, step: Step) -> bool:
+    """Return whether the machine has joined, or began to: then its disk has had data, and an empty one is another."""
+    return any(run.path(step["joined"] + ending).exists() for ending in ("", BEGUN))
 
 
 def found(run: Run, step: Step) -> Path:
