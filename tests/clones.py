@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +52,24 @@ def copied(folder: Path, engine: Engine) -> Callable[..., subprocess.CompletedPr
         )
 
     return mullion
+
+
+def alone(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a folder with its modules and the installed packages, without the clone that is installed too.
+
+    -S: the editable install is a .pth file, which Python then does not read (documentation of the module site).
+    """
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("MULLION_", "PYTHON", "DJANGO"))}
+    own = {"PYTHONPATH": os.pathsep.join((str(folder), sysconfig.get_path("purelib"))), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, "-S", *words],
+        cwd=folder,
+        env={**kept, **own, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
 
 
 def up(

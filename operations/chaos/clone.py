@@ -24,7 +24,11 @@ from operations.engine.workspace import REMOVED, sandbox_environment
 from operations.stacks.paths import REPOSITORY
 from sandbox.cloud_state import CloudState
 
-PARTS = ("components", "operations", "sandbox", "cloud-init", "policies", "stacks", "Pulumi.yaml", "__main__.py")
+PARTS = (
+    *("components", "operations", "sandbox", "lab", "cloud-init", "policies", "stacks", "Pulumi.yaml", "__main__.py"),
+    *("tools/go.mod", "tools/go.sum", "tools/go.lock"),
+)
+"""All that `mullion` reads: its packages, and the pins of the engine that it builds if a machine has none."""
 STASH = "pulumi:index:Stash"
 RUN_SECONDS = 600
 """Seconds after which a run counts as hung."""
@@ -36,7 +40,8 @@ def copy_clone(folder: Path) -> None:
         if (REPOSITORY / part).is_dir():
             shutil.copytree(REPOSITORY / part, folder / part, ignore=shutil.ignore_patterns("*.pyc.*"))
         else:
-            shutil.copy2(REPOSITORY / part, folder)
+            (folder / part).parent.mkdir(exist_ok=True)
+            shutil.copy2(REPOSITORY / part, folder / part)
 
 
 class ScratchClone:

@@ -18,8 +18,11 @@ import httpx
 import pytest
 from django.core.management import get_commands, load_command_class
 
+from lab.go_toolchain import find_go
+from operations.engine import build, locate
 from operations.stacks.paths import REPOSITORY
 from tests.awaited import until
+from tests.clones import alone
 from tests.operations.strange_servers import closed_port
 
 pytestmark = pytest.mark.subprocess
@@ -108,29 +111,38 @@ def test_the_container_file_copies_all_that_the_portal_reads(tmp_path: Path) -> 
     for line in re.findall(r"^COPY (.*)$", CONTAINER.read_text(), re.MULTILINE):
         *sources, target = line.split()
         for source in sources:
-            place = tmp_path / "image" / target / (source if target == "./" else "")
+            place = tmp_path / "image" / target / (Path(source).name if target.endswith("/") else "")
             place.parent.mkdir(parents=True, exist_ok=True)
             if (REPOSITORY / source).is_dir():
                 shutil.copytree(REPOSITORY / source, place, dirs_exist_ok=True, ignore=PYC)
             else:
                 shutil.copy(REPOSITORY / source, place)
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("MULLION_", "PYTHONPATH", "DJANGO"))}
-    environment = {**kept, "MULLION_PORTAL_DATA": str(tmp_path / "data"), "PYTHONDONTWRITEBYTECODE": "1"}
+    places = {"MULLION_PORTAL_DATA": str(tmp_path / "data"), "DJANGO_SETTINGS_MODULE": "portal.settings"}
 
-    def ran(module: str, *words: str, cwd: Path = tmp_path / "image") -> str:
-        line = [sys.executable, "-m", module, *words]
-        done = subprocess.run(line, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    def ran(*words: str, cwd: Path = tmp_path / "image") -> str:
+        done = alone(cwd, *words, **places)
         assert done.returncode == 0, done.stderr[-2000:]
         return done.stdout
 
-    ran("portal", "migrate", "--no-input")
-    ran("portal", "check", "--deploy")
-    assert "windows-small 1" in ran("portal", "load_catalogue", "portal/catalogue")
-    ran("portal", "shell", "-c", "from portal import folders; folders.clone()")
+    ran("-m", "portal", "migrate", "--no-input")
+    ran("-m", "portal", "check", "--deploy")
+    assert "windows-small 1" in ran("-m", "portal", "load_catalogue", "portal/catalogue")
+    ran("-c", "import django; django.setup(); from portal import folders; folders.clone()")
     clone = tmp_path / "data" / "clone"
     shutil.copy(REPOSITORY / "stacks" / "Pulumi.aws-dev.yaml", clone / "stacks")
-    environment["PYTHONPATH"] = str(clone)
-    assert "windows" in ran("operations", "plan", "aws-dev", cwd=clone)
+    assert "windows" in ran("-m", "operations", "plan", "aws-dev", cwd=clone)
+    for each in (tmp_path / "image", clone):
+        _pins_an_engine(each, tmp_path)
+
+
+def _pins_an_engine(folder: Path, scratch: Path) -> None:
+    """Assert that Go finds the engine's program with the pins in a folder, as the documented build does."""
+    go = find_go(scratch, print)
+    line = [go, "list", "-mod=readonly", "-f", "{{.Module.Version}}", f"{build.MODULE}/pkg/v3/cmd/pulumi"]
+    environment = {**os.environ, "GOWORK": "off"}
+    tools = alone(folder, "-c", "from operations.engine import build; print(build.TOOLS)").stdout.strip()
+    done = subprocess.run(line, cwd=tools, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == f"v{locate.dotted(locate.OLDEST)}", done.stderr[-2000:]
 
 
 class _Echo(BaseHTTPRequestHandler):

@@ -6,16 +6,35 @@ import pytest
 
 from components.stack_files.stack import CLUSTER
 from operations.chaos import invariants
-from operations.chaos.clone import ScratchClone
+from operations.chaos.clone import ScratchClone, copy_clone
 from operations.engine.locate import Engine, Origin
 from sandbox import keys
 from sandbox.existing_network import is_yours
+from tests.clones import alone
 from tools.golden.cases import EXISTING, KEY, in_existing
 
 pytestmark = pytest.mark.subprocess
 
 STACK = "aws-existing"
 ENGINE = Engine(Path("/none/pulumi"), "3.0.0", Origin.PATH)
+ALL = """
+import importlib, pkgutil, operations
+for each in pkgutil.walk_packages(operations.__path__, "operations."):
+    if not each.name.endswith("__main__"):
+        importlib.import_module(each.name)
+from operations.engine import build, locate
+print(locate.__file__, build.TOOLS, sep="\\n")
+"""
+
+
+def test_a_copy_has_every_module_that_the_command_imports_and_the_pins_of_the_engine(tmp_path: Path) -> None:
+    copy_clone(tmp_path)
+    done = alone(tmp_path, "-c", ALL)
+    assert done.returncode == 0, done.stderr[-2000:]
+    locate, tools = map(Path, done.stdout.split())
+    assert locate.is_relative_to(tmp_path)
+    assert tools == tmp_path / "tools"
+    assert {each.name for each in tools.iterdir()} == {"go.mod", "go.sum", "go.lock"}
 
 
 def test_the_sandbox_has_the_users_network_and_key_again_after_each_fresh_start(tmp_path: Path) -> None:
