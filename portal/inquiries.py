@@ -52,7 +52,7 @@ def kubeconfig(user: User, cluster: Cluster, public: str) -> Inquiry:
     name = f"{PREFIX}{user.username}"
     if len(name) > 64:  # RFC 5280, appendix A.1: ub-common-name
         raise NotPossible(f"Your name has more than {64 - len(PREFIX)} characters, which no certificate takes.")
-    role = rights.approver if access.is_approver(user, cluster.team) else rights.member
+    role = rights.of(is_approver=access.is_approver(user, cluster.team))
     groups = [f"{PREFIX}team:{cluster.team.name}"] if access.is_member(user, cluster.team) else [f"{PREFIX}platform"]
     wish = {"public_key": public, "user": name, "role": role, "groups": groups, "hours": rights.hours}
     key = hashlib.sha256(public.encode()).hexdigest()

@@ -91,14 +91,19 @@ class Approval(_Document):
 
 
 class Rights(_Document):
-    """Cluster roles of Kubernetes that people get by their role in the portal. hours: life of a kubeconfig.
+    """Cluster roles of Kubernetes that people get in the whole cluster, by their role in the portal.
 
-    approver: also of the platform team.
+    edit and admin equal cluster-admin there: they include tokens of kube-system's service accounts. approver: also of
+    the platform team. hours: life of a kubeconfig.
     """
 
-    member: PersonRole = "edit"
+    member: PersonRole = "view"
     approver: PersonRole = "cluster-admin"
     hours: int = Field(default=4, ge=1, le=12)
+
+    def of(self, *, is_approver: bool) -> PersonRole:
+        """Return the role of a person who may have a kubeconfig."""
+        return self.approver if is_approver else self.member
 
 
 class Offer(_Document):

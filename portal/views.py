@@ -152,6 +152,7 @@ def _shown(request: HttpRequest, found: Cluster) -> dict[str, Any]:
         "plan": plan,
         "cost": spending.of(found, plan),
         "kubeconfig": offer.kubeconfig if is_built else None,
+        "role": offer.kubeconfig and offer.kubeconfig.of(is_approver=access.is_approver(user, found.team)),
         "is_built": is_built,
         "newest": newest,
         "connect": is_built and user.is_platform and plan.config.get(CLUSTER, {}).get("access") == "session",

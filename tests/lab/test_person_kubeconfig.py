@@ -32,6 +32,7 @@ pytestmark = pytest.mark.lab
 NAME = "api.red-one.mullion.internal"
 PODS = "/api/v1/namespaces/default/configmaps"
 SECRETS = "/api/v1/namespaces/kube-system/secrets"
+ACCOUNTS = "/api/v1/namespaces/kube-system/serviceaccounts"
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 
 
@@ -178,9 +179,9 @@ def test_the_api_server_knows_user_groups_and_the_credential_of_the_trail(server
 @pytest.mark.parametrize(
     ("role", "allowed"),
     [
-        ("view", {"read": 200, "write": 403, "secrets": 403, "roles": 403}),
-        ("edit", {"read": 200, "write": 200, "secrets": 200, "roles": 403}),
-        ("cluster-admin", {"read": 200, "write": 200, "secrets": 200, "roles": 200}),
+        ("view", {"read": 200, "write": 403, "secrets": 403, "roles": 403, "token": 403}),
+        ("edit", {"read": 200, "write": 200, "secrets": 200, "roles": 403, "token": 200}),
+        ("cluster-admin", {"read": 200, "write": 200, "secrets": 200, "roles": 200, "token": 200}),
     ],
 )
 def test_a_role_may_do_what_its_cluster_role_says_once_it_is_bound(
@@ -190,6 +191,7 @@ def test_a_role_may_do_what_its_cluster_role_says_once_it_is_bound(
     api = joined(server.issue("mullion:alice", role, key), key)
     assert status(api, "GET", PODS) == 403, "nobody has bound the group yet"
     person_kubeconfig.bind(server.admin, role)
+    status(server.admin, "POST", ACCOUNTS, {"metadata": {"name": "controller"}})
     until(lambda: status(api, "GET", PODS) == 200, "the API server has read the binding")
     document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"by-{role}"}}
     made = {"metadata": {"name": f"role-of-{role}"}, "rules": []}
@@ -198,6 +200,7 @@ def test_a_role_may_do_what_its_cluster_role_says_once_it_is_bound(
         "write": status(api, "POST", PODS, document),
         "secrets": status(api, "GET", SECRETS),
         "roles": status(api, "POST", ROLES, made),
+        "token": status(api, "POST", f"{ACCOUNTS}/controller/token", {"spec": {"expirationSeconds": 86400}}),
     } == allowed
 
 

@@ -74,7 +74,7 @@ def subject(certificate: str) -> tuple[str, set[str]]:
 @pytest.mark.parametrize(
     ("name", "role", "groups"),
     [
-        ("alice", "edit", {"mullion:role:edit", "mullion:team:red"}),
+        ("alice", "view", {"mullion:role:view", "mullion:team:red"}),
         ("carol", "cluster-admin", {"mullion:role:cluster-admin", "mullion:team:red"}),
         ("pat", "cluster-admin", {"mullion:role:cluster-admin", "mullion:platform"}),
     ],
@@ -88,7 +88,9 @@ def test_each_person_gets_a_certificate_of_the_role_that_the_template_chooses(
     approver("carol")
     built(sign_in("alice"))
     client = sign_in(name)
-    assert "Get a kubeconfig" in client.get("/clusters/red-one/").content.decode()
+    page = client.get("/clusters/red-one/").content.decode()
+    assert "Get a kubeconfig" in page
+    assert ("makes you its administrator" in page) is (role != "view")
     asked = client.post("/clusters/red-one/kubeconfig/", {"public_key": KEY["public"]})
     assert asked.status_code == 202
     answer_inquiries()
@@ -166,7 +168,7 @@ def test_the_trail_names_person_role_key_and_the_certificate_as_the_api_server_l
     Api(made("alice")).call("POST", "/clusters/red-one/kubeconfig", {"public_key": KEY["public"]})
     answer_inquiries()
     asked, done = Event.objects.get(action="kubeconfig.ask"), Event.objects.get(action="kubeconfig.done")
-    assert (asked.actor, asked.team, asked.detail["role"]) == ("alice (token ci)", "red", "edit")
+    assert (asked.actor, asked.team, asked.detail["role"]) == ("alice (token ci)", "red", "view")
     assert asked.detail["key"] == hashlib.sha256(KEY["public"].encode()).hexdigest()
     der = ssl.PEM_cert_to_DER_cert(inquiry().answer["certificate"])
     assert done.detail["credential"] == f"X509SHA256={hashlib.sha256(der).hexdigest()}"

@@ -31,7 +31,7 @@ def test_request_writes_a_kubeconfig_that_works_with_the_key_made_here(
     file = data / "red.kubeconfig"
     ended = request_("kubeconfig", "red-one", "-o", str(file))
     assert ended.exit_code == 0, ended.output
-    assert "mullion:alice with the role edit" in ended.stdout
+    assert "mullion:alice with the role view" in ended.stdout
     assert file.stat().st_mode & 0o777 == 0o600
     user = yaml.safe_load(file.read_text())["users"][0]["user"]
     key = user["client-key-data"]
