@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
@@ -16,7 +17,10 @@ LOOPBACK = "127.0.0.1"
 
 
 def main(words: list[str]) -> None:
-    """Run what the words name: `all PORT`, `serve PORT`, `worker`, `worker inquiries`, or a command of Django."""
+    """Run what the words name: `all PORT`, `serve PORT`, `worker`, or a command of Django.
+
+    `worker` takes jobs and kubeconfigs, `worker inquiries` kubeconfigs alone, `worker reports` tests and logs alone.
+    """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
     if not words or words[0] not in ("all", "serve", "worker"):
         execute_from_command_line(["python -m portal", *words])
@@ -28,7 +32,8 @@ def main(words: list[str]) -> None:
         from portal import notice_ways
 
         notice_ways.configured()
-        queues = settings.INQUIRIES if "inquiries" in words[1:] else f"{settings.INQUIRIES},{settings.JOBS}"
+        only = {"inquiries": settings.INQUIRIES, "reports": settings.REPORTS}
+        queues = only[words[1]] if words[1:] else f"{settings.INQUIRIES},{settings.JOBS}"
         call_command("portal_worker", queue_name=queues, startup_delay=False, reload=False)
     elif words[0] == "serve":
         _serve(int(words[1]))
@@ -58,16 +63,19 @@ def options(port: int) -> dict[str, Any]:
 
 
 def _all(port: int) -> None:
-    """Set up the database with the demo, then run the web server here and two workers beside it until Ctrl-C.
+    """Set up the database with the demo, then run the web server here and three workers beside it until Ctrl-C.
 
-    The second worker takes inquiries alone, which would else wait until a job ends.
+    The second and third take inquiries alone, which would else wait until a job ends, or make jobs wait.
     """
     from portal import demo
 
     call_command("migrate", verbosity=0)
     signing_in = demo.begin()
     worker = [sys.executable, "-m", "portal", "worker"]
-    with subprocess.Popen(worker) as first, subprocess.Popen([*worker, "inquiries"]) as second:
+    with ExitStack() as stack:
+        workers = [
+            stack.enter_context(subprocess.Popen([*worker, *more])) for more in ((), ("inquiries",), ("reports",))
+        ]
         signal.signal(signal.SIGTERM, _end)
         print(f"The portal runs at http://{LOOPBACK}:{port} until Ctrl-C. Its clusters are built in the sandbox.")
         print(signing_in, flush=True)
@@ -76,8 +84,8 @@ def _all(port: int) -> None:
         except KeyboardInterrupt:
             pass
         finally:
-            first.terminate()
-            second.terminate()
+            for each in workers:
+                each.terminate()
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:

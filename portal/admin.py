@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from portal.models import Cluster, Event, Inquiry, Job, Membership, Notice, Team, Template, Token, User, Version
@@ -52,5 +53,16 @@ class TemplateAdmin(admin.ModelAdmin):
     readonly_fields = ("name",)
 
 
-for model in (Cluster, Event, Inquiry, Job, Notice, Token, Version):
+@admin.register(Inquiry)
+class InquiryAdmin(ReadOnly):
+    """Inquiries without answers, which may be one person's alone, and without archives, which are long."""
+
+    exclude = ("answer", "archive")
+    list_select_related = ("cluster",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).defer("answer", "archive")
+
+
+for model in (Cluster, Event, Job, Notice, Token, Version):
     admin.site.register(model, ReadOnly)

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django_tasks import task
 
 from components.machine import pki
-from portal import access, audit, changes, processes
+from portal import access, audit, changes, processes, tokens
 from portal.actions import refuse_stranger
 from portal.kubeconfigs import public_parts
 from portal.models import Cluster, Inquiry, User
@@ -28,8 +28,12 @@ from portal.refusals import NotPossible
 
 WAIT_SECONDS = 600
 """Longest wait for a worker."""
+MOST_BYTES_OF_A_NAME = 64
+"""Of a user in a certificate; RFC 5280, appendix A.1: ub-common-name."""
 MOST_BYTES = 16 << 20
 """Longest archive of logs that the database keeps; machines send at most 12 Mi characters of text (docs/logs.md)."""
+MOST_ARCHIVES = 20
+"""Archives that the database keeps of a team's clusters: the newest, and of each machine one."""
 ROW = ("check", "where", "what", "verdict", "said")
 """Fields of a test's row that people get."""
 UNTESTED = "Nothing was tested: neither nodes nor pods, Services, DNS or traffic."
@@ -42,21 +46,28 @@ BUILT = (Cluster.State.READY, Cluster.State.FAILED, Cluster.State.BUILDING)
 def kubeconfig(user: User, cluster: Cluster, public: str) -> Inquiry:
     """Ask for a kubeconfig of the person for a public key (PEM). Raises NotPossible."""
     _refuse(user, cluster)
-    rights = cluster.version.offer.kubeconfig
-    if rights is None:
-        raise NotPossible(f"Template {cluster.version.template.name} gives nobody a kubeconfig; ask the platform team.")
     try:
         pki.public_key(public)
     except ValueError as error:
         raise NotPossible(f"public_key: {error}") from error
-    name = f"{PREFIX}{user.username}"
-    if len(name) > 64:  # RFC 5280, appendix A.1: ub-common-name
-        raise NotPossible(f"Your name has more than {64 - len(PREFIX)} characters, which no certificate takes.")
-    role = rights.of(is_approver=access.is_approver(user, cluster.team))
-    groups = [f"{PREFIX}team:{cluster.team.name}"] if access.is_member(user, cluster.team) else [f"{PREFIX}platform"]
-    wish = {"public_key": public, "user": name, "role": role, "groups": groups, "hours": rights.hours}
+    named = _named(user, cluster)
     key = hashlib.sha256(public.encode()).hexdigest()
-    return _ask(user, cluster, Inquiry.Kind.KUBECONFIG, wish, {"role": role, "hours": rights.hours, "key": key})
+    detail = {"role": named["role"], "hours": named["hours"], "key": key}
+    return _ask(user, cluster, Inquiry.Kind.KUBECONFIG, {"public_key": public}, detail)
+
+
+def _named(user: User, cluster: Cluster) -> dict[str, Any]:
+    """Return user, role, groups and hours of a person's certificate as of now. Raises NotPossible."""
+    rights, team = cluster.version.offer.kubeconfig, cluster.team
+    if rights is None:
+        raise NotPossible(f"Template {cluster.version.template.name} gives nobody a kubeconfig; ask the platform team.")
+    name = f"{PREFIX}{user.username}"
+    if len(name.encode()) > MOST_BYTES_OF_A_NAME:
+        most = MOST_BYTES_OF_A_NAME - len(PREFIX)
+        raise NotPossible(f"Your name has more than {most} bytes in UTF-8, which no certificate takes.")
+    groups = [f"{PREFIX}team:{team.name}"] if access.is_member(user, team) else [f"{PREFIX}platform"]
+    role = rights.of(is_approver=access.is_approver(user, team))
+    return {"user": name, "role": role, "groups": groups, "hours": rights.hours}
 
 
 def verify(user: User, cluster: Cluster) -> Inquiry:
@@ -83,9 +94,11 @@ def _refuse(user: User, cluster: Cluster) -> None:
 def _ask(user: User, cluster: Cluster, kind: Inquiry.Kind, wish: dict[str, Any], detail: dict[str, Any]) -> Inquiry:
     try:
         with transaction.atomic():
-            made = Inquiry.objects.create(cluster=cluster, kind=kind, asked_by=user, wish=wish)
+            token = user.token and user.token.pk
+            made = Inquiry.objects.create(cluster=cluster, kind=kind, asked_by=user, wish={**wish, "token": token})
             audit.record(user.actor, f"{kind}.ask", cluster.name, team=cluster.team, detail=detail)
-            run.enqueue(made.pk)
+            queue = settings.INQUIRIES if kind == Inquiry.Kind.KUBECONFIG else settings.REPORTS
+            run.using(queue_name=queue).enqueue(made.pk)
     except IntegrityError:
         raise NotPossible(f"This is asked of {cluster.name} already; wait for the answer.") from None
     return made
@@ -97,28 +110,44 @@ def run(number: int) -> str:
     values = {"state": Inquiry.State.RUNNING, "beat": timezone.now()}
     if not Inquiry.objects.filter(pk=number, state=Inquiry.State.WAITING).update(**values):
         return "it waits no more"
-    inquiry = Inquiry.objects.select_related("cluster__team").get(pk=number)
+    inquiry = Inquiry.objects.select_related("asked_by", "cluster__team", "cluster__version__template").get(pk=number)
     with TemporaryDirectory() as scratch:
         try:
+            _judge(inquiry)
             answer = RUNS[inquiry.kind](inquiry, Path(scratch))
+        except NotPossible as error:
+            return end(inquiry, None, f"Refused when a worker took it: {error}", refused=True)
         except Exception as error:  # an inquiry that cannot begin must say so on its page
             Inquiry.objects.filter(pk=number).update(said=f"It could not run: {type(error).__name__}: {error}")
             answer = None
     return end(inquiry, answer)
 
 
-def end(inquiry: Inquiry, answer: Mapping[str, Any] | None, said: str = "") -> str:
-    """Write the answer of an inquiry that has not ended; None: it failed."""
+def _judge(inquiry: Inquiry) -> None:
+    """Judge again whether the person may ask, who may have lost a role, the account or the token since. Raises
+    NotPossible.
+    """
+    number = inquiry.wish.get("token")
+    user = inquiry.asked_by if number is None else tokens.owner(number)
+    if user is None:
+        raise NotPossible("The token is revoked or has expired, or its owner may not sign in any more.")
+    if not user.is_active:
+        raise NotPossible(f"{user.username} may not sign in any more.")
+    _refuse(user, inquiry.cluster)
+
+
+def end(inquiry: Inquiry, answer: Mapping[str, Any] | None, said: str = "", *, refused: bool = False) -> str:
+    """Write the answer of an inquiry that has not ended; None: it failed. refused: for lack of a right."""
     state = Inquiry.State.FAILED if answer is None else Inquiry.State.DONE
     values: dict[str, Any] = {"state": state, "ended_at": timezone.now(), "answer": answer}
     if said:
         values["said"] = said
     with transaction.atomic():
         if Inquiry.objects.filter(pk=inquiry.pk, state__in=Inquiry.OPEN).update(**values):
-            credential = (answer or {}).get("credential")
-            detail = {"inquiry": inquiry.pk, **({"credential": credential} if credential else {})}
-            cluster = inquiry.cluster
-            audit.record(audit.SYSTEM, f"{inquiry.kind}.{state}", cluster.name, team=cluster.team, detail=detail)
+            issued = {key: answer[key] for key in ("credential", "role") if answer and key in answer}
+            what, cluster = "refuse" if refused else state, inquiry.cluster
+            detail = {"inquiry": inquiry.pk, **issued}
+            audit.record(audit.SYSTEM, f"{inquiry.kind}.{what}", cluster.name, team=cluster.team, detail=detail)
     return str(state)
 
 
@@ -156,14 +185,14 @@ def _mullion(inquiry: Inquiry, words: list[str], output: Path, seconds: int) -> 
 
 
 def _kubeconfig(inquiry: Inquiry, scratch: Path) -> dict[str, Any] | None:
-    wish, key, made = inquiry.wish, scratch / "public.pem", scratch / "kubeconfig"
-    key.write_text(wish["public_key"], "utf-8")
-    words = ["kubeconfig", inquiry.cluster.name, "--user", wish["user"], "--role", wish["role"]]
-    words += [word for group in wish["groups"] for word in ("--group", group)]
-    words += ["--hours", str(wish["hours"]), "--public-key", str(key), "-o", "-"]
+    named, key, made = _named(inquiry.asked_by, inquiry.cluster), scratch / "public.pem", scratch / "kubeconfig"
+    key.write_text(inquiry.wish["public_key"], "utf-8")
+    words = ["kubeconfig", inquiry.cluster.name, "--user", named["user"], "--role", named["role"]]
+    words += [word for group in named["groups"] for word in ("--group", group)]
+    words += ["--hours", str(named["hours"]), "--public-key", str(key), "-o", "-"]
     if _mullion(inquiry, words, made, seconds=300):
         return None
-    return {**public_parts(made.read_text("utf-8")), "user": wish["user"], "role": wish["role"]}
+    return {**public_parts(made.read_text("utf-8")), "user": named["user"], "role": named["role"]}
 
 
 def _verify(inquiry: Inquiry, scratch: Path) -> dict[str, Any] | None:
@@ -186,8 +215,18 @@ def _logs(inquiry: Inquiry, scratch: Path) -> dict[str, Any] | None:
     if archive.stat().st_size > MOST_BYTES:
         _add(inquiry, f"The archive has more than {MOST_BYTES >> 20} MiB, which the portal does not keep.")
         return None
-    Inquiry.objects.filter(pk=inquiry.pk).update(archive=archive.read_bytes())
+    _keep(inquiry, archive.read_bytes())
     return {"machine": machine, "bytes": archive.stat().st_size}
+
+
+def _keep(inquiry: Inquiry, content: bytes) -> None:
+    """Keep an archive instead of older ones of the machine, and delete the oldest of too many of the team."""
+    Inquiry.objects.filter(pk=inquiry.pk).update(archive=content)
+    kept = Inquiry.objects.filter(cluster__team=inquiry.cluster.team, archive__isnull=False)
+    older = kept.filter(cluster=inquiry.cluster, wish__machine=inquiry.wish["machine"], pk__lt=inquiry.pk)
+    older.update(archive=None)
+    late = list(kept.order_by("-pk").values_list("pk", flat=True)[MOST_ARCHIVES:])
+    Inquiry.objects.filter(pk__in=late).update(archive=None)
 
 
 def _add(inquiry: Inquiry, text: str) -> None:

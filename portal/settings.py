@@ -75,9 +75,9 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 100_000},  # by default 300, above which counters of these limits are dropped
     }
 }
-JOBS, INQUIRIES = "default", "inquiries"
-"""Queues: of jobs, which change clusters and take minutes, and of inquiries, which mostly take seconds."""
-TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend", "QUEUES": [JOBS, INQUIRIES]}}
+JOBS, INQUIRIES, REPORTS = "default", "inquiries", "reports"
+"""Queues: of jobs, which change clusters; of kubeconfigs, which take seconds; of tests and logs, up to an hour."""
+TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend", "QUEUES": [JOBS, INQUIRIES, REPORTS]}}
 
 AUTH_USER_MODEL = "portal.User"
 AUTH_PASSWORD_VALIDATORS = [

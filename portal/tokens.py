@@ -88,13 +88,26 @@ def visible(user: User) -> QuerySet[Token]:
 def bearer(text: str) -> User | None:
     """Return a token's owner, with its team as scope; None if it is unknown, revoked or expired."""
     now = timezone.now()
-    found = Token.objects.select_related("user", "team").filter(
-        digest=_digest(text), revoked_at=None, expires__gt=now, user__is_active=True
-    )
-    if (token := found.first()) is None:
+    if (token := _valid().filter(digest=_digest(text)).first()) is None:
         return None
     if token.used_at is None or token.used_at < now - timedelta(seconds=USED_SECONDS):
         Token.objects.filter(pk=token.pk).update(used_at=now)
+    return _scoped(token)
+
+
+def owner(number: int) -> User | None:
+    """Return the owner of the token with a number as `bearer` does; None if it is revoked or expired since."""
+    token = _valid().filter(pk=number).first()
+    return token and _scoped(token)
+
+
+def _valid() -> QuerySet[Token]:
+    """Return the tokens with which a call is answered."""
+    found = Token.objects.select_related("user", "team")
+    return found.filter(revoked_at=None, expires__gt=timezone.now(), user__is_active=True)
+
+
+def _scoped(token: Token) -> User:
     user = token.user
     user.scope, user.token = token.team, token
     return user

@@ -58,9 +58,9 @@ class Inquiry(models.Model):
                 name="one_inquiry_of_a_kind",
             ),
             models.UniqueConstraint(
-                fields=["cluster"],
-                condition=Q(state__in=("waiting", "running"), kind="verify"),
-                name="one_verify_of_a_cluster",
+                fields=["cluster", "kind"],
+                condition=Q(state__in=("waiting", "running"), kind__in=("verify", "logs")),
+                name="one_report_of_a_cluster",
             ),
         ]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 
 from operations.console.exits import Exit
@@ -99,6 +100,88 @@ def test_logs_of_a_machine_are_saved_by_page_and_api_and_not_by_another_team(
     for kind, body in (("verify", None), ("logs", {"machine": "windows-0"})):
         assert Api(token).call("POST", f"/clusters/red-one/{kind}", body)[0] == 404
         assert sign_in("bob").post(f"/clusters/red-one/{kind}/").status_code == 404
+
+
+def test_only_its_own_worker_takes_tests_and_logs(
+    sign_in: SignIn, mullion: Callable[[Ran], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So tests, which take up to an hour, keep neither jobs nor kubeconfigs waiting."""
+    from django_tasks_db.models import DBTaskResult
+
+    from portal import __main__ as starting
+
+    def take(*words: str) -> str:
+        monkeypatch.setattr(
+            starting,
+            "call_command",
+            lambda _, queue_name, **_rest: call_command(
+                "db_worker", queue_name=queue_name, batch=True, interval=0, startup_delay=False, reload=False
+            ),
+        )
+        starting.main(["worker", *words])
+        return inquiry().state
+
+    mullion(rows_of(GOOD))
+    client = sign_in("alice")
+    built(client)
+    DBTaskResult.objects.all().delete()  # the job
+    client.post("/clusters/red-one/verify/")
+    assert [take(), take("inquiries"), take("reports")] == ["waiting", "waiting", "done"]
+
+
+def test_logs_of_a_cluster_are_fetched_once_at_a_time(sign_in: SignIn, mullion: Callable[[Ran], None]) -> None:
+    mullion(collected(ARCHIVE))
+    built(sign_in("alice"))
+    codes = [
+        Api(made(name)).call("POST", "/clusters/red-one/logs", {"machine": machine})[0]
+        for name, machine in (("alice", "windows-0"), ("pat", "linux-0"))
+    ]
+    assert codes == [202, 409]
+
+
+def test_of_a_machine_and_of_a_team_the_newest_archives_are_kept(
+    sign_in: SignIn, mullion: Callable[[Ran], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from portal import inquiries
+    from portal.models import Inquiry
+
+    monkeypatch.setattr(inquiries, "MOST_ARCHIVES", 2)
+    mullion(collected(ARCHIVE))
+    client = sign_in("alice")
+    built(client)
+
+    def kept(*machines: str) -> list[str]:
+        for each in machines:
+            client.post("/clusters/red-one/logs/", {"machine": each})
+            answer_inquiries()
+        return [each.wish["machine"] for each in Inquiry.objects.filter(archive__isnull=False)]
+
+    assert kept("windows-0", "windows-0") == ["windows-0"]
+    assert kept("linux-0", "control-plane-0") == ["control-plane-0", "linux-0"]
+    oldest = Inquiry.objects.earliest("pk").pk
+    assert client.get(f"/clusters/red-one/inquiries/{oldest}/archive/").status_code == 404
+
+
+def test_the_admin_reads_neither_archives_nor_answers(sign_in: SignIn, mullion: Callable[[Ran], None]) -> None:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    from portal.models import User
+
+    mullion(collected(ARCHIVE))
+    client = sign_in("alice")
+    built(client)
+    client.post("/clusters/red-one/logs/", {"machine": "windows-0"})
+    answer_inquiries()
+    User.objects.filter(username="pat").update(is_staff=True, is_superuser=True)
+    admin, number = sign_in("pat"), inquiry().pk
+    with CaptureQueriesContext(connection) as asked:
+        for path in ("", f"{number}/change/"):
+            assert admin.get(f"/admin/portal/inquiry/{path}").status_code == 200
+    text = " ".join(each["sql"] for each in asked.captured_queries)
+    assert "portal_inquiry" in text
+    assert '"archive"' not in text
+    assert '"answer"' not in text
 
 
 def test_an_archive_that_is_too_long_is_not_kept(

@@ -28,7 +28,7 @@ URL = "https://api.red-one.mullion.internal:6443"
 
 def answer_inquiries() -> None:
     """Run the inquiries of the queue."""
-    words = {"queue_name": "inquiries", "batch": True, "interval": 0, "startup_delay": False}
+    words = {"queue_name": "inquiries,reports", "batch": True, "interval": 0, "startup_delay": False}
     call_command("db_worker", **words, reload=False, verbosity=0)
 
 
