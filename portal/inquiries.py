@@ -28,8 +28,6 @@ from portal.refusals import NotPossible
 
 WAIT_SECONDS = 600
 """Longest wait for a worker."""
-MOST_BYTES_OF_A_NAME = 64
-"""Of a user in a certificate; RFC 5280, appendix A.1: ub-common-name."""
 MOST_BYTES = 16 << 20
 """Longest archive of logs that the database keeps; machines send at most 12 Mi characters of text (docs/logs.md)."""
 MOST_ARCHIVES = 20
@@ -62,8 +60,8 @@ def _named(user: User, cluster: Cluster) -> dict[str, Any]:
     if rights is None:
         raise NotPossible(f"Template {cluster.version.template.name} gives nobody a kubeconfig; ask the platform team.")
     name = f"{PREFIX}{user.username}"
-    if len(name.encode()) > MOST_BYTES_OF_A_NAME:
-        most = MOST_BYTES_OF_A_NAME - len(PREFIX)
+    if len(name.encode()) > pki.MOST_NAME_BYTES:
+        most = pki.MOST_NAME_BYTES - len(PREFIX)
         raise NotPossible(f"Your name has more than {most} bytes in UTF-8, which no certificate takes.")
     groups = [f"{PREFIX}team:{team.name}"] if access.is_member(user, team) else [f"{PREFIX}platform"]
     role = rights.of(is_approver=access.is_approver(user, team))

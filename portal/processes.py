@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from portal import folders
 
 MOST_CHARACTERS = 40_000
 """Length of the kept output: its end."""
+END_SECONDS = 60
+"""Seconds that an interrupted process has to end."""
 LOST_SECONDS = 30
 """Seconds without a beat after which the worker of a job or an inquiry counts as killed."""
 Process = subprocess.Popen[str]
@@ -39,20 +42,41 @@ def run(words: Sequence[str], seen: Callable[[Process, str], None], output: Path
             text=True,
             errors="replace",
         )
-        with process:
+        try:
             _follow(process, seen)
-            return process.wait()
+        finally:
+            _end(process)
+        return process.wait()
 
 
 def _follow(process: Process, seen: Callable[[Process, str], None]) -> None:
     lines: list[str] = []
     reader = threading.Thread(target=_read, args=(process, lines), daemon=True)
     reader.start()
-    while reader.is_alive():
+    while process.poll() is None:
         reader.join(1)
         seen(process, "\n".join(lines)[-MOST_CHARACTERS:])
+        if not reader.is_alive():
+            time.sleep(0.1)  # it closed its output, and ends
+    reader.join(1)  # not longer: a process that it started may hold its output open
+    seen(process, "\n".join(lines)[-MOST_CHARACTERS:])
+
+
+def _end(process: Process) -> None:
+    """Interrupt a process that nobody follows any more; kill it if it does not end."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def _read(process: Process, lines: list[str]) -> None:
-    for line in process.stdout or process.stderr or ():
-        lines.append(plain(line.rstrip()))  # noqa: PERF401 - the other thread reads them as they come
+    stream = process.stdout or process.stderr
+    if stream is None:
+        return
+    with stream:
+        for line in stream:
+            lines.append(plain(line.rstrip()))  # noqa: PERF401 - the other thread reads them as they come

@@ -160,6 +160,12 @@ def administrator_certificate(ca: KeyPair, cluster: str, days: int = 30) -> KeyP
     return _pair(certificate, key)
 
 
+MOST_NAME_BYTES = 64
+"""Longest user or group of a person's certificate, in UTF-8 (RFC 5280, appendix A.1: ub-common-name; the library
+`cryptography` counts its 64 as bytes).
+"""
+
+
 def person_certificate(
     ca: KeyPair, public: str, user: str, groups: Sequence[str], cluster: str, life: timedelta
 ) -> str:

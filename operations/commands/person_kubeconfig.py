@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
+from urllib.parse import quote
 
 import yaml
 
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
     from components.rollout.kubernetes_api import KubernetesApi
 
 ROLES = get_args(PersonRole)
-MOST_CHARACTERS = 64
-"""Longest user, group and name of a cluster in a certificate (RFC 5280, appendix A.1: ub-common-name)."""
-RESERVED = "system:"
-"""Names that begin so are Kubernetes' own (Using RBAC Authorization, Referring to subjects)."""
+RESERVED = ("system:", "kubeadm:")
+"""Names that begin so are Kubernetes' own (Using RBAC Authorization, Referring to subjects) or kubeadm's, whose group
+kubeadm:cluster-admins may do everything.
+"""
+ROLE = "mullion:role:"
+"""Begins the groups that --role gives."""
 _GROUP = "rbac.authorization.k8s.io"
 BINDINGS = f"/apis/{_GROUP}/v1/clusterrolebindings"
 
@@ -44,10 +47,14 @@ def person(user: str, role: str | None, groups: Sequence[str], hours: int, key_f
     if role is None or role not in ROLES:
         raise Stop(Exit.USAGE, f"--role: write one of {', '.join(ROLES)}; {plain(role or 'nothing')} is none of them")
     for option, text in (("--user", user), *(("--group", each) for each in groups)):
-        if not text or text.startswith(RESERVED) or text == pki.ADMINISTRATOR or not text.isprintable():
-            raise Stop(Exit.USAGE, f"{option} {plain(text)}: write another name; this one is Kubernetes' own or empty")
-        if len(text) > MOST_CHARACTERS:
-            raise Stop(Exit.USAGE, f"{option} {plain(text)}: a certificate takes at most {MOST_CHARACTERS} characters")
+        if not text or text.startswith((*RESERVED, ROLE)) or text == pki.ADMINISTRATOR or not text.isprintable():
+            raise Stop(
+                Exit.USAGE,
+                f"{option} {plain(text)}: write another name; this one is empty, or Kubernetes or Mullion keeps it",
+            )
+        if len(text.encode()) > pki.MOST_NAME_BYTES:
+            most = pki.MOST_NAME_BYTES
+            raise Stop(Exit.USAGE, f"{option} {plain(text)}: a certificate takes at most {most} bytes in UTF-8")
     return Person(user, role, tuple(groups), hours, _public(key_file) if key_file else "")
 
 
@@ -80,7 +87,7 @@ def write(name: str, who: Person, output: str | None) -> None:
 
 
 def _kept(who: Person, name: str, text: str) -> Path:
-    path = target.folder(name) / f"kubeconfig-{''.join(each if each.isalnum() else '-' for each in who.user)}"
+    path = target.folder(name) / f"kubeconfig-of-{quote(who.user, safe='')}"
     target.write(path, text)
     return path
 
@@ -99,7 +106,7 @@ def issued(name: str, administrator: str, authority: pki.KeyPair, who: Person) -
 
 def group(role: str) -> str:
     """Return the group of all people with a role, which is also the name of its binding."""
-    return f"mullion:role:{role}"
+    return f"{ROLE}{role}"
 
 
 def binding(role: str) -> dict[str, Any]:

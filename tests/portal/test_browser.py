@@ -91,6 +91,25 @@ def test_the_browser_makes_the_key_and_saves_a_kubeconfig(page: Page, issuing: l
     assert not any(b"PRIVATE KEY" in each for each in posted)
 
 
+def test_the_end_of_a_test_does_not_lose_the_key_that_waits(page: Page, issuing: list[list[str]]) -> None:
+    from portal.models import Cluster, Inquiry, User
+
+    def begin() -> None:
+        whom = {"cluster": Cluster.objects.get(), "asked_by": User.objects.get(username="alice")}
+        Inquiry.objects.create(kind="verify", state="running", **whom)
+
+    apart(begin).result()
+    page.reload()
+    page.wait_for_selector("#state[data-runs=yes]")
+    with page.expect_response("**/clusters/red-one/kubeconfig/"):
+        page.click("text=Get a kubeconfig")
+    apart(lambda: Inquiry.objects.filter(kind="verify").update(state="failed")).result()
+    page.wait_for_selector("#state[data-runs=no]")
+    page.wait_for_timeout(1000)  # in which the page would be loaded again
+    apart(_answer).result()
+    assert page.wait_for_selector("output a[download]", timeout=20_000)
+
+
 def test_the_page_says_why_there_is_none(page: Page) -> None:
     from portal.models import Cluster
 

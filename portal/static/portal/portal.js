@@ -10,6 +10,7 @@ if (form) {
     if (answer.ok && mine === wanted) document.getElementById("plan").innerHTML = text;
   });
 }
+let hasKey = false; // a key that was not saved would be lost when the page is loaded again
 const part = document.querySelector("[data-refresh]");
 if (part) {
   const look = async () => {
@@ -19,7 +20,7 @@ if (part) {
     if (answer.ok && !answer.redirected) {
       part.innerHTML = await answer.text();
       const after = document.getElementById("state");
-      if (after.dataset.runs !== "yes") location.reload();
+      if (after.dataset.runs !== "yes" && !hasKey) location.reload();
     }
     setTimeout(look, 1000);
   };
@@ -51,6 +52,7 @@ if (asking) {
     event.preventDefault();
     const said = asking.querySelector("output"), button = asking.querySelector("button");
     button.disabled = true;
+    hasKey = true;
     said.textContent = "A worker makes it.";
     try {
       const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign"]);

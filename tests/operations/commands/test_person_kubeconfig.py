@@ -30,7 +30,10 @@ Mullion = Callable[..., Result]
         (("--user", "alice", "--role", "root"), "root is none of them"),
         (("--user", "system:admin", "--role", "edit"), "--user system:admin: write another name"),
         (("--user", "kubernetes-admin", "--role", "edit"), "write another name"),
-        (("--user", "a" * 65, "--role", "edit"), "at most 64 characters"),
+        (("--user", "a" * 65, "--role", "edit"), "at most 64 bytes"),
+        (("--user", "é" * 33, "--role", "edit"), "at most 64 bytes"),
+        (("--user", "alice", "--role", "view", "--group", "kubeadm:cluster-admins"), "--group kubeadm:cluster-admins"),
+        (("--user", "alice", "--role", "view", "--group", "mullion:role:admin"), "--group mullion:role:admin"),
         (("--user", "alice", "--role", "edit", "--group", "system:masters"), "--group system:masters"),
         (("--user", "alice", "--role", "edit", "--hours", "25"), "less than or equal to 24"),
         (("--role", "edit"), "need --user"),
@@ -73,6 +76,21 @@ def test_a_person_without_a_key_gets_one_that_fits_the_certificate(
         "CN=alice,OU=dev,O=mullion:role:view"
     )
     assert "PRIVATE" not in "".join(capsys.readouterr())
+
+
+def test_the_longest_name_fits_a_certificate_and_no_two_names_share_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(person_kubeconfig.target, "folder", lambda _: tmp_path)
+    _run(monkeypatch)
+    monkeypatch.setattr(person_kubeconfig.boot_site, "api", lambda _: "")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    names = ("a.b", "a-b", "a/b", "oidc", "é" * 32)
+    for each in names:
+        person_kubeconfig.write("dev", person_kubeconfig.person(each, "view", (), 1, None), None)
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == len(names)
+    assert tmp_path / "kubeconfig-oidc" not in files, "`mullion kubeconfig --oidc` writes it"
 
 
 def test_nothing_is_written_if_the_api_does_not_bind_the_role(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
