@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 pytestmark = pytest.mark.subprocess
-Program = Callable[[str], None]
+Program = Callable[[str], object]
 LEAVES = "import subprocess; print(subprocess.Popen(['sleep', '60']).pid, flush=True); raise SystemExit(3)"
 
 
@@ -21,7 +21,7 @@ def program(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prog
     monkeypatch.setattr(folders, "clone", lambda: tmp_path)
     (tmp_path / "operations").mkdir()
     (tmp_path / "operations" / "__init__.py").touch()
-    return lambda text: (tmp_path / "operations" / "__main__.py").write_text(text) and None
+    return lambda text: (tmp_path / "operations" / "__main__.py").write_text(text)
 
 
 def test_a_run_ends_with_its_process_also_if_one_that_it_started_holds_the_output(program: Program) -> None:
