@@ -48,6 +48,19 @@ def founding_record(key: str, body: Mapping[str, Any]) -> str:
     return json.dumps({**body, "mac": hmac.new(key.encode(), message.encode(), hashlib.sha256).hexdigest()})
 
 
+def last_founding(key: str, cluster: str, text: str) -> int:
+    """Return the number in FOUNDED; -1 where a machine would not believe it either. cluster: hash of its authority."""
+    try:
+        found = json.loads(text)
+        number = found["epoch"]
+        body = {name: value for name, value in found.items() if name != "mac"}
+        good = body == {"cluster": cluster, "epoch": number} and type(number) is int
+        mac = json.loads(founding_record(key, body))["mac"]
+        return number if good and hmac.compare_digest(mac.encode(), f"{found['mac']}".encode()) else -1
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return -1
+
+
 class Forged(Exception):
     """A document that this program did not sign; the message has the reason."""
 

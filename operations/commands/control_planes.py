@@ -9,7 +9,7 @@ from components.machine import pki
 from components.node.control_plane import LOG
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout.plain_text import plain
-from components.rollout.signed_documents import founding_record
+from components.rollout.signed_documents import FOUNDED, founding_record, last_founding
 from operations.clouds import cloud_tables
 from operations.commands import kubeconfig, snapshot_copies, up_and_down, wait
 from operations.commands.snapshot_keys import SNAPSHOTS, SnapshotStore, age, sorted_out
@@ -27,6 +27,8 @@ UNTOLD = """\
 Controllers and operators of yours do not notice a restore with the etcd of Kubernetes {kubernetes}, and act on what
 they cached. Restart each afterwards: kubectl --namespace NAMESPACE rollout restart deployment NAME"""
 """What to do after a restore if etcd does not raise its revisions."""
+MOST_FILLED = 300
+"""Most lost records of the founding log that a restore fills in; each restore of a cluster adds three records."""
 READY_SECONDS = 30 * 60
 """Longest wait for new machines: they pull images, join etcd and pass health gates."""
 
@@ -80,6 +82,7 @@ def restore(
         print(table(head, rows) if rows else f"bucket {stored.bucket} has no snapshot of etcd yet")
         return
     chosen = _chosen(name, snapshot_copies.instead(name, spec, stored) if copied else stored, snapshot, copied=copied)
+    _refuse_unfillable(stored)
     names = _names(plan)
     print(
         f"{name}: {', '.join(names)} are replaced from {chosen} ({age(chosen)} old).\n"
@@ -171,6 +174,24 @@ def _refuse_damaged(stored: SnapshotStore) -> None:
         )
 
 
+def _refuse_unfillable(stored: SnapshotStore) -> None:
+    """Raise Stop if too many records of the log are lost; print a warning if some are."""
+    lost = stored.published + 1 - stored.records
+    if lost > MOST_FILLED:
+        raise Stop(
+            Exit.REFUSED,
+            f"the log {LOG}/ of bucket {stored.bucket} ends {lost} records before the last founding in {FOUNDED} of the"
+            f" bundle store, and a restore fills in at most {MOST_FILLED}. Nothing was changed. Delete {FOUNDED}, and "
+            "repeat the command",
+        )
+    if lost > 0:
+        print(
+            f"warning: bucket {stored.bucket} has lost the records {stored.records} to {stored.published} of {LOG}/: "
+            "find out who deleted them. The restore writes others in their place",
+            file=sys.stderr,
+        )
+
+
 def in_order(keys: list[str]) -> tuple[int, tuple[str, ...]]:
     """Return the number of founding records 0, 1, ... without a gap, and all other keys below LOG."""
     found = set(keys)
@@ -200,17 +221,22 @@ def _look(name: str) -> SnapshotStore:
             f" `{target.command('up', name)}` continues the interrupted run",
         )
     first_authority = pki.ca_hash(state.stashed(name, resources, "cluster-ca")["certificate"])
-    bucket, cloud = state.stores(name, resources).snapshots, cloud_tables.of(resources).name
+    stores = state.stores(name, resources)
+    bucket, cloud = stores.snapshots, stores.cloud
 
     def program() -> None:
         import pulumi
 
         provider = cloud_tables.provider(cloud)
+
+        def content(store: str, keys: Any, key: str) -> Any:
+            return keys.apply(lambda found: provider.text(store, key) if key in (found or ()) else "")
+
         records = provider.keys(bucket, f"{LOG}/")
-        first = records.apply(lambda keys: provider.text(bucket, f"{LOG}/0") if f"{LOG}/0" in (keys or ()) else "")
         pulumi.export("snapshots", provider.keys(bucket, SNAPSHOTS))
         pulumi.export("records", records)
-        pulumi.export("first", first)
+        pulumi.export("first", content(bucket, records, f"{LOG}/0"))
+        pulumi.export("founded", content(stores.bundles, provider.keys(stores.bundles, FOUNDED), FOUNDED))
 
     with passing(name, program, sandbox=target.in_sandbox(name)) as run:
         outputs = run.up(show_secrets=False, color="never").outputs
@@ -219,20 +245,34 @@ def _look(name: str) -> SnapshotStore:
     snapshots, ignored = sorted_out(key, keys)
     count, unexpected = in_order(records)
     cluster = authority(outputs["first"].value or "") if records else first_authority
-    return SnapshotStore(bucket, snapshots, ignored, count, cluster, cloud, key, unexpected)
+    published = last_founding(key, cluster, outputs["founded"].value or "")
+    return SnapshotStore(bucket, snapshots, ignored, count, cluster, cloud, key, unexpected, published)
+
+
+def restore_records(stored: SnapshotStore, snapshot: str) -> dict[str, str]:
+    """Return the founding records that make the next machine found the cluster again, from the snapshot, by key.
+
+    The last one is later than the last founding that the bundle store has, else each new machine would refuse the log
+    (kinds/founding.py). Others take the place of lost ones: a reader counts from 0 without a gap.
+    """
+    record: dict[str, Any] = {"cluster": stored.cluster, "owner": "", "machine": ""}
+    record |= {"state": "restore", "snapshot": snapshot}
+    numbers = range(stored.records, max(stored.records, stored.published + 1) + 1)
+    return {f"{LOG}/{number}": founding_record(stored.key, {**record, "epoch": number}) for number in numbers}
 
 
 def _write_restore_record(name: str, stored: SnapshotStore, snapshot: str) -> None:
-    """Write the founding record that makes the next machine found the cluster again, from the snapshot."""
-    record: dict[str, Any] = {"cluster": stored.cluster, "epoch": stored.records, "owner": "", "machine": ""}
-    record |= {"state": "restore", "snapshot": snapshot}
-    content, cloud = founding_record(stored.key, record), stored.cloud
+    """Write the founding records of a restore, in their order."""
+    cloud = stored.cloud
 
     def program() -> None:
         import pulumi
 
-        kept = pulumi.ResourceOptions(retain_on_delete=True)
-        cloud_tables.provider(cloud).put(f"{name}-restore", stored.bucket, f"{LOG}/{stored.records}", content, kept)
+        before = list[pulumi.Resource]()
+        for key, content in restore_records(stored, snapshot).items():
+            kept = pulumi.ResourceOptions(retain_on_delete=True, depends_on=before[-1:])
+            made = f"{name}-restore-{key.rpartition('/')[2]}"
+            before.append(cloud_tables.provider(cloud).put(made, stored.bucket, key, content, kept))
 
     with passing(name, program, sandbox=target.in_sandbox(name)) as run:
         run.up(show_secrets=False, color="never")

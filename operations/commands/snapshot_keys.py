@@ -29,6 +29,8 @@ class SnapshotStore:
     """Key of the MACs of snapshots and founding records."""
     unexpected: tuple[str, ...] = ()
     """Keys below LOG that are not the records 0, 1, ... without a gap."""
+    published: int = -1
+    """Number of the last founding as the bundle store has it; -1 if it has none that the control plane has signed."""
 
 
 def sorted_out(key: str, names: Iterable[str], now: datetime | None = None) -> tuple[list[str], list[str]]:

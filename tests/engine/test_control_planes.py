@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.rollout.signed_documents import founding_record
+from components.rollout.signed_documents import FOUNDED, founding_record
 from operations.engine.locate import Engine
 from sandbox.boot.cloud_services import services_of
 
@@ -24,7 +24,10 @@ PLANTED = f"etcd/20261121T110000Z-timer.{'ab' * 32}.{'cd' * 32}.db"
 
 @pytest.fixture(scope="module", params=sampling.each("prod"))
 def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
-    """The production cluster without its workers, built and founded, with two snapshots."""
+    """The production cluster without its workers, built and founded, with two snapshots.
+
+    The log has lost its record 1, with which the cluster was founded.
+    """
     made = Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "control planes"))
     cluster = made.document()
     cluster["control_plane"]["etcd_disk"] = {}
@@ -35,9 +38,11 @@ def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     record = {"cluster": "sha256:a", "epoch": 0, "owner": "i-0", "machine": "control-plane-0", "state": "founded"}
     store, key = made.store("snapshots"), signing_key(made)
     objects = {signed(key, OLDER): "x", signed(key, NEWER): "y", PLANTED: "z", "founding/0": json.dumps(record)}
+    founded = founding_record(key, {"cluster": "sha256:a", "epoch": 1})
     with made.cloud_state() as cloud_state, cloud_state.transaction():
-        for key, content in objects.items():
-            cloud_state.put_object(store, key, content.encode(), "application/json", versioned=True)
+        for name, content in objects.items():
+            cloud_state.put_object(store, name, content.encode(), "application/json", versioned=True)
+        cloud_state.put_object(made.store("bundles"), FOUNDED, founded.encode(), "application/json", versioned=False)
     return made
 
 
@@ -144,7 +149,8 @@ def test_restore_replaces_the_control_plane_and_its_founder_gets_the_newest_snap
     assert "Changes of the cluster since then are lost" in said
     store = clone.store("snapshots")
     with clone.cloud_state() as cloud_state:
-        written = cloud_state.objects(store)["founding/1"].content.decode()
+        written = {number: cloud_state.objects(store)[f"founding/{number}"].content.decode() for number in (1, 2)}
+        assert "founding/3" not in cloud_state.objects(store)
     key = signing_key(clone)
-    record = {"cluster": "sha256:a", "epoch": 1, "owner": "", "machine": "", "state": "restore"}
-    assert written == founding_record(key, record | {"snapshot": signed(key, NEWER)})
+    record = {"cluster": "sha256:a", "owner": "", "machine": "", "state": "restore", "snapshot": signed(key, NEWER)}
+    assert written == {number: founding_record(key, {**record, "epoch": number}) for number in written}
