@@ -20,6 +20,8 @@ from tools.golden.samples import content, plan
 
 __all__ = ["add"]
 REQUEST = "/api/v1/namespaces/kube-system/configmaps/mullion-drill"
+FIRST = "1" * 32
+"""Id of a request."""
 MEMORY = "MemTotal:        8000000 kB\nMemAvailable:    4000000 kB\n"
 
 
@@ -173,8 +175,8 @@ def test_the_answer_to_a_request_has_the_result(
 ) -> None:
     older = add(HOUR)
     add(2 * HOUR, b"newer pages")
-    values = {"request": "first", "from": "store", "snapshot": older}
+    values = {"request": FIRST, "from": "store", "snapshot": older}
     cluster.add(REQUEST.rpartition("/")[0], "mullion-drill", data=values)
     drills.answer(run, config, cluster, 3 * HOUR)
     answer = json.loads(cluster.objects[REQUEST]["data"]["answer"])
-    assert (answer["request"], answer["snapshot"], answer["keys"]) == ("first", older, len(SECRETS))
+    assert (answer["request"], answer["snapshot"], answer["keys"]) == (FIRST, older, len(SECRETS))

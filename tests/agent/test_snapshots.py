@@ -143,6 +143,8 @@ def test_a_snapshot_is_due_an_interval_after_the_last(module: Callable[[str], Mo
 
 
 REQUEST = "/api/v1/namespaces/kube-system/configmaps/mullion-snapshot"
+FIRST, SECOND = "1" * 32, "2" * 32
+"""Ids of requests."""
 
 
 def test_a_requested_snapshot_is_taken_once_and_its_key_is_the_answer(
@@ -151,12 +153,12 @@ def test_a_requested_snapshot_is_taken_once_and_its_key_is_the_answer(
     snapshots = module("snapshots")
     snapshots.answer(run, config, cluster, 1795600000.0)
     assert not [key for key in cloud.objects if key.startswith("/snapshots/etcd/")], "nobody requested one"
-    cluster.add(REQUEST.rpartition("/")[0], "mullion-snapshot", data={"request": "first"})
+    cluster.add(REQUEST.rpartition("/")[0], "mullion-snapshot", data={"request": FIRST})
     for _ in range(2):
         snapshots.answer(run, config, cluster, 1795600000.0)
     (stored,) = [key for key in cloud.objects if key.startswith("/snapshots/etcd/")]
     key = stored.removeprefix("/snapshots/")
-    assert json.loads(cluster.objects[REQUEST]["data"]["answer"]) == {"request": "first", "key": key}
+    assert json.loads(cluster.objects[REQUEST]["data"]["answer"]) == {"request": FIRST, "key": key}
     assert key.startswith("etcd/20261125T094640Z-command.")
     assert is_signed_snapshot(KEY, key)
     assert [each.key for each in snapshots.stored(run, 1795600000.0)[0]] == [key]
@@ -172,11 +174,11 @@ def test_the_answer_to_a_request_that_fails_is_the_error(
 ) -> None:
     (line,) = programs.effects
     programs.effects[line] = lambda: (run.path("/var/lib/etcd/mullion.snapshot")).write_bytes(WHOLE[:-40])
-    cluster.add(REQUEST.rpartition("/")[0], "mullion-snapshot", data={"request": "first"})
+    cluster.add(REQUEST.rpartition("/")[0], "mullion-snapshot", data={"request": FIRST})
     with pytest.raises(Exception, match="not a complete snapshot"):
         module("snapshots").answer(run, config, cluster, 1795600000.0)
     answer = json.loads(cluster.objects[REQUEST]["data"]["answer"])
-    assert (answer["request"], "not a complete snapshot" in answer["error"]) == ("first", True)
+    assert (answer["request"], "not a complete snapshot" in answer["error"]) == (FIRST, True)
     module("snapshots").answer(run, config, cluster, 1795600000.0)
     assert not [key for key in cloud.objects if key.startswith("/snapshots/etcd/")], "a request is tried once"
 
@@ -189,17 +191,17 @@ def test_a_request_that_came_during_a_snapshot_is_answered_next(
     programs: Programs,
 ) -> None:
     folder = REQUEST.rpartition("/")[0]
-    cluster.add(folder, "mullion-snapshot", data={"request": "first"})
+    cluster.add(folder, "mullion-snapshot", data={"request": FIRST})
     ((line, save),) = programs.effects.items()
 
     def during() -> None:
         save()
-        cluster.add(folder, "mullion-snapshot", data={"request": "second"})
+        cluster.add(folder, "mullion-snapshot", data={"request": SECOND})
         programs.effects[line] = save
 
     programs.effects[line] = during
     snapshots = module("snapshots")
     snapshots.answer(run, config, cluster, 1795600000.0)
-    assert cluster.objects[REQUEST]["data"] == {"request": "second"}
+    assert cluster.objects[REQUEST]["data"] == {"request": SECOND}
     snapshots.answer(run, config, cluster, 1795600060.0)
-    assert json.loads(cluster.objects[REQUEST]["data"]["answer"])["request"] == "second"
+    assert json.loads(cluster.objects[REQUEST]["data"]["answer"])["request"] == SECOND

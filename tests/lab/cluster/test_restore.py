@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import uuid
 from collections.abc import Callable
 
 import pytest
@@ -65,7 +66,9 @@ def watchers(worker: Machine) -> set[str]:
 
 def snapshot_now(booted: BootedCluster, head: Machine) -> str:
     """Request a snapshot as `mullion snapshot` does, and return its key once the agent answers."""
-    head.kubectl("create", "configmap", snapshot.NAME, "--namespace=kube-system", "--from-literal=request=drill")
+    head.kubectl(
+        "create", "configmap", snapshot.NAME, "--namespace=kube-system", f"--from-literal=request={uuid.uuid4().hex}"
+    )
     answered = ("get", "configmap", snapshot.NAME, "--namespace=kube-system", "--output=jsonpath={.data.answer}")
     answer = json.loads(until(lambda: head.kubectl(*answered), "the agent answers"))
     assert answer["key"] in snapshots(booted), answer
