@@ -97,7 +97,7 @@ def fetch(run: Run, url: str, file: Path) -> str:
     file.touch(0o600)
     with file.open("wb") as opened:
         while True:
-            content = _part(run, url, size)
+            content = _part(run, url, size, PART)
             opened.write(content)
             digest.update(content)
             size += len(content)
@@ -105,10 +105,15 @@ def fetch(run: Run, url: str, file: Path) -> str:
                 return digest.hexdigest()
 
 
-def _part(run: Run, url: str, begin: int) -> bytes:
-    """Return the bytes of an object from a position on, at most PART; none at its end."""
+def is_larger(run: Run, url: str, size: int) -> bool:
+    """Return whether an object has more than `size` bytes, without reading it. Raise OSError."""
+    return bool(_part(run, url, size, 1))
+
+
+def _part(run: Run, url: str, begin: int, most: int) -> bytes:
+    """Return the bytes of an object from a position on, at most `most`; none at its end."""
     try:
-        return run.ask("store", url, range=f"bytes={begin}-{begin + PART - 1}", most=PART)
+        return run.ask("store", url, range=f"bytes={begin}-{begin + most - 1}", most=most)
     except HTTPError as error:
         if error.code != HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import botocore.session
@@ -131,6 +131,27 @@ def test_a_changed_snapshot_is_not_copied_and_a_missing_bucket_is_named(
     config["snapshots"]["copies"] = f"{cloud.url}/nowhere/shop/"
     with pytest.raises(Exception, match=r"nowhere/shop/etcd/: HTTPError: .*404.*NoSuchBucket"):
         copies.reconcile(run, config, 2 * HOUR)
+
+
+def test_a_snapshot_without_room_beside_etcd_is_not_read(
+    copies: ModuleType,
+    run: Any,
+    cloud: FakeCloud,
+    config: dict[str, Any],
+    add: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    add(HOUR, b"pages")
+    room = importlib.import_module("agent.room")
+    for free, fits in ((4, False), (5, True)):
+        monkeypatch.setattr(room.shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=(512 << 20) + free))
+        if not fits:
+            with pytest.raises(Exception, match=r"/var/lib/etcd has 512 MiB free, and needs 1 times .* and 512 MiB"):
+                copies.reconcile(run, config, 2 * HOUR)
+            assert not copied(cloud) and not list(run.path("/var/lib/etcd").iterdir())
+        else:
+            copies.reconcile(run, config, 2 * HOUR)
+            assert len(copied(cloud)) == 1
 
 
 @pytest.mark.parametrize(

@@ -142,9 +142,107 @@ def test_a_machine_without_room_for_a_second_etcd_holds_no_drill(
 ) -> None:
     add(HOUR)
     run.path("/proc/meminfo").write_text(MEMORY.replace("4000000", "400000"))
-    with pytest.raises(Exception, match="390 MiB of memory available, and the drill needs 512"):
+    with pytest.raises(Exception, match=r"390 MiB of memory available, and needs 3 times .* and 512 MiB"):
         drills.hold(run, config, {}, 2 * HOUR)
     assert not [each for each in machine.asked if "restore" in each] and not leftovers(run)
+
+
+@pytest.mark.parametrize(("size", "fits"), [(30, True), (31, False)])
+@pytest.mark.parametrize("scarce", ["disk", "memory"])
+def test_a_snapshot_that_is_too_large_is_not_even_read(
+    drills: ModuleType,
+    run: Any,
+    cloud: FakeCloud,
+    config: dict[str, Any],
+    add: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
+    fits: bool,
+    scarce: str,
+) -> None:
+    """30 bytes have room three times beside the spare 512 MiB."""
+    room, free = importlib.import_module("agent.room"), (512 << 20) + 90
+    if scarce == "disk":
+        monkeypatch.setattr(room.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    else:
+        monkeypatch.setattr(room, "SPARE", 400 << 20)
+        run.path("/proc/meminfo").write_text("MemAvailable: 409601 kB\n")
+        size, fits = (341, True) if fits else (342, False)  # 1 KiB has room for 341 bytes three times
+    key = add(HOUR, b"x" * size)
+    if fits:
+        assert drills.hold(run, config, {}, 2 * HOUR)["snapshot"] == key
+        return
+    with pytest.raises(Exception, match=r"512 MiB free, and needs 3 times|of memory available, and needs 3 times"):
+        drills.hold(run, config, {}, 2 * HOUR)
+    reads = [each for each in cloud.asked if each.startswith("GET /snapshots/etcd/")]
+    assert len(reads) <= 2, "one byte, to compare the size with each limit"
+    assert not leftovers(run)
+
+
+@pytest.mark.parametrize("hangs", ["tasks delete", "containers delete", "snapshots delete"])
+def test_data_are_removed_though_the_time_is_over_and_a_command_hangs(
+    drills: ModuleType,
+    run: Any,
+    machine: Machine,
+    config: dict[str, Any],
+    add: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    hangs: str,
+) -> None:
+    add(HOUR)
+    failure, given = importlib.import_module("failure").Failure, list[float]()
+
+    def start(argv: tuple[str, ...], seconds: float, *rest: Any) -> Any:
+        words = " ".join(argv)
+        if "snapshot restore" in words:
+            run.until = 0.0
+            raise failure("command-timeout", "the time is over")
+        if " delete " in words:
+            given.append(seconds)
+        if hangs in words:
+            raise failure("command-timeout", "containerd hangs")
+        return machine.start(argv, seconds, *rest)
+
+    monkeypatch.setattr(importlib.import_module("programs"), "start", start)
+    with pytest.raises(Exception, match="the time is over"):
+        drills.hold(run, config, {}, 2 * HOUR)
+    work = run.path("/var/lib/etcd/drill")
+    assert len(given) == 3 and min(given) > 10, "each command has time of its own"
+    assert leftovers(run) == [work], "the mark of a container that may be left"
+    with pytest.raises(Exception, match="is not removed"):
+        drills.clear_leftovers(run, config)
+    run.try_for(60)
+    with pytest.raises(Exception, match="is not removed"):
+        drills.hold(run, config, {}, 2 * HOUR)
+    monkeypatch.setattr(importlib.import_module("programs"), "start", machine.start)
+    drills.clear_leftovers(run, config)
+    assert not leftovers(run)
+
+
+def test_a_new_agent_removes_what_a_killed_one_has_left(
+    drills: ModuleType, run: Any, machine: Machine, config: dict[str, Any], add: Callable[..., str]
+) -> None:
+    """SIGTERM ends Python at once: no clean-up of its own runs."""
+    drills.clear_leftovers(run, config)
+    assert not machine.asked, "nothing is left: containerd is not asked"
+    add(HOUR)
+    killed = SystemExit("killed")
+    clear, drills.clear = drills.clear, lambda *_: None
+    read = drills.read
+
+    def kill(*_: Any) -> None:
+        run.path(config["snapshots"]["file"] + ".copy").write_bytes(b"half a copy")
+        raise killed
+
+    drills.read = kill
+    try:
+        with pytest.raises(SystemExit):
+            drills.hold(run, config, {}, 2 * HOUR)
+    finally:
+        drills.clear, drills.read = clear, read
+    assert machine.containers and leftovers(run)
+    drills.clear_leftovers(run, config)
+    assert not machine.containers and not leftovers(run)
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,34 @@ def test_a_failed_upload_leaves_nothing_and_can_be_repeated(
     assert dict(cloud.objects) == {"/snapshots/etcd/large.db": CONTENT}
 
 
+def test_an_upload_whose_time_is_over_is_aborted(
+    run: Any, cloud: FakeCloud, objects: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    md5 = objects.md5
+
+    def slow(part: memoryview) -> str:
+        run.until = 0.0
+        return md5(part)
+
+    monkeypatch.setattr(objects, "md5", slow)
+    url = f"{run.value('facts.snapshot_store')}/etcd/large.db"
+    with pytest.raises(Exception, match="the timeout was exceeded"):
+        objects.put(run, url, memoryview(CONTENT))
+    assert run.until == 0.0
+    assert [each for each in cloud.asked if each.startswith("POST /snapshots/etcd/large.db")], "it has begun"
+    assert not cloud.objects.cloud_state.objects(f"{cloud.account.bucket('snapshots')} uploads"), "parts cost money"
+    assert [each for each in cloud.asked if each.startswith("DELETE /snapshots/etcd/large.db")]
+
+
+@EACH_CLOUD
+def test_an_objects_size_is_compared_without_reading_it(run: Any, cloud: FakeCloud, objects: ModuleType) -> None:
+    url = f"{run.value('facts.snapshot_store')}/etcd/x.db"
+    cloud.objects |= {"/snapshots/etcd/x.db": b"12345"}
+    assert [objects.is_larger(run, url, size) for size in (4, 5, 6)] == [True, False, False]
+    with pytest.raises(OSError, match="404"):
+        objects.is_larger(run, f"{url}.none", 4)
+
+
 @EACH_CLOUD
 def test_all_pages_of_a_list_are_read(run: Any, cloud: FakeCloud, module: Callable[[str], ModuleType]) -> None:
     """A week with a snapshot each five minutes has 2,016: S3 lists 1,000 in an answer, the oldest first."""

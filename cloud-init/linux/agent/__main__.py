@@ -88,6 +88,7 @@ class Agent:
     def round(self) -> None:
         """Run each concern that is due once."""
         self.config = configuration.read(self.root)
+        self.paced("leftovers", float("inf"), lambda: drills.clear_leftovers(self.run, self.config))
         api = self.tried("api", lambda: from_kubeconfig(self.run.path(self.config["kubeconfig"])))
         held = self.tried("lease", lambda: self.hold(api)) if api else None
         if not held:

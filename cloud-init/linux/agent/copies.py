@@ -5,6 +5,7 @@ objects of the folder there. It may not change or delete them, so the bucket's o
 """
 
 import mmap
+from pathlib import Path
 from urllib.error import HTTPError
 
 import objects
@@ -13,7 +14,7 @@ from kinds import restoring
 from run import Run
 from snapshot_names import KEY
 
-from agent import snapshots
+from agent import room, snapshots
 from agent.configuration import Configuration
 
 EXISTS = 412
@@ -46,6 +47,11 @@ def place(configuration: Configuration) -> tuple[str, str]:
     return bucket, f"{name}/"
 
 
+def interim(run: Run, configuration: Configuration) -> Path:
+    """Return the file that has a snapshot while it is copied."""
+    return run.path(f"{configuration['snapshots']['file']}.copy")
+
+
 def missing(found: list[snapshots.Snapshot], copied: list[snapshots.Snapshot]) -> list[snapshots.Snapshot]:
     """Return the snapshots to copy, the oldest first. Both lists have the newest first."""
     if not copied:
@@ -55,10 +61,11 @@ def missing(found: list[snapshots.Snapshot], copied: list[snapshots.Snapshot]) -
 
 
 def copy(run: Run, configuration: Configuration, key: str) -> None:
-    """Copy one snapshot by this machine's disk. Raise Failure store-failed or digest-mismatch."""
+    """Copy one snapshot by this machine's disk. Raise Failure disk-full, store-failed or digest-mismatch."""
     section, named = configuration["snapshots"], KEY.fullmatch(key)
-    file, url = run.path(f"{section['file']}.copy"), f"{section['copies'].rstrip('/')}/{key}"
+    file, url = interim(run, configuration), f"{section['copies'].rstrip('/')}/{key}"
     try:
+        room.refuse_on_disk(run, f"{snapshots.store(run)}/{key}", file.parent)
         restoring.whole(run, snapshots.store(run), key, named["sha256"] if named else "", file)
         with (
             file.open("rb") as opened,

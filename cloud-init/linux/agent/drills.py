@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import snapshot_names
 from failure import Failure
 from kinds import keys, restoring
+from report import say
 from run import Run
 
-from agent import configmap_requests, copies, etcd, snapshots
+from agent import configmap_requests, copies, etcd, room, snapshots
 from agent.api import Api
 from agent.configuration import Configuration
 
@@ -35,8 +36,8 @@ PAGE = 50
 """Secrets in one answer; each has at most 1 MiB."""
 ROOM = 3
 """Times the snapshot's size that disk and memory need free: the file, the data, and what etcd adds."""
-SPARE = 512 << 20
-"""Further bytes that stay free for the running etcd."""
+CLEAR_SECONDS = 20
+"""Timeout of each command that removes something: of its own, as a drill may end because its time is over."""
 
 
 class Database(NamedTuple):
@@ -79,11 +80,10 @@ def hold(run: Run, configuration: Configuration, values: dict[str, str], now: fl
     key = chosen(snapshots.stored(run, now, bucket, folder)[0], values.get("snapshot", ""))
     section = configuration["drill"]
     work = run.path(section["folder"])
+    clear_leftovers(run, configuration)
     try:
-        clear(run, work)
         work.mkdir(mode=0o700, parents=True)
         fetch(run, f"{bucket}/{folder}", key, work / "snapshot.db")
-        refuse_cramped(run, work)
         start(run, section, work)
         found = read(run, configuration)
     finally:
@@ -110,21 +110,14 @@ def chosen(found: list[snapshots.Snapshot], key: str) -> str:
 
 
 def fetch(run: Run, url: str, key: str, file: Path) -> None:
-    """Write the snapshot into a file. Raise Failure store-failed or digest-mismatch; no copy is taken instead."""
+    """Write the snapshot into a file if disk and memory can hold a second etcd beside the first.
+
+    Raise Failure disk-full, command-failed, store-failed or digest-mismatch; no copy is taken instead.
+    """
+    room.refuse_on_disk(run, f"{url.rstrip('/')}/{key}", file.parent, ROOM)
+    room.refuse_in_memory(run, f"{url.rstrip('/')}/{key}", ROOM)
     named = snapshot_names.KEY.fullmatch(key)
     restoring.whole(run, url, key, named["sha256"] if named else "", file)
-
-
-def refuse_cramped(run: Run, work: Path) -> None:
-    """Raise Failure disk-full or command-failed if disk or memory could not hold a second etcd beside the first."""
-    needed = ROOM * (work / "snapshot.db").stat().st_size + SPARE
-    free = shutil.disk_usage(work).free
-    if free < needed:
-        raise Failure("disk-full", f"{work} has {free >> 20} MiB free, and the drill needs {needed >> 20}")
-    said = re.search(r"(?m)^MemAvailable: +(\d+) kB$", run.path("/proc/meminfo").read_text())
-    if said and int(said[1]) << 10 < needed:
-        text = f"this machine has {int(said[1]) >> 10} MiB of memory available, and the drill needs {needed >> 20}"
-        raise Failure("command-failed", text)
 
 
 def start(run: Run, section: dict[str, Any], work: Path) -> None:
@@ -133,7 +126,8 @@ def start(run: Run, section: dict[str, Any], work: Path) -> None:
     words = restoring.restoring(section["argv"], work, CONTAINER, section["peer"], CONTAINER)
     run.command(*restoring.contained(image, CONTAINER, work, "--rm"), *words)
     certificates = f"type=bind,src={section['certificates']},dst={section['certificates']},options=rbind:ro"
-    options = ("--detach", "--null-io", "--net-host", "--mount", certificates)
+    memory = room.SPARE + ROOM * (work / "snapshot.db").stat().st_size
+    options = ("--detach", "--null-io", "--net-host", "--memory-limit", f"{memory}", "--mount", certificates)
     own = ["--name", CONTAINER, "--data-dir", f"{work}/data", "--initial-cluster", f"{CONTAINER}={section['peer']}"]
     run.command(*restoring.contained(image, CONTAINER, work, *options), *section["etcd"], *own)
 
@@ -174,7 +168,32 @@ def readable(database: Database, held: set[int]) -> int:
 
 
 def clear(run: Run, work: Path) -> None:
-    """Stop the throw-away etcd and remove its data."""
-    run.command(*restoring.CTR, "tasks", "delete", "--force", CONTAINER, check=False)
-    restoring.remove(run, CONTAINER)
+    """Stop the throw-away etcd and remove its data.
+
+    If a command takes too long, leave the empty folder, so that `clear_leftovers` tries again.
+    """
+    until, failed = run.until, False
+    for words in ((*restoring.CTR, "tasks", "delete", "--force", CONTAINER), *restoring.removing(CONTAINER)):
+        run.try_for(CLEAR_SECONDS)
+        try:
+            run.command(*words, check=False)
+        except Failure as failure:
+            failed = True
+            say(f"{' '.join(words)}: {failure}", "failed")
+    run.until = until
     shutil.rmtree(work, ignore_errors=True)
+    if failed:
+        work.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def clear_leftovers(run: Run, configuration: Configuration) -> None:
+    """Remove what an agent that was killed during a drill or a copy has left. Call it before any of them begins.
+
+    Raise Failure command-failed if something stays.
+    """
+    copies.interim(run, configuration).unlink(missing_ok=True)
+    work = run.path(configuration["drill"]["folder"])
+    if work.exists():
+        clear(run, work)
+    if work.exists():
+        raise Failure("command-failed", f"a drill that was interrupted is not removed: {CONTAINER}, {work}")

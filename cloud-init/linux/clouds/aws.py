@@ -14,6 +14,7 @@ from uuid import uuid4
 from xml.etree import ElementTree
 
 import objects
+from failure import Failure
 from loader import aws_metadata as metadata
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 MACHINE = re.compile(r"aws:///[a-z0-9-]+/(i-[0-9a-f]+)")
 LISTING = objects.S3
+ABORT_SECONDS = 20
+"""Timeout of the request that aborts an upload."""
 UPLOAD = re.compile(r"<UploadId>([^<]+)</UploadId>")
 VERSION = "2016-11-15"
 FORM = "application/x-www-form-urlencoded"
@@ -86,7 +89,7 @@ def put_large(run: Run, url: str, content: memoryview, **condition: Any) -> None
     """Upload in parts (Amazon S3 API reference, CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload).
 
     Parts of an upload that was not completed cost money: it is aborted, and the bucket's lifecycle rule deletes what
-    an agent that died has left.
+    an agent that died has left. The request that aborts it has time of its own: the run's may be over.
     """
     begun = run.ask("store", f"{url}?uploads=", "POST", content_type=objects.KIND).decode()
     found = UPLOAD.search(begun)
@@ -99,8 +102,11 @@ def put_large(run: Run, url: str, content: memoryview, **condition: Any) -> None
             run.ask("store", place, "PUT", part, content_type=objects.KIND, content_md5=digest)
         _complete(run, f"{url}?{upload}", condition)
     except BaseException:
-        with suppress(OSError):
+        until = run.until
+        run.try_for(ABORT_SECONDS)
+        with suppress(OSError, Failure):
             run.ask("store", f"{url}?{upload}", "DELETE")
+        run.until = until
         raise
 
 

@@ -114,8 +114,13 @@ def contained(image: str, container: str, folder: Path, *options: str) -> list[s
 
 def remove(run: Run, container: str) -> None:
     """Remove a container, whatever is left of it."""
-    run.command(*CTR, "containers", "delete", container, check=False)
-    run.command(*CTR, "snapshots", "delete", container, check=False)
+    for words in removing(container):
+        run.command(*words, check=False)
+
+
+def removing(container: str) -> list[tuple[str, ...]]:
+    """Return the commands that remove a container which does not run."""
+    return [(*CTR, kind, "delete", container) for kind in ("containers", "snapshots")]
 
 
 def listed(run: Run, step: Step) -> str:
