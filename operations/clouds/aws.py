@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
+from pulumi.runtime.settings import get_root_resource
 from pulumi_aws import _utilities
 
 from components.aws.cloud_controller import CLUSTER_TAG
@@ -50,13 +51,28 @@ def keys(bucket: str, prefix: str) -> Output[Any]:
     return aws.s3.get_objects_output(bucket=bucket, prefix=prefix).keys
 
 
-MOST_KEYS = 20_000
-"""Keys in a bucket with copies of snapshots that are read, the oldest first: two years with one an hour."""
+PAGE = 10_000
+"""Keys in one answer of the provider, which asks S3 for 1,000 at a time."""
 
 
 def keys_of(bucket: str, region: str, prefix: str) -> Output[Any]:
-    """Return the same of a bucket in a region, up to MOST_KEYS."""
-    return aws.s3.get_objects_output(bucket=bucket, region=region, prefix=prefix, max_keys=MOST_KEYS).keys
+    """Return the keys in a bucket of a region, all of them: whoever may write there could hide the newest by others."""
+    root = get_root_resource()
+    if root is None:
+        raise RuntimeError("call this inside a Pulumi program only")
+    return Output.from_input(all_keys(ProviderCalls(root, _utilities.get_version()), bucket, region, prefix))
+
+
+async def all_keys(calls: ProviderCalls, bucket: str, region: str, prefix: str) -> list[str]:
+    """Return the keys with a prefix, in order. Raises ProviderError if the bucket cannot be read."""
+    found = list[str]()
+    asked = {"bucket": bucket, "region": region, "prefix": prefix, "maxKeys": PAGE}
+    while True:
+        after = {"startAfter": found[-1]} if found else {}
+        page = (await calls.invoke("aws:s3/getObjects:getObjects", {**asked, **after})).get("keys") or []
+        found += page
+        if len(page) < PAGE:
+            return found
 
 
 def text(bucket: str, key: str) -> Output[str]:

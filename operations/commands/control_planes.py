@@ -12,7 +12,7 @@ from components.rollout.plain_text import plain
 from components.rollout.signed_documents import FOUNDED, founding_record, last_founding
 from operations.clouds import cloud_tables
 from operations.commands import kubeconfig, snapshot_copies, up_and_down, wait
-from operations.commands.snapshot_keys import SNAPSHOTS, SnapshotStore, age, sorted_out
+from operations.commands.snapshot_keys import SNAPSHOTS, SnapshotStore, age, ignoring, sorted_out
 from operations.console.command_line import continued_by
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
@@ -81,7 +81,10 @@ def restore(
         head = ("snapshot", "age", "in")[: len(rows[0]) if rows else None]
         print(table(head, rows) if rows else f"bucket {stored.bucket} has no snapshot of etcd yet")
         return
-    chosen = _chosen(name, snapshot_copies.instead(name, spec, stored) if copied else stored, snapshot, copied=copied)
+    place = snapshot_copies.instead(name, spec, stored) if copied else stored
+    if copied and place.ignored:
+        print(ignoring(place), file=sys.stderr)
+    chosen = _chosen(name, place, snapshot, copied=copied)
     _refuse_unfillable(stored)
     names = _names(plan)
     print(
@@ -103,16 +106,6 @@ def restore(
         print(f"the founding record names {chosen}; the same command continues with it", flush=True)
         raise
     _wait(name)
-
-
-def ignoring(stored: SnapshotStore) -> str:
-    """Return a warning that names the objects that are not snapshots of this cluster."""
-    few = ", ".join(plain(key)[:200] for key in stored.ignored[:3]) + (", ..." if len(stored.ignored) > 3 else "")
-    return (
-        f"mullion: {len(stored.ignored)} objects below {SNAPSHOTS} of bucket {stored.bucket} are ignored ({few}): "
-        "their names lack the MAC of this cluster's key (desired-state), or have a future time. Find out who wrote "
-        "them, unless rotation.desired_state was raised since"
-    )
 
 
 def _wait(name: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from components.spec.models import ClusterSpec
 from components.spec.snapshots import SnapshotCopy, copy_folder
 from operations.clouds import aws
-from operations.commands.snapshot_keys import SNAPSHOTS, SnapshotStore, sorted_out
+from operations.commands.snapshot_keys import SNAPSHOTS, SnapshotStore, ignoring, sorted_out
 from operations.console.exits import Exit, Stop
 from operations.engine.scratch_stack import passing
 from operations.stacks import target
@@ -23,7 +23,10 @@ def listed(name: str, spec: ClusterSpec, stored: SnapshotStore) -> Iterator[tupl
         yield from ((key,) for key in stored.snapshots)
         return
     try:
-        copies = _keys(name, copied, stored)
+        place = instead(name, spec, stored)
+        copies = place.snapshots
+        if place.ignored:
+            print(ignoring(place), file=sys.stderr)
     except Stop as error:
         print(f"warning: copies in bucket {copied.bucket} cannot be read: {error}", file=sys.stderr)
         copies = []
@@ -39,11 +42,12 @@ def instead(name: str, spec: ClusterSpec, stored: SnapshotStore) -> SnapshotStor
         raise Stop(
             Exit.USAGE, f"{name} has no copies of snapshots: its stack file names no bucket in snapshots.copy_to"
         )
-    return replace(stored, bucket=copied.bucket, snapshots=_keys(name, copied, stored), ignored=[])
+    snapshots, ignored = _keys(name, copied, stored)
+    return replace(stored, bucket=copied.bucket, snapshots=snapshots, ignored=ignored)
 
 
-def _keys(name: str, copied: SnapshotCopy, stored: SnapshotStore) -> list[str]:
-    """Return the keys of this cluster's copies, newest first, without their folder.
+def _keys(name: str, copied: SnapshotCopy, stored: SnapshotStore) -> tuple[list[str], list[str]]:
+    """Return the keys of this cluster's copies, newest first, and all other keys, without their folder.
 
     Another cluster of the same name may write to the same folder: its keys lack this cluster's MAC.
     """
@@ -56,4 +60,4 @@ def _keys(name: str, copied: SnapshotCopy, stored: SnapshotStore) -> list[str]:
 
     with passing(name, program, sandbox=target.in_sandbox(name)) as run:
         keys: list[str] = run.up(show_secrets=False, color="never").outputs["copies"].value or []
-    return sorted_out(stored.key, (key.removeprefix(folder) for key in keys))[0]
+    return sorted_out(stored.key, (key.removeprefix(folder) for key in keys))

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
+from components.rollout.plain_text import plain
 from components.rollout.signed_documents import is_signed_snapshot
 
 SNAPSHOTS = "etcd/"
@@ -58,3 +59,13 @@ def age(key: str, now: datetime | None = None) -> str:
         return ""
     minutes = int(((now or datetime.now(timezone.utc)) - made).total_seconds() // 60)
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{max(minutes, 0)} min"
+
+
+def ignoring(stored: SnapshotStore) -> str:
+    """Return a warning that names the objects that are not snapshots of this cluster."""
+    few = ", ".join(plain(key)[:200] for key in stored.ignored[:3]) + (", ..." if len(stored.ignored) > 3 else "")
+    return (
+        f"mullion: {len(stored.ignored)} objects below {SNAPSHOTS} of bucket {stored.bucket} are ignored ({few}): "
+        "their names lack the MAC of this cluster's key (desired-state), or have a future time. Find out who wrote "
+        "them, unless rotation.desired_state was raised since"
+    )

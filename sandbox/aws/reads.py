@@ -63,11 +63,11 @@ _MOVED = "PermanentRedirect: The bucket must be addressed using the endpoint of 
 
 
 def get_objects(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """s3.getObjects: keys below a prefix in order, at most the requested number.
+    """s3.getObjects: keys below a prefix in order, at most the requested number, after `startAfter`.
 
     region: of the bucket, if it is another one than the provider's.
     """
-    _only(arguments, "bucket", "prefix", "maxKeys", "region")
+    _only(arguments, "bucket", "prefix", "maxKeys", "region", "startAfter")
     bucket, prefix = arguments["bucket"], arguments.get("prefix") or ""
     region = arguments.get("region") or place.region
     found = next((each for each in cloud_state.resources(BUCKET) if each.id == bucket), None)
@@ -75,7 +75,8 @@ def get_objects(cloud_state: CloudState, place: Place, arguments: dict[str, Any]
         raise Refusal("NoSuchBucket", f"listing S3 Bucket ({bucket}) Objects: The specified bucket does not exist")
     if found.region != region:
         raise Refusal("PermanentRedirect", f"listing S3 Bucket ({bucket}) Objects: StatusCode: 301, api error {_MOVED}")
-    keys = sorted(key for key in cloud_state.objects(bucket) if key.startswith(prefix))
+    after = arguments.get("startAfter") or ""
+    keys = sorted(key for key in cloud_state.objects(bucket) if key.startswith(prefix) and key > after)
     return {
         "bucket": bucket,
         "commonPrefixes": [],

@@ -220,26 +220,27 @@ def test_data_are_removed_though_the_time_is_over_and_a_command_hangs(
 
 
 def test_a_new_agent_removes_what_a_killed_one_has_left(
-    drills: ModuleType, run: Any, machine: Machine, config: dict[str, Any], add: Callable[..., str]
+    drills: ModuleType,
+    run: Any,
+    machine: Machine,
+    config: dict[str, Any],
+    add: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """SIGTERM ends Python at once: no clean-up of its own runs."""
     drills.clear_leftovers(run, config)
     assert not machine.asked, "nothing is left: containerd is not asked"
     add(HOUR)
-    killed = SystemExit("killed")
-    clear, drills.clear = drills.clear, lambda *_: None
-    read = drills.read
 
     def kill(*_: Any) -> None:
         run.path(config["snapshots"]["file"] + ".copy").write_bytes(b"half a copy")
-        raise killed
+        raise SystemExit
 
-    drills.read = kill
-    try:
+    with monkeypatch.context() as patched:
+        patched.setattr(drills, "clear", lambda *_: None)
+        patched.setattr(drills, "read", kill)
         with pytest.raises(SystemExit):
             drills.hold(run, config, {}, 2 * HOUR)
-    finally:
-        drills.clear, drills.read = clear, read
     assert machine.containers and leftovers(run)
     drills.clear_leftovers(run, config)
     assert not machine.containers and not leftovers(run)

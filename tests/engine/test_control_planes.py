@@ -36,13 +36,13 @@ def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     made.write(cluster)
     done(made.up())
     record = {"cluster": "sha256:a", "epoch": 0, "owner": "i-0", "machine": "control-plane-0", "state": "founded"}
-    store, key = made.store("snapshots"), signing_key(made)
+    store, bundles, key = made.store("snapshots"), made.store("bundles"), signing_key(made)
     objects = {signed(key, OLDER): "x", signed(key, NEWER): "y", PLANTED: "z", "founding/0": json.dumps(record)}
     founded = founding_record(key, {"cluster": "sha256:a", "epoch": 1})
     with made.cloud_state() as cloud_state, cloud_state.transaction():
         for name, content in objects.items():
             cloud_state.put_object(store, name, content.encode(), "application/json", versioned=True)
-        cloud_state.put_object(made.store("bundles"), FOUNDED, founded.encode(), "application/json", versioned=False)
+        cloud_state.put_object(bundles, FOUNDED, founded.encode(), "application/json", versioned=False)
     return made
 
 

@@ -1,11 +1,11 @@
 """`mullion restore` from copies of snapshots in a bucket of another region, through the command line."""
 
-import json
+import re
 from pathlib import Path
 
 import pytest
 
-from components.rollout.signed_documents import founding_record
+from components.rollout.signed_documents import FOUNDED, founding_record
 from operations.engine.locate import Engine
 from sandbox.aws.s3 import BUCKET
 from sandbox.records import Record
@@ -15,6 +15,8 @@ from .test_control_planes import NEWER, OLDER, done, signed, signing_key
 
 pytestmark = [pytest.mark.sampled, pytest.mark.engine]
 
+AUTHORITY = re.compile(r"sha256:[0-9a-f]{64}")
+"""Hash of the cluster's authority in user-data."""
 OWNERS, REGION = "example-etcd-copies", "us-east-1"
 
 
@@ -61,12 +63,19 @@ def test_a_control_plane_whose_store_was_lost_is_restored_from_the_newest_copy(c
     assert listed[-2][-1] == "copy", listed
     assert listed[-1] == ["store", "and", "copy"], listed
     before = clone.machines()
-    done(clone.run("restore", clone.stack, "--sandbox", "--from", "copy", "--confirm", clone.stack))
+    bundles = clone.store("bundles")
+    machines = [each for each in clone.resources() if clone.cloud.is_machine(each)]
+    (cluster,) = {each for machine in machines for each in AUTHORITY.findall(machine["inputs"]["userData"])}
+    with clone.cloud_state() as cloud_state, cloud_state.transaction():
+        founded = founding_record(key, {"cluster": cluster, "epoch": 1}).encode()
+        cloud_state.put_object(bundles, FOUNDED, founded, "application/json", versioned=False)
+    run = clone.run("restore", clone.stack, "--sandbox", "--from", "copy", "--confirm", clone.stack)
+    done(run)
+    assert f"1 objects below etcd/ of bucket {OWNERS} are ignored ({planted})" in run.stderr
+    assert "has lost the records 0 to 1 of founding/" in run.stderr
     assert clone.machines() != before
     with clone.cloud_state() as cloud_state:
-        written = cloud_state.objects(store)["founding/0"].content.decode()
-    cluster = json.loads(written)["cluster"]
-    machines = [each for each in clone.resources() if clone.cloud.is_machine(each)]
-    assert cluster.startswith("sha256:") and all(cluster in each["inputs"]["userData"] for each in machines)
-    record = {"cluster": cluster, "epoch": 0, "owner": "", "machine": "", "state": "restore"}
-    assert written == founding_record(key, {**record, "snapshot": signed(key, NEWER)})
+        written = [cloud_state.objects(store)[f"founding/{number}"].content.decode() for number in (0, 1, 2)]
+        assert "founding/3" not in cloud_state.objects(store)
+    record = {"cluster": cluster, "owner": "", "machine": "", "state": "restore", "snapshot": signed(key, NEWER)}
+    assert written == [founding_record(key, {**record, "epoch": number}) for number in (0, 1, 2)]

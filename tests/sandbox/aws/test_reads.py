@@ -1,9 +1,11 @@
 """Functions of the provider that read the cloud state, as strict as the real ones."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from operations.clouds import aws
 from sandbox.aws.reads import READS
 from sandbox.cloud import Refusal
 from tests.sandbox.account import Account
@@ -56,6 +58,27 @@ def test_objects_are_listed_by_prefix_in_order(account: Account, invoke: Any) ->
         invoke("getObjects", bucket="nowhere")
 
 
+def test_all_keys_of_a_bucket_are_read_page_by_page(
+    account: Account, invoke: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever may create objects could add names that sort before those of the newest snapshots."""
+    asked = list[str]()
+
+    class Calls:
+        async def invoke(self, token: str, arguments: dict[str, Any]) -> Any:
+            asked.append(arguments.get("startAfter", ""))
+            return invoke(token.rsplit(":", 1)[-1], **arguments)
+
+    monkeypatch.setattr(aws, "PAGE", 2)
+    account.create("Bucket", "b", bucket="store")
+    keys = [f"etcd/{number}" for number in range(4)]
+    for number, key in enumerate([*keys, "founding/0"]):
+        account.create("BucketObjectv2", f"o{number}", bucket="store", key=key, content="x")
+    calls: Any = Calls()
+    assert asyncio.run(aws.all_keys(calls, "store", account.provider.place.region, "etcd/")) == keys
+    assert asked == ["", "etcd/1", "etcd/3"]
+
+
 def test_instances_are_found_by_network_tag_and_state(invoke: Any, network: Any, machine: Any) -> None:
     made = machine("m0", tags={"mullion:pool": "web"})
     vpc = {"name": "vpc-id", "values": [network.vpc.id]}
@@ -82,7 +105,7 @@ def test_an_instance_has_its_launch_time(invoke: Any, machine: Any) -> None:
     ("short", "arguments", "said"),
     [
         ("getObject", {"bucket": "b", "key": "k", "versionId": "1"}, "not versionId"),
-        ("getObjects", {"bucket": "b", "startAfter": "k"}, "not startAfter"),
+        ("getObjects", {"bucket": "b", "delimiter": "/"}, "not delimiter"),
         ("getInstances", {"filters": [{"name": "vpc", "values": []}]}, "The filter 'vpc' is invalid"),
         ("getInstance", {"instanceId": "i", "instanceTags": {}}, "not instanceTags"),
     ],
