@@ -4,9 +4,11 @@ The active control-plane agent does it (cloud-init/linux/agent/drills.py). Nothi
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from components.rollout.plain_text import plain
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from components.rollout.plain_text import HUGE, plain
 from operations.commands.configmap_requests import asked
 from operations.commands.snapshot_keys import age
 from operations.console.exits import Exit, Stop
@@ -15,14 +17,41 @@ from operations.console.table import table
 NAME = "mullion-drill"
 """Name of the ConfigMap with the request."""
 
+Count = Annotated[int, Field(ge=0, lt=int(HUGE))]
+Text = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class Counts(BaseModel):
+    """Numbers of objects by kind, in the snapshot and in the cluster now; agents may count further kinds."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+    __pydantic_extra__: dict[str, Annotated[list[Count], Field(min_length=2, max_length=2)]]
+
+    namespaces: Annotated[list[Count], Field(min_length=2, max_length=2)]
+    secrets: Annotated[list[Count], Field(min_length=2, max_length=2)]
+
+
+class Answer(BaseModel):
+    """What an agent writes after a drill. Others can write the ConfigMap too."""
+
+    model_config = ConfigDict(strict=True)
+
+    snapshot: Text
+    machine: Text
+    seconds: Count
+    keys: Count
+    readable: Count
+    counts: Counts
+
 
 def drill(name: str, snapshot: str | None, place: str, kubeconfig: Path | None) -> None:
     """Request a drill, wait for the agent, and print what the restored etcd has. Raises Stop if it is not usable."""
     answer = asked(name, kubeconfig, NAME, {"from": place, "snapshot": snapshot or ""}, "a drill")
     if "error" in answer:
         raise Stop(Exit.FAILED, f"the control plane of {name} could not restore a snapshot: {plain(answer['error'])}")
-    print(text(name, place, answer))
-    if faults := problems(answer):
+    found = checked(name, answer, snapshot)
+    print(text(name, place, found))
+    if faults := problems(found):
         raise Stop(Exit.FAILED, "\n".join([f"{name}: the snapshot is restored, but not usable:", *faults]))
 
 
@@ -34,31 +63,50 @@ def refuse_mixed(*, drill: bool, listed: bool, confirmed: bool, kubeconfig: Path
         raise Stop(Exit.USAGE, "--kubeconfig is for --drill: a restore does not use the API")
 
 
-def text(name: str, place: str, answer: dict[str, Any]) -> str:
+def checked(name: str, answer: dict[str, Any], snapshot: str | None) -> Answer:
+    """Return the answer. Raise Stop if no agent can have written it, or if it is about another snapshot."""
+    try:
+        found = Answer.model_validate(answer)
+    except ValidationError as error:
+        field = ".".join(str(each) for each in error.errors()[0]["loc"])
+        why = f"{plain(field)[:100]}: {error.errors()[0]['msg']}"
+    else:
+        if snapshot in (None, found.snapshot):
+            return found
+        why = f"it is about {plain(found.snapshot)}"
+    raise Stop(
+        Exit.FAILED,
+        f"the answer in the ConfigMap kube-system/{NAME} of {name} is not one of an agent ({why}). Find out who else"
+        " writes ConfigMaps of kube-system, and run the command again",
+    )
+
+
+def text(name: str, place: str, answer: Answer) -> str:
     """Return the result for people."""
-    key, machine = plain(answer["snapshot"]), plain(answer["machine"])
-    rows = [(plain(kind), f"{old}", f"{now}") for kind, (old, now) in sorted(answer["counts"].items())]
+    key, machine = plain(answer.snapshot), plain(answer.machine)
+    counts = sorted(answer.counts.model_dump().items())
+    rows = [(plain(kind)[:100], f"{old}", f"{now}") for kind, (old, now) in counts]
     where = "the copies" if place == "copy" else "the snapshot store"
     return (
-        f"{name}: {key} ({age(key)} old) of {where} was restored on {machine} in {answer['seconds']} s, read, and"
+        f"{name}: {key} ({age(key)} old) of {where} was restored on {machine} in {answer.seconds} s, read, and"
         f" removed\n{table(('objects', 'in the snapshot', 'in the cluster now'), rows)}\n"
-        f"{answer['keys']} keys in all; {answer['readable']} of {_secrets(answer)} Secrets have an encryption key that"
+        f"{answer.keys} keys in all; {answer.readable} of {_secrets(answer)} Secrets have an encryption key that"
         " the control plane has"
     )
 
 
-def problems(answer: dict[str, Any]) -> list[str]:
+def problems(answer: Answer) -> list[str]:
     """Return why the restored data would make no cluster; empty if nothing speaks against it."""
     found = list[str]()
-    if not answer["counts"]["namespaces"][0]:
+    if not answer.counts.namespaces[0]:
         found.append("it has no namespace")
-    if answer["readable"] < _secrets(answer):
+    if answer.readable < _secrets(answer):
         found.append(
-            f"{_secrets(answer) - answer['readable']} Secrets are encrypted with keys that the secret store does not"
+            f"{_secrets(answer) - answer.readable} Secrets are encrypted with keys that the secret store does not"
             " have: restore the state or the secret `pki` that had them (docs/pki.md)"
         )
     return found
 
 
-def _secrets(answer: dict[str, Any]) -> int:
-    return answer["counts"]["secrets"][0]
+def _secrets(answer: Answer) -> int:
+    return answer.counts.secrets[0]

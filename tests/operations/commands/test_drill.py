@@ -71,6 +71,34 @@ def test_it_ends_with_1_if_no_cluster_could_start_from_it(
 
 
 @pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"readable": "31"}, "readable: Input should be a valid integer"),
+        ({"seconds": True}, "seconds: Input should be a valid integer"),
+        ({"keys": 10**40}, "keys: Input should be less than"),
+        ({"keys": -1}, "keys: Input should be greater than or equal to 0"),
+        ({"machine": ["x"]}, "machine: Input should be a valid string"),
+        ({"snapshot": None}, "snapshot: Input should be a valid string"),
+        ({"counts": []}, "counts: Input should be"),
+        ({"counts": {"namespaces": [4, 4]}}, "counts.secrets: Field required"),
+        ({"counts": {**COUNTS, "pods": ["\x1b[2J", 1]}}, "counts.pods.0: Input should be a valid integer"),
+        ({"counts": {**COUNTS, "\x1b[2J": [1]}}, "counts. [2J: List should have at least 2 items"),
+        ({"counts": {**COUNTS, "nodes": {"a": 1}}}, "counts.nodes: Input should be a valid list"),
+        ({"snapshot": f"{KEY}\x1b[2J"}, f"it is about {KEY} [2J"),
+    ],
+)
+def test_an_answer_that_no_agent_writes_is_refused(
+    api: Api, run: Callable[..., Result], fields: dict[str, Any], said: str
+) -> None:
+    """Whoever may write ConfigMaps of kube-system may write the answer."""
+    api.answer = answer(**fields)
+    ended = run("--snapshot", KEY)
+    assert ended.exit_code == Exit.FAILED
+    assert f"is not one of an agent ({said}" in " ".join(ended.stderr.split()), ended.stderr
+    assert not ended.stdout and "\x1b" not in ended.stderr
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (("--drill", "--list"), "leave out --list and --confirm"),
