@@ -6,7 +6,7 @@ The active control-plane agent does it (cloud-init/linux/agent/drills.py). Nothi
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from components.rollout.plain_text import HUGE, plain
 from operations.commands.configmap_requests import asked
@@ -21,16 +21,6 @@ Count = Annotated[int, Field(ge=0, lt=int(HUGE))]
 Text = Annotated[str, Field(min_length=1, max_length=300)]
 
 
-class Counts(BaseModel):
-    """Numbers of objects by kind, in the snapshot and in the cluster now; agents may count further kinds."""
-
-    model_config = ConfigDict(strict=True, extra="allow")
-    __pydantic_extra__: dict[str, Annotated[list[Count], Field(min_length=2, max_length=2)]]
-
-    namespaces: Annotated[list[Count], Field(min_length=2, max_length=2)]
-    secrets: Annotated[list[Count], Field(min_length=2, max_length=2)]
-
-
 class Answer(BaseModel):
     """What an agent writes after a drill. Others can write the ConfigMap too."""
 
@@ -41,7 +31,16 @@ class Answer(BaseModel):
     seconds: Count
     keys: Count
     readable: Count
-    counts: Counts
+    counts: dict[str, Annotated[list[Count], Field(min_length=2, max_length=2)]]
+    """Numbers of objects by kind, in the snapshot and in the cluster now."""
+
+    @field_validator("counts")
+    @classmethod
+    def _is_whole(cls, counts: dict[str, list[int]]) -> dict[str, list[int]]:
+        """Refuse counts without the kinds that decide whether the snapshot is usable."""
+        if missing := {"namespaces", "secrets"} - counts.keys():
+            raise ValueError(f"{min(missing)} is missing")
+        return counts
 
 
 def drill(name: str, snapshot: str | None, place: str, kubeconfig: Path | None) -> None:
@@ -84,8 +83,7 @@ def checked(name: str, answer: dict[str, Any], snapshot: str | None) -> Answer:
 def text(name: str, place: str, answer: Answer) -> str:
     """Return the result for people."""
     key, machine = plain(answer.snapshot), plain(answer.machine)
-    counts = sorted(answer.counts.model_dump().items())
-    rows = [(plain(kind)[:100], f"{old}", f"{now}") for kind, (old, now) in counts]
+    rows = [(plain(kind)[:100], f"{old}", f"{now}") for kind, (old, now) in sorted(answer.counts.items())]
     where = "the copies" if place == "copy" else "the snapshot store"
     return (
         f"{name}: {key} ({age(key)} old) of {where} was restored on {machine} in {answer.seconds} s, read, and"
@@ -98,7 +96,7 @@ def text(name: str, place: str, answer: Answer) -> str:
 def problems(answer: Answer) -> list[str]:
     """Return why the restored data would make no cluster; empty if nothing speaks against it."""
     found = list[str]()
-    if not answer.counts.namespaces[0]:
+    if not answer.counts["namespaces"][0]:
         found.append("it has no namespace")
     if answer.readable < _secrets(answer):
         found.append(
@@ -109,4 +107,4 @@ def problems(answer: Answer) -> list[str]:
 
 
 def _secrets(answer: Answer) -> int:
-    return answer.counts.secrets[0]
+    return answer.counts["secrets"][0]

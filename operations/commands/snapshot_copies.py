@@ -60,4 +60,4 @@ def _keys(name: str, copied: SnapshotCopy, stored: SnapshotStore) -> tuple[list[
 
     with passing(name, program, sandbox=target.in_sandbox(name)) as run:
         keys: list[str] = run.up(show_secrets=False, color="never").outputs["copies"].value or []
-    return sorted_out(stored.key, (key.removeprefix(folder) for key in keys))
+    return sorted_out(stored.key, [key.removeprefix(folder) for key in keys])

@@ -1,6 +1,6 @@
 """Snapshots of etcd by their keys: which are this cluster's, and how old they are."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
@@ -34,7 +34,7 @@ class SnapshotStore:
     """Number of the last founding as the bundle store has it; -1 if it has none that the control plane has signed."""
 
 
-def sorted_out(key: str, names: Iterable[str], now: datetime | None = None) -> tuple[list[str], list[str]]:
+def sorted_out(key: str, names: Collection[str], now: datetime | None = None) -> tuple[list[str], list[str]]:
     """Return the keys of signed snapshots, newest first, and all other keys. key: the key of their MAC.
 
     Unsigned objects are sorted out, because anybody with write access to the bucket can add some.

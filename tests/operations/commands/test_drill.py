@@ -80,7 +80,7 @@ def test_it_ends_with_1_if_no_cluster_could_start_from_it(
         ({"machine": ["x"]}, "machine: Input should be a valid string"),
         ({"snapshot": None}, "snapshot: Input should be a valid string"),
         ({"counts": []}, "counts: Input should be"),
-        ({"counts": {"namespaces": [4, 4]}}, "counts.secrets: Field required"),
+        ({"counts": {"namespaces": [4, 4]}}, "counts: Value error, secrets is missing"),
         ({"counts": {**COUNTS, "pods": ["\x1b[2J", 1]}}, "counts.pods.0: Input should be a valid integer"),
         ({"counts": {**COUNTS, "\x1b[2J": [1]}}, "counts. [2J: List should have at least 2 items"),
         ({"counts": {**COUNTS, "nodes": {"a": 1}}}, "counts.nodes: Input should be a valid list"),
