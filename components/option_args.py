@@ -168,6 +168,8 @@ class SnapshotCopyArgs(TypedDict):
     """Name of the bucket, without dots, which its certificate would not cover."""
     region: str
     """Region of the bucket, such as eu-central-1; another one than the cluster's, or the same for a locked bucket."""
+    account: NotRequired[str]
+    """Number of the account that owns the bucket. Default: the cluster's; copies go to a bucket of no other account."""
 
 
 class SnapshotsArgs(TypedDict):

@@ -156,6 +156,7 @@ EXAMPLES: dict[str, str] = {
     "ServiceAccount.name": "uploads",
     "ServiceAccount.namespace": "shop",
     "ServiceAccount.policies": "[arn:aws:iam::111122223333:policy/shop-uploads]",
+    "SnapshotCopy.account": '"111122223333"',
     "SnapshotCopy.bucket": "example-etcd-copies",
     "SnapshotCopy.region": "eu-central-1",
     "Snapshots.every_minutes": "30",

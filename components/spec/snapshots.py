@@ -15,6 +15,9 @@ class SnapshotCopy(Model):
     region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
     """Region of the bucket, such as eu-central-1; another one than the cluster's, or the same for a locked bucket."""
 
+    account: Annotated[str, Field(pattern=r"^\d{12}$")] | None = None
+    """Number of the account that owns the bucket. Default: the cluster's; copies go to a bucket of no other account."""
+
     @property
     def url(self) -> str:
         """URL of the bucket (Amazon S3 user guide, "Virtual hosting of general purpose buckets")."""

@@ -68,17 +68,23 @@ def refused(
 ) -> str:
     """Return why policies of the endpoints that carry a machine's request deny it; empty if none does.
 
-    An endpoint without a policy lets everything pass. A bucket that the cloud state lacks is another account's.
+    An endpoint without a policy lets everything pass.
     """
-    account = {"aws:PrincipalAccount": principal.split(":")[4]}
-    bucket = resource.removeprefix("arn:aws:s3:::").partition("/")[0]
-    if not action.startswith("s3:") or cloud_state.find(BUCKET, bucket):
-        account["aws:ResourceAccount"] = account["aws:PrincipalAccount"]
+    account = accounts(cloud_state, action, resource, principal)
     for one in _endpoints(cloud_state, machine, action.partition(":")[0])[1]:
         policy = one.inputs.get("policy")
         if policy and (why := policies.refused([policy], action, resource, principal, {**context, **account})):
             return f"{one.id}: {why}"
     return ""
+
+
+def accounts(cloud_state: CloudState, action: str, resource: str, principal: str) -> dict[str, str]:
+    """Return the keys of the caller's and the resource's account. A bucket that the cloud state lacks is another's."""
+    found = {"aws:PrincipalAccount": principal.split(":")[4]}
+    bucket = resource.removeprefix("arn:aws:s3:::").partition("/")[0]
+    if not action.startswith("s3:") or cloud_state.find(BUCKET, bucket):
+        found["aws:ResourceAccount"] = found["aws:PrincipalAccount"]
+    return found
 
 
 def _endpoints(cloud_state: CloudState, machine: Record, service: str) -> tuple[str, list[Record]]:

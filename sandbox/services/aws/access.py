@@ -38,6 +38,7 @@ def require(
         context |= private_ways.source(cloud_state, caller.place, action)
     documents = policy_documents(cloud_state, caller.role if caller else None, bucket)
     principal = caller.role.outputs["arn"] if caller else NOBODY
+    context |= private_ways.accounts(cloud_state, action, resource, principal) if caller else {}
     reason = policies.refused(documents, action, resource, principal, context)
     if caller is None and bucket and is_blocked(cloud_state, bucket, "restrictPublicBuckets"):
         reason = reason or f"the public access block of {bucket} keeps everybody else out"

@@ -4,6 +4,8 @@ import json
 from copy import deepcopy
 from typing import Any
 
+import pytest
+
 from components.aws.identity import LONGEST
 from components.aws.snapshot_copies import statements
 from components.spec.snapshots import SnapshotCopy
@@ -13,7 +15,8 @@ from sandbox.aws.policies import MACHINE, refused
 from tests.components.recorded_wiring import config, of, recording
 
 STACK, ROLE_POLICY = "aws-prod", "aws:iam/rolePolicy:RolePolicy"
-ROLE = "arn:aws:iam::111122223333:role/prod-control-plane"
+ACCOUNT, OWNER = "111122223333", "444455556666"
+ROLE = f"arn:aws:iam::{ACCOUNT}:role/prod-control-plane"
 
 
 def policies(**snapshots: Any) -> dict[str, Any]:
@@ -36,7 +39,8 @@ def test_only_the_control_planes_role_gets_rights_on_the_bucket() -> None:
 
 def test_a_write_needs_the_condition_that_replaces_nothing() -> None:
     """Source of the keys: Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets"."""
-    policy = {"Statement": statements("shop", SnapshotCopy(bucket="copies", region="us-gov-west-1"))}
+    copied = SnapshotCopy(bucket="copies", region="us-gov-west-1", account=OWNER)
+    policy, own = {"Statement": statements("shop", copied)}, {"aws:ResourceAccount": OWNER}
     place = "arn:aws-us-gov:s3:::copies/shop/etcd/x.db"
     whole, part = ({"s3:ObjectCreationOperation": each} for each in ("true", "false"))
     for context, allowed in (
@@ -46,6 +50,20 @@ def test_a_write_needs_the_condition_that_replaces_nothing() -> None:
         (part, True),
         ({}, False),
     ):
-        assert (not refused([policy], "s3:PutObject", place, ROLE, {**MACHINE, **context})) is allowed, context
+        assert (not refused([policy], "s3:PutObject", place, ROLE, {**MACHINE, **own, **context})) is allowed, context
     for action in ("s3:DeleteObject", "s3:DeleteObjectVersion", "s3:PutObjectRetention", "s3:PutObjectAcl"):
-        assert refused([policy], action, place, ROLE)
+        assert refused([policy], action, place, ROLE, {**MACHINE, **own})
+
+
+@pytest.mark.parametrize(
+    ("account", "owner", "allowed"),
+    [(None, ACCOUNT, True), (None, OWNER, False), (OWNER, OWNER, True), (OWNER, ACCOUNT, False), (None, "", False)],
+)
+def test_a_bucket_of_another_account_gets_and_gives_nothing(account: str | None, owner: str, *, allowed: bool) -> None:
+    """Whoever makes a bucket of this name in an account of theirs would get each object of the cluster."""
+    policy = {"Statement": statements("shop", SnapshotCopy(bucket="copies", region="eu-west-1", account=account))}
+    bucket, object_ = "arn:aws:s3:::copies", "arn:aws:s3:::copies/shop/etcd/x.db"
+    context = {**MACHINE, "aws:PrincipalAccount": ACCOUNT, **({"aws:ResourceAccount": owner} if owner else {})}
+    context |= {"s3:prefix": "shop/etcd/", "s3:ObjectCreationOperation": "true", "s3:if-none-match": "*"}
+    for action, resource in (("s3:PutObject", object_), ("s3:GetObject", object_), ("s3:ListBucket", bucket)):
+        assert (not refused([policy], action, resource, ROLE, context)) is allowed, action
