@@ -11,7 +11,7 @@ from typing import Any
 FINAL = frozenset(
     {
         *("plan-format", "kind-not-implemented", "other-system", "not-privileged", "step-invalid", "probe-failed"),
-        *("archive-unsafe", "redirect-refused"),
+        *("archive-unsafe", "redirect-refused", "disk-used"),
         *("build-refused", "reboot-limit", "image-refused", "code-blocked", "founding-refused"),
     }
 )

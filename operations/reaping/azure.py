@@ -90,10 +90,19 @@ class Azure:
             fields: dict[str, Any] = {**tagged_fields(tags, MARK), "deleting": state.lower() == "deleting"}
             created = datetime.fromisoformat(since.replace("Z", "+00:00")[:19] + "+00:00") if since else None
             rank = 2 * TIER if kept else TIER
-            content = list(self._requests.values(HOST, f"{row['id']}/resources", {"api-version": GROUPS}))
+            content = self._inside(f"{row['id']}/resources", GROUPS)
             fields |= {"held": self._foreign(content, cluster), "kept": kept}
             fields["inside"] = sum(str(each["type"]).lower() == _MACHINE for each in content)
             yield Thing("resource-group", row["id"], location, cluster, rank, created=created, **fields)
+
+    def _inside(self, path: str, version: str, **query: str) -> list[Mapping[str, Any]]:
+        """List what a group has; nothing once another reaper has deleted the group."""
+        try:
+            return list(self._requests.values(HOST, path, {"api-version": version, **query}))
+        except ApiError as error:
+            if error.status != 404:
+                raise
+            return []
 
     @staticmethod
     def _foreign(content: Iterable[Mapping[str, Any]], cluster: str) -> str:
@@ -112,15 +121,14 @@ class Azure:
     def _principals(self, group: Thing) -> Iterator[str]:
         """Yield the principals of a group's identities."""
         path = f"{group.id}/providers/Microsoft.ManagedIdentity/userAssignedIdentities"
-        for row in self._requests.values(HOST, path, {"api-version": IDENTITIES}):
+        for row in self._inside(path, IDENTITIES):
             if principal := (row.get("properties") or {}).get("principalId"):
                 yield principal
 
     def _definitions(self, group: Thing) -> Iterator[Thing]:
         """Yield the custom roles that can be assigned only in this group: they would outlive it."""
         path = f"{group.id}/providers/Microsoft.Authorization/roleDefinitions"
-        query = {"api-version": ROLES, "$filter": "type eq 'CustomRole'"}
-        for row in self._requests.values(HOST, path, query):
+        for row in self._inside(path, ROLES, **{"$filter": "type eq 'CustomRole'"}):
             scopes = {str(each).lower() for each in row["properties"].get("assignableScopes") or []}
             if scopes == {group.id.lower()}:
                 yield Thing("role-definition", row["id"], group.region, group.cluster, 1, untagged=True)

@@ -109,10 +109,8 @@ class Agent:
             self.look_after(Seen(self.run, answers, listed or None, current, self.silent, self.leave))
         self.paced("space", 60, lambda: self.said.update(etcd=self.space.reconcile(self.run, self.config)))
         self.paced("keys", 300, self.following.look_at_keys)
-        self.paced(
-            "reboot", 300, lambda: self.said.update(reboot=reboots.reconcile(self.run, self.config, time.time()))
-        )
-        self.paced("audit", 60, lambda: self.said.update(audit=audit.reconcile(self.run, self.config, time.time())))
+        self.paced("reboot", 300, lambda: self.keep("reboot", reboots))
+        self.paced("audit", 60, lambda: self.keep("audit", audit))
         pointer = None if "pointer" in self.said["errors"] else self.read.get("pointer")
         self.said["waits_for"] = self.tried("following", lambda: self.following.step(answers, pointer)) or ""
         serials = {name: document["serial"] for name, document in self.read.items()}
@@ -150,11 +148,7 @@ class Agent:
             ("drill", 10, lambda: drills.answer(self.run, self.config, seen.api, time.time())),
             ("audit-pieces", 3600, lambda: audit.prune(self.run, self.config, time.time())),
             ("secrets", 30, lambda: keys.rewrite(seen.api, self.config, self.following.controllers)),
-            (
-                "snapshots",
-                300,
-                lambda: self.said.update(snapshots=snapshots.reconcile(self.run, self.config, time.time())),
-            ),
+            ("snapshots", 300, lambda: self.keep("snapshots", snapshots)),
             ("copies", 300, self.copy),
         )
         self.paced("revoked", 10, lambda: self.revoked.reconcile(seen))
@@ -181,7 +175,11 @@ class Agent:
     def copy(self) -> None:
         """Copy new snapshots if the stack file names a bucket for copies."""
         if "copies" in self.config["snapshots"]:
-            self.said["copies"] = copies.reconcile(self.run, self.config, time.time())
+            self.keep("copies", copies)
+
+    def keep(self, name: str, concern: Any) -> None:
+        """Run a concern's module, and put what it returns into the status record."""
+        self.said[name] = concern.reconcile(self.run, self.config, time.time())
 
     def follows(self) -> bool:
         """Return whether this machine has the pointer's bundle: one before its turn has the authorities before."""
@@ -221,11 +219,10 @@ class Agent:
         url = f"{self.run.value('facts.bundle_store').rstrip('/')}/{file}"
         content = self.run.ask("store", url, most=documents.LARGEST)
         secret = self.run.value("facts.desired_state_secret")
-        key = self.run.secret(secret)
         memory = Memory(api) if api else None
         last = max(memory.serial(name) if memory else 0, self.read.get(name, {}).get("serial", 0))
         try:
-            self.read[name] = documents.verified(content, key, last, fields)
+            self.read[name] = documents.verified(content, self.run.secret(secret), last, fields)
         except documents.Untrusted:
             self.run.stored.pop(secret, None)  # the key may have been renewed: the next attempt reads it again
             raise

@@ -116,7 +116,7 @@ KINDS = {
         restoring.restored_holds,
         restoring.make_restored,
         "store log cluster requires done config argv data node address",
-        "etcd_image",
+        "copies etcd_image",
         900,
     ),
     "own-disk": Kind(disks.disk_holds, disks.make_disk, "disk path service joined"),

@@ -47,6 +47,8 @@ def test_every_option_has_a_page_with_type_change_and_an_example_that_the_models
         cluster = merged(INGRESS, cluster)
     if path.startswith("gmsa"):
         cluster = merged({"gmsa": named()["gmsa"]}, cluster)
+    if path.startswith("snapshots.copy_to"):
+        cluster = merged({"snapshots": {"copy_to": {"bucket": "copies", "region": "eu-central-1"}}}, cluster)
     if path.startswith("api.oidc"):
         cluster = merged({"api": {"oidc": {"issuer": "https://login.example.com", "client": "kubernetes"}}}, cluster)
     ClusterSpec.model_validate(merged(SAMPLE, cluster))

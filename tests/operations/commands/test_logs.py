@@ -43,7 +43,7 @@ RESOURCES = [
 def zipped(name: str = "note.txt") -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as packed:
-        packed.writestr(name, "text")
+        packed.writestr(zipfile.ZipInfo(name), "text")  # without the present time
     return buffer.getvalue()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from operations.reaping import accounts, sweep
-from operations.reaping.azure import Azure
+from operations.reaping.azure import GROUPS, Azure
 from sandbox.azure.cloud import AZURE
 from sandbox.cloud_state import CloudState
 from tests.operations.reaping.clocks import passing
@@ -46,6 +46,22 @@ def test_a_group_goes_with_all_that_is_in_it_and_another_stays(world: Account, a
     given = {"resourceGroupName": "ci", "location": PLACE}
     world.create("NetworkSecurityGroup", "kubernetes", networkSecurityGroupName="kubernetes", **given)
     assert sweep.removed(account, "ci", lambda _: "", clock=passing()).left == []
+    assert left(world) == ["other", "other/providers/Microsoft.Network/virtualNetworks/other"]
+
+
+def test_a_group_that_another_reaper_deletes_meanwhile_is_not_an_error(
+    world: Account, account: Azure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = account._requests
+    listed, deleted = requests.values, []
+
+    def values(host: str, path: str, query: dict[str, str]) -> list[dict[str, Any]]:
+        if "/providers/" in path and not deleted:
+            deleted.append(requests.call("DELETE", host, path.partition("/providers/")[0], {"api-version": GROUPS}))
+        return list(listed(host, path, query))
+
+    monkeypatch.setattr(requests, "values", values)
+    assert {each.kind for each in account.inventory()} == {"resource-group"} and deleted
     assert left(world) == ["other", "other/providers/Microsoft.Network/virtualNetworks/other"]
 
 
