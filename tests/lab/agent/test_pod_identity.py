@@ -162,7 +162,8 @@ def test_tokens_of_each_step_are_accepted_by_the_steps_beside_it(
 def test_the_manifests_of_the_page_are_accepted_strictly(shop: Served, tmp_path: Path) -> None:
     texts = [text for language, text in pages.fences(PAGE) if language == "yaml" and "apiVersion:" in text]
     documents = [each for text in texts for each in yaml.safe_load_all(text)]
-    assert [each["kind"] for each in documents] == ["Namespace", "ServiceAccount", "Pod", "Pod"]
+    kinds = ["Namespace", "ServiceAccount", "Pod", "Pod", "ConfigMap", "Pod"]
+    assert [each["kind"] for each in documents] == kinds
     place = tmp_path / "manifests.yaml"
     place.write_text("---\n".join(texts))
     said = shop.kubectl("apply", "--dry-run=server", "--validate=strict", "--filename", str(place))
