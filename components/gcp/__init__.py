@@ -1,5 +1,6 @@
 """A cluster on GCP: registers the planned resources. Decides nothing."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pulumi
@@ -69,7 +70,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     if plan.spec.network.mode is NetworkMode.L2BRIDGE:
         PodRoutes(context, network, registered.instances, opts=child)
     ingress = Ingress(context, here, network, registered, opts=child) if plan.load_balancers else None
-    hosts = ingress.hosts if ingress else {}
+    hosts: Mapping[str, Output[str]] = ingress.hosts if ingress else {}
     outputs = CloudOutputs(public_host, storage.bundle_store, storage.snapshot_store, hosts)
     if (wanted := plan.spec.pod_identity) is None:
         return outputs

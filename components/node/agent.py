@@ -133,7 +133,7 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
     }
 
 
-def copies(role: Role) -> dict[str, str]:
+def copies(role: Role) -> dict[str, Any]:
     """Return the URL below which copies of snapshots have the same names, as `copies`; empty without copies."""
     copied = role.spec.snapshots.copy_to
     return {"copies": f"{copied.url}/{copy_folder(role.cluster)}"} if copied else {}
