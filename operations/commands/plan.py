@@ -153,7 +153,7 @@ def _pool(planned: ClusterPlan, group: MachineGroup, subject: Subject) -> dict[s
         "os": group.os.value,
         "size": group.size,
         "disk_gb": group.disk_gb,
-        **({"etcd_disk": asdict(group.etcd_disk)} if group.etcd_disk else {}),
+        **({"etcd_disk": {**asdict(group.etcd_disk), "type": group.etcd_disk.type.value}} if group.etcd_disk else {}),
         "image": group.image,
         "count": len(group.machines),
         "max_unavailable": group.max_unavailable,

@@ -268,12 +268,14 @@ def test_the_text_shows_what_each_pool_is_made_of(clone: Path, mullion: Run) -> 
     options = "labels: {team: web}, disk_gb: 200, kubelet: {kube_reserved: {memory: 1Gi}}"
     text = STACK.replace("count: 2", f"count: 2, {options}")
     text += "    images: {windows-2022: ami-0123456789abcdef0}\n    expires: 3d\n"
+    text += "    control_plane: {etcd_disk: {}}\n"
     text += "    network: {mode: l2bridge, pods: 10.244.0.0/14, nodes: 10.20.0.0/22}\n"
     (clone / "stacks" / "Pulumi.small.yaml").write_text(text)
     result = mullion("plan", "small")
     assert result.exit_code == 0, result.output
     for words in (
         "web: 2 x m6i.xlarge, windows-2022, 200 GiB disk",
+        " GiB disk, 20 GiB gp3 for etcd",
         "image        ami-0123456789abcdef0",
         "labels       mullion.dev/pool=web,team=web".replace(",", ", "),
         "taints       os=windows:NoSchedule",
