@@ -7,6 +7,7 @@ from typing import NoReturn
 import pytest
 
 from lab.linuxnode.image import lacking
+from sandbox.services.gcp import secretmanager
 from tests.cloud_init.cloud import FakeCloud, serving
 from tests.conformance import linux_fork, on_linux
 from tests.conformance.case import Case, cases
@@ -92,6 +93,10 @@ def test_on_linux(case: Case, tmp_path: Path, downloads: Downloads, cloud: FakeC
 
 
 @pytest.mark.parametrize(("case", "cloud"), ELSEWHERE, indirect=["cloud"])
-def test_on_linux_in_another_cloud(case: Case, tmp_path: Path, downloads: Downloads, cloud: FakeCloud) -> None:
+def test_on_linux_in_another_cloud(
+    case: Case, tmp_path: Path, downloads: Downloads, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs follow each other without the lag of Google's `latest` (tests/cloud_init/test_join_secret.py)."""
+    monkeypatch.setattr(secretmanager, "LAG_SECONDS", 0.0)
     problems = on_linux.play(case, tmp_path / "machine", downloads, cloud)
     assert not problems, "\n".join(problems)
