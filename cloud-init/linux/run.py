@@ -79,6 +79,16 @@ class Run:
         """Start the timeout of an attempt."""
         self.until = time.monotonic() + seconds
 
+    @contextmanager
+    def own_time(self, seconds: float) -> Iterator[None]:
+        """Give a clean-up a timeout of its own, because the attempt's may be over; then the attempt's holds again."""
+        until = self.until
+        self.try_for(seconds)
+        try:
+            yield
+        finally:
+            self.until = until
+
     def forget(self) -> None:
         """Discard cached values after a failed step; they may be outdated."""
         self.units = None

@@ -172,15 +172,14 @@ def clear(run: Run, work: Path) -> None:
 
     If a command takes too long, leave the empty folder, so that `clear_leftovers` tries again.
     """
-    until, failed = run.until, False
+    failed = False
     for words in ((*restoring.CTR, "tasks", "delete", "--force", CONTAINER), *restoring.removing(CONTAINER)):
-        run.try_for(CLEAR_SECONDS)
         try:
-            run.command(*words, check=False)
+            with run.own_time(CLEAR_SECONDS):
+                run.command(*words, check=False)
         except Failure as failure:
             failed = True
             say(f"{' '.join(words)}: {failure}", "failed")
-    run.until = until
     shutil.rmtree(work, ignore_errors=True)
     if failed:
         work.mkdir(mode=0o700, parents=True, exist_ok=True)

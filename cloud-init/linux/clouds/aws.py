@@ -102,11 +102,8 @@ def put_large(run: Run, url: str, content: memoryview, **condition: Any) -> None
             run.ask("store", place, "PUT", part, content_type=objects.KIND, content_md5=digest)
         _complete(run, f"{url}?{upload}", condition)
     except BaseException:
-        until = run.until
-        run.try_for(ABORT_SECONDS)
-        with suppress(OSError, Failure):
+        with suppress(OSError, Failure), run.own_time(ABORT_SECONDS):
             run.ask("store", f"{url}?{upload}", "DELETE")
-        run.until = until
         raise
 
 
