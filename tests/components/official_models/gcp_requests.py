@@ -155,7 +155,9 @@ _PARENT = {"parent": "projects/example-project"}
 
 ROWS: dict[str, Row] = {
     "compute/address:Address": _compute("addresses.insert", "region"),
-    "compute/disk:Disk": _compute("disks.insert", "zone", renamed={"size": "sizeGb"}, shape=_volume),
+    "compute/disk:Disk": _compute(
+        "disks.insert", "zone", renamed={"size": "sizeGb"}, shape=_volume, filled={"name": "chosen-by-the-provider"}
+    ),
     "compute/firewall:Firewall": _compute("firewalls.insert", shape=_firewall),
     "compute/forwardingRule:ForwardingRule": _compute(
         "forwardingRules.insert", "region", renamed={"ipAddress": "IPAddress", "ipProtocol": "IPProtocol"}
