@@ -131,11 +131,11 @@ def _builder(cloud: Cloud) -> Callable[[ClusterContext, pulumi.Resource], CloudO
     """Return the cloud's `build`. Imports only its SDK: each takes seconds to import."""
     match cloud:
         case Cloud.AWS:
-            from components.aws import build
+            from components.aws.cluster import build
         case Cloud.AZURE:
-            from components.azure import build
+            from components.azure.cluster import build
         case Cloud.GCP:
-            from components.gcp import build
+            from components.gcp.cluster import build
     return build
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from components.spec.models import ClusterSpec
 from components.spec.snapshots import SnapshotCopy, copy_folder
-from operations.clouds import aws
+from operations.clouds import cloud_tables
 from operations.commands.snapshot_keys import SNAPSHOTS, SnapshotStore, ignoring, sorted_out
 from operations.console.exits import Exit, Stop
 from operations.engine.scratch_stack import passing
@@ -56,7 +56,9 @@ def _keys(name: str, copied: SnapshotCopy, stored: SnapshotStore) -> tuple[list[
     def program() -> None:
         import pulumi
 
-        pulumi.export("copies", aws.keys_of(copied.bucket, copied.region, f"{folder}{SNAPSHOTS}"))
+        pulumi.export(
+            "copies", cloud_tables.provider("aws").keys_of(copied.bucket, copied.region, f"{folder}{SNAPSHOTS}")
+        )
 
     with passing(name, program, sandbox=target.in_sandbox(name)) as run:
         keys: list[str] = run.up(show_secrets=False, color="never").outputs["copies"].value or []

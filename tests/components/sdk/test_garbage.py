@@ -12,7 +12,7 @@ from components.sdk.garbage import THRESHOLDS
 @pytest.mark.parametrize(
     ("program", "rarely"),
     [
-        ("import components.cluster, components.aws", False),
+        ("import components.cluster, components.aws.cluster", False),
         ("import sys; sys.argv = ['mullion', '--help']; from operations.__main__ import main; main()", True),
     ],
     ids=["a program that uses the component", "mullion"],
