@@ -95,16 +95,29 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             terminalreporter.write_line(f"imitated: {what}: {how}")
 
 
-class OneProcessForClusters(LoadFileScheduling):
-    """Gives a process whole files of tests, and one process all booted clusters: a second one would only wait."""
+RECORDING = (
+    "tests/components/official_models/",
+    "tests/components/spec/test_contract.py",
+    "tests/sandbox/test_permissions.py",
+    "tests/tools/test_permissions.py",
+)
+"""Tests that need the resources of all of tools/golden/cases.py, which a process records once in forty seconds."""
+
+
+class OneProcessForAGroup(LoadFileScheduling):
+    """Gives a process whole files of tests, and one process all files of a group.
+
+    A second process with booted clusters would only wait, and one with RECORDING would record everything again.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        return CLUSTERS if nodeid.startswith(CLUSTERS) else super()._split_scope(nodeid)
+        group = next((each[0] for each in ((CLUSTERS,), RECORDING) if nodeid.startswith(each)), None)
+        return group or super()._split_scope(nodeid)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneProcessForClusters | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneProcessForAGroup | None:
     """Take this scheduler for --dist loadfile."""
-    return OneProcessForClusters(config, log) if config.getvalue("dist") == "loadfile" else None
+    return OneProcessForAGroup(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def leave_to_soak(items: list[pytest.Item]) -> None:
@@ -123,14 +136,18 @@ def leave_to_soak(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at -m
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run booted clusters first, then files with tests that start programs, so no worker is left with a long one.
+    """Run booted clusters first, then files with tests that start programs, then RECORDING, then the others.
 
-    A test on a Windows machine gets a second try, because Wine itself crashes at times. The closing line counts these;
-    a fault of Mullion fails twice.
+    So no process is left with a long file or group at the end. A test on a Windows machine gets a second
+    try, because Wine itself crashes at times. The closing line counts these; a fault of Mullion fails twice.
     """
     leave_to_soak(items)
     long = {item.path for item in items if any(item.get_closest_marker(name) for name in FREE)}
-    items.sort(key=lambda item: (not item.nodeid.startswith(CLUSTERS), item.path not in long))
+
+    def order(item: pytest.Item) -> tuple[bool, ...]:
+        return not item.nodeid.startswith(CLUSTERS), item.path not in long, not item.nodeid.startswith(RECORDING)
+
+    items.sort(key=order)
     for item in items:
         if "winpwsh" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=1))
