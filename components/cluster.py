@@ -85,28 +85,23 @@ class MixedCluster(pulumi.ComponentResource):
         target = pulumi.Config("mullion").get("world") or "cloud"
         simulated = simulation.is_simulated(target)
         options, routes = ResourceOptions(parent=self), PodRouteHooks(plan.name)
+        begins = Output.from_input(False)
         if cluster := plan.spec.existing_cluster:
-            joined = JoinedCluster(plan, cluster, simulated=simulated, opts=options)
-            upgrade = Upgrade(plan, Output.from_input(False), simulated=simulated)
-            try:
-                outputs = _builder(plan.spec.cloud)(ClusterContext(plan, joined, tags, upgrade, target, routes), self)
-            except BaseException:
-                joined.abandon()
-                raise
-            self.kubeconfig, self.ca_certificate = Output.from_input(""), joined.ca_certificate
+            secrets = JoinedCluster(plan, cluster, simulated=simulated, opts=options)
         else:
-            generated = self._generated(plan, options, simulated=simulated)
-            upgrade = Upgrade(plan, generated.begins, simulated=simulated)
-            try:
-                outputs = _builder(plan.spec.cloud)(
-                    ClusterContext(plan, generated, tags, upgrade, target, routes), self
-                )
-            except BaseException:
-                generated.gate.abandon()
-                raise
+            secrets = self._generated(plan, options, simulated=simulated)
+            begins = secrets.begins
+        upgrade = Upgrade(plan, begins, simulated=simulated)
+        context = ClusterContext(plan, secrets, tags, upgrade, target, routes)
+        try:
+            outputs = _builder(plan.spec.cloud)(context, self)
+        except BaseException:
+            secrets.abandon()
+            raise
+        self.kubeconfig, self.ca_certificate = Output.from_input(""), secrets.ca_certificate
+        if isinstance(secrets, Generated):
             for_people = outputs.public_host.apply(plan.endpoint.for_people)
-            self.kubeconfig = generated.kubeconfig(for_people, plan.endpoint.host)
-            self.ca_certificate = generated.ca_certificate
+            self.kubeconfig = secrets.kubeconfig(for_people, plan.endpoint.host)
         self.endpoint = Output.from_input(plan.endpoint.url)
         self.public_endpoint = outputs.public_host.apply(
             lambda host: f"https://{host}:{plan.endpoint.port}" if host else ""

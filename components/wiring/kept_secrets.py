@@ -140,6 +140,10 @@ class Generated(pulumi.ComponentResource):
         """Values that the program writes to the cloud's secret store, by name of the secret."""
         return {"pki": self.control_plane_secret, "desired-state": self.desired_state_key}
 
+    def abandon(self) -> None:
+        """Make no secret that waits for the gate: the program has failed before it could call the cloud."""
+        self.gate.abandon()
+
     def kubeconfig(self, api_url: pulumi.Input[str], server_name: str) -> pulumi.Output[str]:
         """Return the administrator's kubeconfig (YAML, secret) for this URL of the API and the endpoint's own name."""
         return pulumi.Output.all(api_url, server_name, self.ca_certificate, self.administrator).apply(
