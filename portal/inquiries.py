@@ -20,7 +20,7 @@ from django.utils import timezone
 from django_tasks import task
 
 from components.machine import pki
-from portal import access, audit, changes, processes, tokens
+from portal import access, audit, changes, outages, processes, tokens
 from portal.actions import refuse_stranger
 from portal.kubeconfigs import public_parts
 from portal.models import Cluster, Inquiry, User
@@ -111,14 +111,15 @@ def run(number: int) -> str:
     inquiry = Inquiry.objects.select_related("asked_by", "cluster__team", "cluster__version__template").get(pk=number)
     with TemporaryDirectory() as scratch:
         try:
-            _judge(inquiry)
+            outages.repeated(lambda: _judge(inquiry))
             answer = RUNS[inquiry.kind](inquiry, Path(scratch))
         except NotPossible as error:
-            return end(inquiry, None, f"Refused when a worker took it: {error}", refused=True)
+            refusal = f"Refused when a worker took it: {error}"
+            return outages.repeated(lambda: end(inquiry, None, refusal, refused=True))
         except Exception as error:  # an inquiry that cannot begin must say so on its page
-            Inquiry.objects.filter(pk=number).update(said=f"It could not run: {type(error).__name__}: {error}")
-            answer = None
-    return end(inquiry, answer)
+            answer, said = None, f"It could not run: {type(error).__name__}: {error}"
+            outages.repeated(lambda: Inquiry.objects.filter(pk=number).update(said=said))
+    return outages.repeated(lambda: end(inquiry, answer))
 
 
 def _judge(inquiry: Inquiry) -> None:
@@ -172,14 +173,23 @@ def tidy() -> None:
 
 def _mullion(inquiry: Inquiry, words: list[str], output: Path, seconds: int) -> int:
     """Run `mullion` with its standard output in a file. Return its exit code."""
-    row, limit = Inquiry.objects.filter(pk=inquiry.pk, state=Inquiry.State.RUNNING), timezone.now()
-    limit += timedelta(seconds=seconds)
+    row, outage = Inquiry.objects.filter(pk=inquiry.pk, state=Inquiry.State.RUNNING), outages.Outage()
+    limit, unwritten = timezone.now() + timedelta(seconds=seconds), ""
 
-    def seen(process: processes.Process, text: str) -> None:
-        if not row.update(beat=timezone.now(), said=text) or timezone.now() > limit:
+    def write_beat(process: processes.Process, text: str) -> None:
+        if not row.update(beat=timezone.now(), said=text):
             process.terminate()
 
-    return processes.run(words, seen, output)
+    def seen(process: processes.Process, text: str) -> None:
+        nonlocal unwritten
+        unwritten = "" if outage.answered(lambda: write_beat(process, text)) else text
+        if timezone.now() > limit:
+            process.terminate()
+
+    code = processes.run(words, seen, output)
+    if unwritten:
+        outages.repeated(lambda: row.update(said=unwritten))
+    return code
 
 
 def _kubeconfig(inquiry: Inquiry, scratch: Path) -> dict[str, Any] | None:
@@ -213,7 +223,7 @@ def _logs(inquiry: Inquiry, scratch: Path) -> dict[str, Any] | None:
     if archive.stat().st_size > MOST_BYTES:
         _add(inquiry, f"The archive has more than {MOST_BYTES >> 20} MiB, which the portal does not keep.")
         return None
-    _keep(inquiry, archive.read_bytes())
+    outages.repeated(lambda: _keep(inquiry, archive.read_bytes()))
     return {"machine": machine, "bytes": archive.stat().st_size}
 
 
@@ -229,7 +239,8 @@ def _keep(inquiry: Inquiry, content: bytes) -> None:
 
 def _add(inquiry: Inquiry, text: str) -> None:
     """Add a line to the messages."""
-    Inquiry.objects.filter(pk=inquiry.pk).update(said=Concat("said", Value(f"\n{text}")))
+    row, line = Inquiry.objects.filter(pk=inquiry.pk), Value(f"\n{text}")
+    outages.repeated(lambda: row.update(said=Concat("said", line)))
 
 
 RUNS: dict[str, Callable[[Inquiry, Path], dict[str, Any] | None]] = {

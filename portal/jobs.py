@@ -19,7 +19,7 @@ from django_tasks import task
 
 from operations.console.exits import Exit
 from operations.stacks import target
-from portal import audit, folders, notices, planning, processes
+from portal import audit, folders, notices, outages, planning, processes
 from portal.models import Cluster, Job
 
 BEAT_SECONDS = 5
@@ -49,10 +49,12 @@ def run(number: int) -> str:
     job = Job.objects.select_related("cluster__team", "cluster__version").get(pk=found)
     try:
         code = _Run(job).code()
+    except outages.LOST:
+        raise  # upkeep puts the job back into the queue once the database answers
     except Exception as error:  # a job that cannot begin must say so on its page
-        code = 1
-        ours(job).update(lines=f"The job could not run: {type(error).__name__}: {error}")
-    return end(job, code)
+        code, said = 1, f"The job could not run: {type(error).__name__}: {error}"
+        outages.repeated(lambda: ours(job).update(lines=said))
+    return outages.repeated(lambda: end(job, code))
 
 
 def due() -> list[int]:
@@ -118,6 +120,7 @@ class _Run:
         self.job, self.cluster, self.folder, self.cancelled = job, job.cluster, folders.clone(), False
         self.file = self.folder / "stacks" / f"Pulumi.{self.cluster.name}.yaml"
         self.kept = self.file.with_suffix(".before")
+        self.outage, self.unwritten = outages.Outage(), ""
 
     def code(self) -> int:
         """Run the command, and return its exit code. Wait while an engine that outlived its worker has the lock."""
@@ -162,7 +165,7 @@ class _Run:
         target.write(self.file, yaml.safe_dump({"config": config}, sort_keys=False))
 
     def _expire(self, at: datetime | None) -> None:
-        Cluster.objects.filter(pk=self.cluster.pk).update(expires=at)
+        outages.repeated(lambda: Cluster.objects.filter(pk=self.cluster.pk).update(expires=at))
 
     def expires(self) -> datetime | None:
         """Return the expiry in the stack file."""
@@ -182,12 +185,17 @@ class _Run:
             self.kept.replace(self.file)
 
     def _command(self, words: list[str]) -> int:
-        return processes.run(words, self._seen)
+        code = processes.run(words, self._seen)
+        if self.unwritten:
+            outages.repeated(lambda: ours(self.job).update(lines=self.unwritten))
+        return code
 
     def _seen(self, process: processes.Process, text: str) -> None:
-        """Keep the output and the beat in the database. Send Ctrl-C once somebody cancels the job: the engine finishes
-        its calls, and leaves no lock.
-        """
+        """Keep the output and the beat in the database; let the command go on while the database is restarted."""
+        self.unwritten = "" if self.outage.answered(lambda: self._write_beat(process, text)) else text
+
+    def _write_beat(self, process: processes.Process, text: str) -> None:
+        """Send Ctrl-C once somebody cancels the job: the engine finishes its calls, and leaves no lock."""
         if not self.cancelled and ours(self.job).filter(cancel=True).exists():
             self.cancelled = True
             process.send_signal(signal.SIGINT)

@@ -54,7 +54,9 @@ TEMPLATES = [
 ]
 DATABASES = {
     "default": dj_database_url.parse(
-        os.environ.get("MULLION_PORTAL_DATABASE") or f"sqlite:///{DATA / 'portal.db'}", conn_max_age=60
+        os.environ.get("MULLION_PORTAL_DATABASE") or f"sqlite:///{DATA / 'portal.db'}",
+        conn_max_age=60,
+        conn_health_checks=True,  # a request does not get a connection that a restart of the database has ended
     )
 }
 if "sqlite3" in DATABASES["default"].get("ENGINE", ""):

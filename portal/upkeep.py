@@ -11,7 +11,7 @@ from django.db import IntegrityError, close_old_connections, connection, transac
 from django.utils import timezone
 from django_tasks_db.models import DBTaskResult
 
-from portal import audit, inquiries, jobs, notices, processes
+from portal import audit, inquiries, jobs, notices, outages, processes
 from portal.models import Cluster, Job
 
 MOST_ATTEMPTS = 5
@@ -70,6 +70,20 @@ def _repeat(ended: threading.Event, steps: Sequence[Callable[[], object]]) -> No
         for each in steps:
             try:
                 each()
+            except outages.LOST as error:
+                _log.warning("%s: the database does not answer: %s", each.__name__, error)
+                _wait(ended)
+                break
             except Exception:  # the others, and the next turn, must go on
                 _log.exception("%s failed; it is tried again in %s s", each.__name__, jobs.BEAT_SECONDS)
     connection.close()
+
+
+def _wait(ended: threading.Event) -> None:
+    """Wait until the database answers, and then until workers that live have written their beats again."""
+    while not ended.wait(1):
+        close_old_connections()
+        with suppress(*outages.LOST), connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+            ended.wait(processes.LOST_SECONDS)
+            return

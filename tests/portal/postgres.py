@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +28,13 @@ def programs() -> Path:
 @contextmanager
 def server() -> Iterator[str]:
     """Yield the address of a new server's user, such as postgres://portal@127.0.0.1:5432; a database's name follows."""
+    with stoppable() as (address, _):
+        yield address
+
+
+@contextmanager
+def stoppable() -> Iterator[tuple[str, Callable[[bool], None]]]:
+    """Yield the address of a new server, and a function that starts it (True) or stops it (False)."""
     at, folder, port = programs(), Path(tempfile.mkdtemp(prefix="portal-pg-")), closed_port()
     as_user = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
     if as_user:
@@ -40,9 +47,14 @@ def server() -> Iterator[str]:
     try:
         run("initdb", "-U", "portal", "--auth=trust", "--no-sync")
         options = f"-h 127.0.0.1 -p {port} -k {folder} -c fsync=off"
-        run("pg_ctl", "start", "-w", "-l", str(folder / "log"), "-o", options)
+
+        def turn(on: bool) -> None:
+            more = ["start", "-w", "-l", str(folder / "log"), "-o", options] if on else ["stop", "-m", "fast"]
+            run("pg_ctl", *more)
+
+        turn(True)
         try:
-            yield f"postgres://portal@127.0.0.1:{port}"
+            yield f"postgres://portal@127.0.0.1:{port}", turn
         finally:
             run("pg_ctl", "stop", "-m", "immediate")
     finally:
