@@ -60,10 +60,13 @@ def _copy(folder: Path) -> None:
 
 
 def _digest() -> str:
-    """Return a digest of the sizes and times of the program's files."""
+    """Return a digest of the sizes and times of all files that a copy has, except for compiled code."""
     found = hashlib.sha256()
     for part in PARTS:
-        for path in sorted((REPOSITORY / part).rglob("*.py")):
-            state = path.stat()
-            found.update(f"{path} {state.st_size} {state.st_mtime_ns}\n".encode())
+        place = REPOSITORY / part
+        for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+            compiled, example = path.parent.name == "__pycache__", path.match("stacks/Pulumi.*.yaml")
+            if path.is_file() and not compiled and not example:
+                state = path.stat()
+                found.update(f"{path} {state.st_size} {state.st_mtime_ns}\n".encode())
     return found.hexdigest()
