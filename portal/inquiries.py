@@ -20,14 +20,18 @@ from django.utils import timezone
 from django_tasks import task
 
 from components.machine import pki
-from portal import access, audit, changes, outages, processes, tokens
+from portal import access, audit, changes, outages, processes, tokens, turns
 from portal.actions import refuse_stranger
 from portal.kubeconfigs import public_parts
 from portal.models import Cluster, Inquiry, User
 from portal.refusals import NotPossible
 
-WAIT_SECONDS = 600
-"""Longest wait for a worker."""
+REPORTS = (Inquiry.Kind.VERIFY, Inquiry.Kind.LOGS)
+"""Kinds that have a queue of their own, because their runs are long."""
+RUN_SECONDS = {Inquiry.Kind.KUBECONFIG: 300, Inquiry.Kind.VERIFY: 3600, Inquiry.Kind.LOGS: 1800}
+"""Longest run."""
+WAIT_SECONDS = {Inquiry.Kind.KUBECONFIG: 600, Inquiry.Kind.VERIFY: 7200, Inquiry.Kind.LOGS: 7200}
+"""Longest wait for a worker: of reports as long as two others run."""
 MOST_BYTES = 16 << 20
 """Longest archive of logs that the database keeps; machines send at most 12 Mi characters of text (docs/logs.md)."""
 MOST_ARCHIVES = 20
@@ -95,7 +99,7 @@ def _ask(user: User, cluster: Cluster, kind: Inquiry.Kind, wish: dict[str, Any],
             token = user.token and user.token.pk
             made = Inquiry.objects.create(cluster=cluster, kind=kind, asked_by=user, wish={**wish, "token": token})
             audit.record(user.actor, f"{kind}.ask", cluster.name, team=cluster.team, detail=detail)
-            queue = settings.INQUIRIES if kind == Inquiry.Kind.KUBECONFIG else settings.REPORTS
+            queue = settings.REPORTS if kind in REPORTS else settings.INQUIRIES
             run.using(queue_name=queue).enqueue(made.pk)
     except IntegrityError:
         raise NotPossible(f"This is asked of {cluster.name} already; wait for the answer.") from None
@@ -104,11 +108,15 @@ def _ask(user: User, cluster: Cluster, kind: Inquiry.Kind, wish: dict[str, Any],
 
 @task(queue_name=settings.INQUIRIES)
 def run(number: int) -> str:
-    """Answer an inquiry. Return its state."""
-    values = {"state": Inquiry.State.RUNNING, "beat": timezone.now()}
-    if not Inquiry.objects.filter(pk=number, state=Inquiry.State.WAITING).update(**values):
-        return "it waits no more"
-    inquiry = Inquiry.objects.select_related("asked_by", "cluster__team", "cluster__version__template").get(pk=number)
+    """Answer the inquiry of a queue that is due (portal/turns.py). An entry of the queue only says that one waits: its
+    number does not choose the inquiry. Return the inquiry's state, or that none waits.
+    """
+    reports = Inquiry.objects.filter(pk=number, kind__in=REPORTS).exists()
+    kinds = REPORTS if reports else [Inquiry.Kind.KUBECONFIG]
+    found = next((each for each in turns.due(Inquiry.objects.filter(kind__in=kinds)) if _take(each)), None)
+    if found is None:
+        return "no inquiry waits"
+    inquiry = Inquiry.objects.select_related("asked_by", "cluster__team", "cluster__version__template").get(pk=found)
     with TemporaryDirectory() as scratch:
         try:
             outages.repeated(lambda: _judge(inquiry))
@@ -118,8 +126,14 @@ def run(number: int) -> str:
             return outages.repeated(lambda: end(inquiry, None, refusal, refused=True))
         except Exception as error:  # an inquiry that cannot begin must say so on its page
             answer, said = None, f"It could not run: {type(error).__name__}: {error}"
-            outages.repeated(lambda: Inquiry.objects.filter(pk=number).update(said=said))
+            outages.repeated(lambda: Inquiry.objects.filter(pk=inquiry.pk).update(said=said))
     return outages.repeated(lambda: end(inquiry, answer))
+
+
+def _take(number: int) -> bool:
+    """Take an inquiry. Return False if another worker took it first."""
+    values = {"state": Inquiry.State.RUNNING, "beat": timezone.now()}
+    return bool(Inquiry.objects.filter(pk=number, state=Inquiry.State.WAITING).update(**values))
 
 
 def _judge(inquiry: Inquiry) -> None:
@@ -166,15 +180,16 @@ def tidy() -> None:
     open_ = Inquiry.objects.select_related("cluster__team")
     for each in open_.filter(state=Inquiry.State.RUNNING, beat__lt=now - timedelta(seconds=processes.LOST_SECONDS)):
         end(each, None, "Its worker was stopped. Ask again.")
-    for each in open_.filter(state=Inquiry.State.WAITING, asked_at__lt=now - timedelta(seconds=WAIT_SECONDS)):
-        end(each, None, "No worker took it within ten minutes. Ask again.")
+    for kind, seconds in WAIT_SECONDS.items():
+        for each in open_.filter(kind=kind, state=Inquiry.State.WAITING, asked_at__lt=now - timedelta(seconds=seconds)):
+            end(each, None, f"No worker took it within {seconds // 60} minutes. Ask again.")
     Inquiry.outdated().delete()
 
 
-def _mullion(inquiry: Inquiry, words: list[str], output: Path, seconds: int) -> int:
+def _mullion(inquiry: Inquiry, words: list[str], output: Path) -> int:
     """Run `mullion` with its standard output in a file. Return its exit code."""
     row, outage = Inquiry.objects.filter(pk=inquiry.pk, state=Inquiry.State.RUNNING), outages.Outage()
-    limit, unwritten = timezone.now() + timedelta(seconds=seconds), ""
+    limit, unwritten = timezone.now() + timedelta(seconds=RUN_SECONDS[Inquiry.Kind(inquiry.kind)]), ""
 
     def write_beat(process: processes.Process, text: str) -> None:
         if not row.update(beat=timezone.now(), said=text):
@@ -198,7 +213,7 @@ def _kubeconfig(inquiry: Inquiry, scratch: Path) -> dict[str, Any] | None:
     words = ["kubeconfig", inquiry.cluster.name, "--user", named["user"], "--role", named["role"]]
     words += [word for group in named["groups"] for word in ("--group", group)]
     words += ["--hours", str(named["hours"]), "--public-key", str(key), "-o", "-"]
-    if _mullion(inquiry, words, made, seconds=300):
+    if _mullion(inquiry, words, made):
         return None
     return {**public_parts(made.read_text("utf-8")), "user": named["user"], "role": named["role"]}
 
@@ -206,7 +221,7 @@ def _kubeconfig(inquiry: Inquiry, scratch: Path) -> dict[str, Any] | None:
 def _verify(inquiry: Inquiry, scratch: Path) -> dict[str, Any] | None:
     """Return the rows, also if some failed; None if `mullion` could test nothing."""
     made = scratch / "rows.json"
-    code = _mullion(inquiry, ["verify", inquiry.cluster.name, "--json"], made, seconds=3600)
+    code = _mullion(inquiry, ["verify", inquiry.cluster.name, "--json"], made)
     text = made.read_text("utf-8")
     if not text:
         _add(inquiry, UNTESTED)
@@ -218,7 +233,7 @@ def _verify(inquiry: Inquiry, scratch: Path) -> dict[str, Any] | None:
 def _logs(inquiry: Inquiry, scratch: Path) -> dict[str, Any] | None:
     archive, machine = scratch / "logs.zip", inquiry.wish["machine"]
     words = ["logs", inquiry.cluster.name, machine, "-o", str(archive)]
-    if _mullion(inquiry, words, scratch / "issue", seconds=1800):
+    if _mullion(inquiry, words, scratch / "issue"):
         return None
     if archive.stat().st_size > MOST_BYTES:
         _add(inquiry, f"The archive has more than {MOST_BYTES >> 20} MiB, which the portal does not keep.")

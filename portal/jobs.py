@@ -13,13 +13,13 @@ from typing import Any
 
 import yaml
 from django.db import transaction
-from django.db.models import Count, F, Max, QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django_tasks import task
 
 from operations.console.exits import Exit
 from operations.stacks import target
-from portal import audit, folders, notices, outages, planning, processes
+from portal import audit, folders, notices, outages, planning, processes, turns
 from portal.models import Cluster, Job
 
 BEAT_SECONDS = 5
@@ -39,11 +39,10 @@ def enqueue(cluster: Cluster, kind: str, actor: str, hours: int = 0) -> Job:
 
 @task()
 def run(number: int) -> str:
-    """Run the first job of `due`. An entry of the queue only says that a job waits: its number does not choose the job.
-
-    Return the job's state, or that no job waits.
+    """Run the job that is due (portal/turns.py). An entry of the queue only says that one waits: its number does not
+    choose the job. Return the job's state, or that none waits.
     """
-    found = next((each for each in due() if _take(each)), None)
+    found = next((each for each in turns.due(Job.objects.all()) if _take(each)), None)
     if found is None:
         return "no job waits"
     job = Job.objects.select_related("cluster__team", "cluster__version").get(pk=found)
@@ -55,20 +54,6 @@ def run(number: int) -> str:
         code, said = 1, f"The job could not run: {type(error).__name__}: {error}"
         outages.repeated(lambda: ours(job).update(lines=said))
     return outages.repeated(lambda: end(job, code))
-
-
-def due() -> list[int]:
-    """Return the numbers of the waiting jobs, the next one to run first.
-
-    First come teams with fewer running jobs, then those whose last job ran longer ago, so a team that asks for many
-    clusters at once does not make others wait for all of them. Within a team the oldest job comes first.
-    """
-    team = "cluster__team"
-    running = dict(Job.objects.filter(state=Job.State.RUNNING).order_by().values_list(team).annotate(Count("pk")))
-    served = dict(Job.objects.exclude(beat=None).order_by().values_list(team).annotate(Max("beat")))
-    never = timezone.now() - timedelta(days=36500)
-    waiting = Job.objects.filter(state=Job.State.WAITING).order_by("pk").values_list("pk", team)
-    return [pk for _, _, pk in sorted((running.get(of, 0), served.get(of, never), pk) for pk, of in waiting)]
 
 
 def _take(number: int) -> bool:

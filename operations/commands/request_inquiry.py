@@ -13,8 +13,8 @@ from operations.commands.request import LOOK_SECONDS, Portal
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
 
-WAIT_SECONDS = 4800
-"""Longest wait for an answer: as long as a portal lets an inquiry wait and run."""
+WAIT_SECONDS = 11400
+"""Longest wait for an answer: somewhat more than a portal lets an inquiry wait (two hours) and run (one hour)."""
 
 
 def _answered(portal: Portal, cluster: str, kind: str, body: Any = None) -> Any:

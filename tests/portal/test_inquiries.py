@@ -129,6 +129,49 @@ def test_only_its_own_worker_takes_tests_and_logs(
     assert [take(), take("inquiries"), take("reports")] == ["waiting", "waiting", "done"]
 
 
+def test_teams_take_turns_however_many_reports_one_team_requests(
+    sign_in: SignIn, mullion: Callable[[Ran], None]
+) -> None:
+    """A worker answers one after another; tests take up to an hour."""
+    from portal.models import Team
+
+    Team.objects.update(month=100_000)
+    red, blue, order = sign_in("alice"), sign_in("bob"), list[str]()
+    for name in ("one", "two", "three"):
+        built(red, name=name)
+    built(blue, team="blue")
+
+    def ran(words: list[str], seen: Any, output: Path) -> int:
+        order.append(words[1])
+        return rows_of(GOOD)(["verify", "red-one", "--json"], seen, output)
+
+    mullion(ran)
+    for each in ("red-one", "red-two", "red-three"):
+        red.post(f"/clusters/{each}/verify/")
+    blue.post("/clusters/blue-one/verify/")
+    answer_inquiries()
+    assert order == ["red-one", "blue-one", "red-two", "red-three"]
+
+
+@pytest.mark.parametrize("kind", ["verify", "logs"])
+def test_a_report_waits_while_the_longest_other_one_runs(kind: str, sign_in: SignIn) -> None:
+    from operations.commands import request_inquiry
+    from portal import inquiries
+    from portal.models import Inquiry
+
+    client = sign_in("alice")
+    built(client)
+    client.post(f"/clusters/red-one/{kind}/", {"machine": "windows-0"})
+    longest = max(inquiries.RUN_SECONDS.values())
+    assert inquiries.WAIT_SECONDS[Inquiry.Kind(kind)] + longest < request_inquiry.WAIT_SECONDS
+    Inquiry.objects.update(asked_at=timezone.now() - timedelta(seconds=longest + 60))
+    inquiries.tidy()
+    assert inquiry().state == "waiting"
+    Inquiry.objects.update(asked_at=timezone.now() - timedelta(minutes=121))
+    inquiries.tidy()
+    assert (inquiry().state, inquiry().said) == ("failed", "No worker took it within 120 minutes. Ask again.")
+
+
 def test_logs_of_a_cluster_are_fetched_once_at_a_time(sign_in: SignIn, mullion: Callable[[Ran], None]) -> None:
     mullion(collected(ARCHIVE))
     built(sign_in("alice"))

@@ -44,18 +44,18 @@ def _names(numbers: list[int]) -> list[str]:
 
 
 def test_teams_take_turns_however_many_clusters_one_team_requests(sign_in: SignIn) -> None:
-    from portal import jobs
+    from portal import turns
     from portal.models import Job
 
     _asked(sign_in)
-    assert _names(jobs.due()) == ["red-one", "red-two", "red-three", "blue-one"]
+    assert _names(turns.due(Job.objects.all())) == ["red-one", "red-two", "red-three", "blue-one"]
     first = Job.objects.filter(cluster__name="red-one")
     first.update(state="running", beat=timezone.now())
-    assert _names(jobs.due())[0] == "blue-one", "red has a running job"
+    assert _names(turns.due(Job.objects.all()))[0] == "blue-one", "red has a running job"
     first.update(state="done")
-    assert _names(jobs.due())[0] == "blue-one", "red's job ran last"
+    assert _names(turns.due(Job.objects.all()))[0] == "blue-one", "red's job ran last"
     Job.objects.filter(cluster__name="blue-one").update(state="done", beat=timezone.now() + timedelta(seconds=1))
-    assert _names(jobs.due()) == ["red-two", "red-three"]
+    assert _names(turns.due(Job.objects.all())) == ["red-two", "red-three"]
 
 
 def test_a_job_that_waits_is_cancelled_at_once_and_never_runs(sign_in: SignIn, monkeypatch: pytest.MonkeyPatch) -> None:
