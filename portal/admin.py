@@ -55,13 +55,13 @@ class TemplateAdmin(admin.ModelAdmin):
 
 @admin.register(Inquiry)
 class InquiryAdmin(ReadOnly):
-    """Inquiries without answers, which may be one person's alone, and without archives, which are long."""
+    """Inquiries without what people sent, without answers, which may be one person's alone, and without archives."""
 
-    exclude = ("answer", "archive")
+    exclude = ("wish", "answer", "archive")
     list_select_related = ("cluster",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).defer("answer", "archive")
+        return super().get_queryset(request).defer("wish", "answer", "archive")
 
 
 for model in (Cluster, Event, Job, Notice, Token, Version):

@@ -48,8 +48,12 @@ BUILT = (Cluster.State.READY, Cluster.State.FAILED, Cluster.State.BUILDING)
 def kubeconfig(user: User, cluster: Cluster, public: str) -> Inquiry:
     """Ask for a kubeconfig of the person for a public key (PEM). Raises NotPossible."""
     _refuse(user, cluster)
+    if "PRIVATE KEY" in public:
+        raise NotPossible(
+            "public_key: the text has a private key, which must not leave your computer; make another key."
+        )
     try:
-        pki.public_key(public)
+        public = pki.normalized_key(public)  # nothing else of the text is stored
     except ValueError as error:
         raise NotPossible(f"public_key: {error}") from error
     named = _named(user, cluster)

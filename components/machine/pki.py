@@ -194,6 +194,11 @@ def public_key(text: str) -> ec.EllipticCurvePublicKey:
     raise ValueError("it is no EC key on the curve P-256")
 
 
+def normalized_key(text: str) -> str:
+    """Return a public key that `public_key` accepts as PEM without the text around it. Raises ValueError as it does."""
+    return _public_pem(public_key(text))
+
+
 def certified_key(certificate_pem: str) -> str:
     """Return the public key (PEM) of a certificate. Raises ValueError for a text that is none."""
     return _public_pem(x509.load_pem_x509_certificate(certificate_pem.encode()).public_key())

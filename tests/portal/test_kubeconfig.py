@@ -127,7 +127,10 @@ def test_another_person_and_another_team_get_nothing_of_it(sign_in: SignIn, issu
 @pytest.mark.parametrize(
     ("public", "values", "said"),
     [
-        (KEY["private"], {}, "no public key in PEM"),
+        ("", {}, "no public key in PEM"),
+        (KEY["private"], {}, "has a private key, which must not leave your computer"),
+        (KEY["public"] + KEY["private"], {}, "has a private key"),
+        (f"{KEY['private']}\n{KEY['public']}", {}, "has a private key"),
         (pki.signing_key()["public"], {}, "no EC key on the curve P-256"),
         (KEY["public"], {"state": "removing"}, "is not built"),
         (KEY["public"], {"built_at": None}, "is not built"),
@@ -144,6 +147,20 @@ def test_a_kubeconfig_is_refused_without_a_key_or_a_cluster(
     answer = client.post("/clusters/red-one/kubeconfig/", {"public_key": public})
     assert (answer.status_code, said in answer.json()["detail"]) == (409, True), answer.json()
     assert not Inquiry.objects.exists()
+
+
+@pytest.mark.parametrize("around", ["{}\0", "of alice\n{}", "{}\nof alice\0", "\r\n{}\r\n"])
+def test_only_the_key_itself_is_stored_and_hashed(around: str, sign_in: SignIn, issuing: list[list[str]]) -> None:
+    from portal.models import Event
+
+    client = sign_in("alice")
+    built(client)
+    answer = client.post("/clusters/red-one/kubeconfig/", {"public_key": around.format(KEY["public"])})
+    assert answer.status_code == 202, answer.content
+    answer_inquiries()
+    assert (inquiry().state, inquiry().wish["public_key"]) == ("done", KEY["public"])
+    digest = hashlib.sha256(KEY["public"].encode()).hexdigest()
+    assert Event.objects.get(action="kubeconfig.ask").detail["key"] == digest
 
 
 def test_a_template_without_rights_gives_nobody_a_kubeconfig(sign_in: SignIn) -> None:
