@@ -104,3 +104,7 @@ class Records:
             raise NoObject("the bundle store is not built yet")
         answer = await self.calls.invoke("aws:s3/getObject:getObject", {"bucket": bucket, "key": key, **options})
         return answer.get("body") or ""
+
+    async def beginning(self, key: str, most: int) -> str:
+        """Return the first bytes of an object as text, at most so many. Raises ProviderError if there is none."""
+        return await self.text(key, range=f"bytes=0-{most - 1}")

