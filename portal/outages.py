@@ -14,7 +14,7 @@ T = TypeVar("T")
 LOST = (OperationalError, InterfaceError)
 """Errors of a call whose connection was lost, or that the server does not accept while it starts."""
 AWAY_SECONDS = 600
-"""Seconds without an answer of the database after which a run ends."""
+"""Seconds without an answer of the database after which a run ends, or a start fails."""
 _log = logging.getLogger(__name__)
 
 
@@ -35,7 +35,7 @@ class Outage:
             close_old_connections()
             if self._began is None:
                 self._began = time.monotonic()
-                _log.warning("The database does not answer; the run goes on: %s", error)
+                _log.warning("The database does not answer; it is asked again for %s s: %s", AWAY_SECONDS, error)
             if time.monotonic() - self._began > AWAY_SECONDS:
                 raise
             return False

@@ -79,6 +79,23 @@ def workers(place: Path, environment: dict[str, str]) -> Iterator[list["subproce
                 each.kill()
 
 
+def test_the_start_of_the_portal_waits_for_the_database(tmp_path: Path) -> None:
+    with postgres.stoppable() as (address, turn):
+        turn(False)
+        environment = {
+            **os.environ,
+            "MULLION_PORTAL_DATABASE": f"{address}/postgres",
+            "MULLION_PORTAL_DATA": str(tmp_path),
+        }
+        line = [sys.executable, "-m", "portal", "wait_for_database"]
+        with subprocess.Popen(line, env=environment, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True) as waiting:
+            assert waiting.stderr
+            assert "does not answer" in waiting.stderr.readline()
+            assert waiting.poll() is None
+            turn(True)
+            assert waiting.wait(60) == 0
+
+
 def test_a_restart_of_the_database_ends_no_run_and_starts_none_again(place: Path) -> None:
     """One program ends while the database is away, the others after it. All workers look for killed workers."""
     with postgres.stoppable() as (address, turn):

@@ -80,7 +80,7 @@ def test_each_service_is_confined_enough_for_systemd(unit: str, analyze: Callabl
 def test_each_unit_starts_a_command_that_exists(unit: str, data: Path) -> None:
     from portal import __main__ as starting
 
-    lines = re.findall(r"^ExecStart=(.*)$", (UNITS / unit).read_text(), re.MULTILINE)
+    lines = re.findall(r"^ExecStart(?:Pre)?=(.*)$", (UNITS / unit).read_text(), re.MULTILINE)
     assert lines
     for line in lines:
         python, module, name, command, *words = line.split()
@@ -114,6 +114,21 @@ def test_units_beside_workers_cannot_enter_the_folder_with_the_states(unit: str,
 def test_an_answer_of_a_machine_cannot_fill_the_memory_of_the_host(unit: str) -> None:
     lines = (UNITS / unit).read_text().splitlines()
     assert {"MemoryMax=4G", "OOMPolicy=continue"} <= set(lines)
+
+
+def test_a_failed_migration_is_tried_again_without_end() -> None:
+    lines = (UNITS / "mullion-portal-migrate.service").read_text().splitlines()
+    assert {"Restart=on-failure", "RestartSec=10", "StartLimitIntervalSec=0"} <= set(lines)
+
+
+def test_the_container_of_the_web_server_covers_the_folder_with_the_states(data: Path) -> None:
+    """A new volume has the folders of the image, so the folder under the empty one belongs to the workers' user."""
+    from portal import folders
+
+    page = (REPOSITORY / "docs" / "portal-production.md").read_text("utf-8")
+    assert "--tmpfs /var/lib/mullion-portal/clone" in page
+    assert folders.clone() == folders.data() / "clone"
+    assert " /var/lib/mullion-portal/clone " in CONTAINER.read_text()
 
 
 def test_signals_to_a_worker_spare_the_engine_of_its_job() -> None:
