@@ -11,9 +11,12 @@ SYSTEM = "(portal)"
 
 
 def record(actor: str, action: str, subject: str, *, team: Team | None = None, detail: Any = None) -> None:
-    """Append a row. actor: a person's name. Call it inside the transaction of what it records."""
+    """Append a row. actor: a person's name; subject: maybe one, which has up to 150 characters.
+
+    Call it inside the transaction of what it records.
+    """
     Event.objects.create(
-        actor=actor[:150], action=action, subject=subject, team=team.name if team else "", detail=detail or {}
+        actor=actor[:150], action=action, subject=subject[:150], team=team.name if team else "", detail=detail or {}
     )
 
 

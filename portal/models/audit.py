@@ -12,7 +12,7 @@ class Event(models.Model):
     actor = models.CharField(max_length=150)
     team = models.CharField(max_length=10, blank=True, db_index=True)
     action = models.CharField(max_length=40)
-    subject = models.CharField(max_length=60, db_index=True)
+    subject = models.CharField(max_length=150, db_index=True)
     detail = models.JSONField(default=dict)
 
     class Meta:
