@@ -159,6 +159,8 @@ class _Services:
     """Other name of a service, in older accounts."""
     sessions: tuple[str, ...] = ()
     """Services that `access: session` needs too."""
+    pods: tuple[str, ...] = ()
+    """Services that `pod_identity` needs too."""
 
 
 SERVICES: Mapping[str, _Services] = {
@@ -177,9 +179,11 @@ SERVICES: Mapping[str, _Services] = {
         # older projects have only the Cloud Storage JSON API enabled
         {"storage.googleapis.com": "storage-api.googleapis.com"},
         ("iap.googleapis.com",),
+        # pods exchange their tokens there (IAM, "Configure Workload Identity Federation with Kubernetes")
+        ("sts.googleapis.com",),
     ),
 }
-"""By cloud; AWS enables all services. docs/azure.md, docs/gcp.md and docs/private-access.md list the same services."""
+"""By cloud; AWS enables all services. docs/azure.md and docs/gcp.md list the same services."""
 
 
 def quotas(plan: ClusterPlan, region: str, identity: Identity) -> dict[str, Quota]:
@@ -199,17 +203,17 @@ def quotas(plan: ClusterPlan, region: str, identity: Identity) -> dict[str, Quot
     return found
 
 
-def disabled(cloud: str, identity: Identity, *, sessions: bool = False) -> list[str]:
+def disabled(cloud: str, identity: Identity, *, sessions: bool = False, pods: bool = False) -> list[str]:
     """Return a command for each needed service that is not enabled; empty if the command line does not answer.
 
-    sessions: the cluster has `access: session`.
+    sessions: the cluster has `access: session`. pods: it has `pod_identity`.
     """
     services = SERVICES.get(cloud)
     answer = asked(services.command, "", identity) if services else None
     if services is None or not isinstance(answer, list) or not answer:
         return []
     names = {str(each["config"]["name"] if isinstance(each, dict) else each).lower() for each in answer}
-    needed = (*services.needed, *(services.sessions if sessions else ()))
+    needed = (*services.needed, *(services.sessions if sessions else ()), *(services.pods if pods else ()))
     missing = [name for name in needed if not names & {name.lower(), services.same.get(name, name).lower()}]
     return [" ".join((services.enable.format(name), *identity.options)) for name in missing]
 

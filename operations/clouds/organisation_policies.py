@@ -15,6 +15,7 @@ from typing import Any
 from components import releases
 from components.plan import ClusterPlan
 from components.spec.models import Cloud, NetworkMode
+from components.spec.pod_identity import kubeadms_issuer
 from operations.clouds import account_state
 from operations.clouds.identity import Identity
 
@@ -61,6 +62,11 @@ def _projects(plan: ClusterPlan) -> Sequence[str]:
 def _key_project(plan: ClusterPlan) -> Sequence[str]:
     """Return the project of the cluster's key, as the constraint's values name it."""
     return ["/".join((plan.spec.encryption_key or "").split("/")[:2])] if plan.spec.encryption_key else []
+
+
+def _issuer(plan: ClusterPlan) -> Sequence[str]:
+    """Return the issuer of the tokens that the workload identity pool accepts."""
+    return [kubeadms_issuer(plan.spec.network.domain)] if plan.spec.pod_identity else []
 
 
 def _subnets(plan: ClusterPlan) -> Sequence[str]:
@@ -119,6 +125,13 @@ CONSTRAINTS = (
     ),
     Constraint(
         "gcp.restrictCmekCryptoKeyProjects", _key_project, "keys of other projects", "use a key of those projects"
+    ),
+    # its values are issuers (IAM, "Manage workload identity pools and providers", constraints)
+    Constraint(
+        "iam.workloadIdentityPoolProviders",
+        _issuer,
+        "the workload identity pool with the issuer of this cluster",
+        "remove pod_identity",
     ),
     # buckets delete at once, because older objects are versions (components/gcp/storage.py)
     Constraint("storage.softDeletePolicySeconds", _when(lambda _: True, "0"), "buckets without soft deletion"),
@@ -190,4 +203,8 @@ def _names(value: str, needed: str) -> bool | None:
     if value.startswith("under:projects/"):
         whole = value.removeprefix("under:")
         return needed == whole or needed.startswith(f"{whole}/")
-    return None if value.startswith(("in:", "under:")) else value.removeprefix("is:") == needed
+    if value.startswith(("in:", "under:")):
+        return None
+    value = value.removeprefix("is:")
+    # beside issuers a list may have words of Google's for kinds of providers
+    return None if needed.startswith("https://") and not value.startswith("https://") else value == needed

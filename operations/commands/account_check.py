@@ -36,8 +36,8 @@ def findings(name: str, planned: ClusterPlan, region: str, *, sandbox: bool, bui
         limits, ask = account_state.quotas(planned, region, used), google_ways.by_command_line(used)
     rows = account_state.compared(planned, limits, built=built)
     rows += google_ways.rows(planned, ask)
-    sessions = planned.spec.access is MachineAccess.SESSION
-    services = [] if sandbox else account_state.disabled(cloud, used, sessions=sessions)
+    sessions, pods = planned.spec.access is MachineAccess.SESSION, planned.spec.pod_identity is not None
+    services = [] if sandbox else account_state.disabled(cloud, used, sessions=sessions, pods=pods)
     if not sandbox:
         rows += account_offers.rows(planned, region, used, limits, built=built)
         rows += organisation_policies.rows(planned, used, region)

@@ -11,6 +11,7 @@ import pytest
 
 from components.catalogue.account_limits import ADDRESSES, ENDPOINTS, SSD, STATIC, VCPUS
 from components.plan import plan_cluster
+from components.spec.pod_identity import PodIdentity
 from components.stack_files.stack import read_stack
 from operations.clouds import account_state, cloud_tables
 from operations.clouds.account_limits import account_limits
@@ -118,10 +119,12 @@ def test_a_service_that_is_not_enabled_is_named_with_its_command(monkeypatch: py
     assert account_state.disabled("azure", chosen) == [f"{azure} --subscription {ANOTHER}"]
     gcp = [
         f"gcloud services enable {name}.googleapis.com --project our-project"
-        for name in ("cloudresourcemanager", "secretmanager", "iap")
+        for name in ("cloudresourcemanager", "secretmanager", "iap", "sts")
     ]
     assert account_state.disabled("gcp", PROJECT) == gcp[:2]
-    assert account_state.disabled("gcp", PROJECT, sessions=True) == gcp
+    assert account_state.disabled("gcp", PROJECT, sessions=True) == gcp[:3]
+    assert account_state.disabled("gcp", PROJECT, pods=True) == [*gcp[:2], gcp[3]]
+    assert account_state.disabled("gcp", PROJECT, sessions=True, pods=True) == gcp
     assert account_state.disabled("aws", Identity()) == []
 
 
@@ -193,6 +196,19 @@ def test_short_limits_are_a_warning_if_acknowledged_or_of_an_account_that_may_be
         return
     account_check.refuse_short("mine", planned, "eu-west-1", sandbox=False, built=False)
     assert "warning: vCPU: the cluster takes" in capsys.readouterr().err
+
+
+def test_a_cluster_with_pod_identity_is_refused_in_a_project_without_the_exchange_of_tokens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    enabled = [{"config": {"name": name}} for name in account_state.SERVICES["gcp"].needed]
+    answer(monkeypatch, {"services list": enabled})
+    monkeypatch.setattr(stack_files, "config", lambda _: {"gcp:project": "our-project"})
+    planned = plan("gcp-prod")
+    account_check.refuse_short("mine", planned, "europe-west1", sandbox=False, built=False)
+    planned = replace(planned, spec=planned.spec.model_copy(update={"pod_identity": PodIdentity()}))
+    with pytest.raises(Stop, match=r"run: gcloud services enable sts\.googleapis\.com --project our-project"):
+        account_check.refuse_short("mine", planned, "europe-west1", sandbox=False, built=False)
 
 
 def test_a_limit_counts_what_others_use_until_the_cluster_is_built() -> None:
