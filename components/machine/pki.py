@@ -161,7 +161,7 @@ def administrator_certificate(ca: KeyPair, cluster: str, days: int = 30) -> KeyP
 
 
 MOST_NAME_BYTES = 64
-"""Longest user or group of a certificate, in UTF-8 (RFC 5280, ub-common-name; `cryptography` counts its 64 as bytes)."""
+"""Longest user or group of a certificate in UTF-8 (RFC 5280, ub-common-name; `cryptography` counts its 64 as bytes)."""
 
 
 def person_certificate(
