@@ -65,6 +65,8 @@ class ControlPlanes:
         """Service-account keys, newest first."""
         self.broken = ""
         """Digest of a configuration with which the executor fails."""
+        self.backups = 0
+        """Number of kubeadm's backups, one a second."""
         self.window: dict[str, int] = {}
         """When the machines may restart: {begin, minutes}; empty: never."""
         self.etcd = dict.fromkeys(self.told_as, LEAST)
@@ -228,6 +230,14 @@ class Machine:
         if not failed:
             self.file("/var/lib/mullion/state.json").write_text(json.dumps(memory))
 
+    def back_up(self) -> None:
+        """Copy etcd's data and the manifests, as every `kubeadm upgrade` does, and keep both."""
+        for number, name in enumerate(("backup-etcd", "backup-manifests")):
+            moment = f"2026-11-30-12-{self.planes.backups // 60:02}-{self.planes.backups % 60:02}"
+            place = self.file(f"/etc/kubernetes/tmp/kubeadm-{name}-{moment}/{('etcd/member', 'etcd.yaml')[number]}")
+            place.write_bytes(DATABASE)
+        self.planes.backups += 1
+
     def start(self, argv: tuple[str, ...], *_: Any) -> Any:
         """Stands in for programs.start."""
         words, said = " ".join(argv), ""
@@ -246,6 +256,7 @@ class Machine:
             members = self.planes.etcd.items()
             said = json.dumps([{"Endpoint": name, "Status": {"version": version}} for name, version in members])
         elif "kubeadm upgrade" in words:
+            self.back_up()
             self.serve_version()
             if "apply" in argv:
                 for name in importlib.import_module("agent.signing").AUTOMATIC:

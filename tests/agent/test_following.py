@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from components.node.agent import TURN
 from tests.agent.machines import ControlPlanes
 
 ALL = ("control-plane-0", "control-plane-1", "control-plane-2")
@@ -142,6 +143,44 @@ def test_kubeadm_does_not_begin_while_a_member_of_etcd_is_too_old(planes: Contro
     with pytest.raises(Exception, match=r"control-plane-1 has 3\.5\.24"):
         planes.rounds()
     assert planes.log == ["control-plane-0 snapshot", "control-plane-0 runs"]
+
+
+def test_kubeadms_copies_of_etcd_do_not_fill_the_root_disk(planes: ControlPlanes) -> None:
+    """Every `kubeadm upgrade` copies etcd's data to the root disk and keeps the copy (kubernetes issue 125357)."""
+    machine = planes.machines["control-plane-0"]
+    others = [machine.file(f"/etc/kubernetes/tmp/{name}/file") for name in OTHERS]
+    for file in others:
+        file.touch()
+    tried = list[list[str]]()
+    back_up = machine.back_up
+
+    def spied() -> None:
+        tried.append(copies(machine))
+        back_up()
+
+    planes.patch.setattr(machine, "back_up", spied)
+    for serial in range(2, 5):
+        digest = planes.point(serial, "1.36.3", f"configuration {serial}")
+        planes.rounds()
+        assert planes.reached(digest, f"configuration {serial}")
+        assert len(copies(machine)) == 1
+    assert tried == [[], [], []], "the disk has room for kubeadm's new copy"
+    assert all(file.exists() for file in others), "kubeadm did not make these"
+    for each in ("2026-01-01-00-00-00", "2026-01-02-00-00-00"):  # of agents that deleted none
+        machine.file(f"/etc/kubernetes/tmp/kubeadm-backup-etcd-{each}/etcd").touch()
+    newest = max(copies(machine))
+    machine.file(TURN).write_text("{}")  # of a turn that changes nothing kubeadm knows of
+    machine.execute()
+    assert copies(machine) == [newest]
+
+
+OTHERS = ("kubeadm-backup-etcd-mine", "kubeadm-backup-etcd-2026-01-01-00-00-00.old", "backup")
+
+
+def copies(machine: Any) -> list[str]:
+    """Return kubeadm's copies of etcd's data on a machine."""
+    found = machine.file("/etc/kubernetes/tmp/x").parent.glob("kubeadm-backup-etcd-*")
+    return sorted(each.name for each in found if each.name not in OTHERS)
 
 
 def test_no_machine_begins_while_another_is_not_ready(planes: ControlPlanes) -> None:

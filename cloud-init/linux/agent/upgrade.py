@@ -13,7 +13,7 @@ from report import say
 from run import Run
 from writing import write_whole
 
-from agent import configuration, etcd, signing
+from agent import configuration, etcd, kubeadm_backups, signing
 from agent.api import Api, Refused, Unreachable, from_kubeconfig
 from agent.memory import Memory, keep
 
@@ -66,6 +66,7 @@ def upgrade(run: Run) -> str:
     run.try_for(SECONDS)
     memory = Memory(from_kubeconfig(run.path(config["kubeconfig"])))
     chosen = commands(config["digest"], stamp(run), memory.values.get("applied", ""))
+    kubeadm_backups.delete(run, again=chosen is not None)
     if chosen is None:
         return "nothing"
     if chosen == "apply" and (why := etcd.outdated(run, config)):
