@@ -27,6 +27,7 @@ HELP = {
     "mullion_snapshots_ignored": "Number of objects among them without this cluster's MAC or with a future time.",
     "mullion_snapshot_newest_timestamp_seconds": "Moment of the newest snapshot.",
     "mullion_snapshot_interval_seconds": "Planned time between two snapshots.",
+    "mullion_copy_newest_timestamp_seconds": "Moment of the newest snapshot that has a copy; 0 if none has.",
     "mullion_certificate_end_timestamp_seconds": "End of validity of a certificate of kubeadm, by file.",
 }
 """All metrics, each a gauge, and what they say."""

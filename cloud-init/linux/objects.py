@@ -93,16 +93,24 @@ def fetch(run: Run, url: str, file: Path) -> str:
 
     The caller compares the SHA-256: the object may change meanwhile, or an answer end early.
     """
-    digest, size = hashlib.sha256(), 0
+    digest = hashlib.sha256()
     file.touch(0o600)
     with file.open("wb") as opened:
-        while True:
-            content = _part(run, url, size, PART)
+        for content in read(run, url):
             opened.write(content)
             digest.update(content)
-            size += len(content)
-            if len(content) < PART:
-                return digest.hexdigest()
+    return digest.hexdigest()
+
+
+def read(run: Run, url: str) -> Iterator[bytes]:
+    """Yield an object's parts of PART bytes; the last one may be shorter or empty. Raise OSError."""
+    size = 0
+    while True:
+        content = _part(run, url, size, PART)
+        yield content
+        size += len(content)
+        if len(content) < PART:
+            return
 
 
 def is_larger(run: Run, url: str, size: int) -> bool:

@@ -115,6 +115,22 @@ def _untaken(machine: Watched) -> Mend:
     return machine.after(lambda: setattr(snapshots, "make", make))
 
 
+def _old_copy(machine: Watched) -> Mend:
+    """Have the bucket no copy that is younger than four hours."""
+    copies: Any = importlib.import_module("agent.copies")
+    names, kept = importlib.import_module("snapshot_names"), copies.reconcile
+
+    def newest(hours: int) -> None:
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(time.time() - hours * 3600))
+        said = {"count": 1, "newest": names.name(KEY, stamp, "timer", "a" * 64)}
+        copies.reconcile = lambda *given: given[-1].update(copies=said)
+        machine.round()
+        copies.reconcile = kept
+
+    newest(4)
+    return lambda: newest(0)
+
+
 def _foreign_object(machine: Watched) -> Mend:
     key = "/snapshots/etcd/20260101T000000Z-timer.planted.db"
     machine.cloud.objects[key] = b"planted"
@@ -237,6 +253,7 @@ FAULTS: dict[str, Fault] = {
     "MullionTurnStopped": _stopped_turn,
     "MullionSnapshotOld": _old_snapshot,
     "MullionSnapshotUnknown": _no_snapshot,
+    "MullionCopyOld": _old_copy,
     "MullionSnapshotsForeign": _foreign_object,
     "MullionEtcdNearlyFull": _full_etcd,
     "MullionCertificateNotRenewed": _ending(29),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import botocore.session
@@ -18,6 +18,7 @@ from moto.server import ThreadedMotoServer
 from components.aws.snapshot_copies import statements
 from components.spec.snapshots import SnapshotCopy
 from sandbox.aws.iam import ROLE_POLICY
+from tests.agent.cluster import Cluster
 from tests.agent.conftest import KEY
 from tests.cloud_init.accounts import AWS_ROLE
 from tests.cloud_init.cloud import FakeCloud
@@ -37,16 +38,21 @@ def config(cloud: FakeCloud) -> dict[str, Any]:
     configuration = content(plan(None, snapshots={"copy_to": copied}), "agent-config")
     assert configuration["snapshots"]["copies"] == f"https://{OWNERS}.s3.eu-west-1.amazonaws.com/dev/"
     configuration["snapshots"]["copies"] = f"{cloud.url}/{OWNERS}/shop/"
+    allow(cloud, "arn:aws:s3:::none", *statements("shop", SnapshotCopy(**copied)))
+    return configuration
+
+
+def allow(cloud: FakeCloud, listed: str, *rows: dict[str, Any]) -> None:
+    """Give the role rights on the store of snapshots and on secrets, to list a bucket, and those of `rows`."""
     own = ["arn:aws:s3:::snapshots", "arn:aws:s3:::snapshots/*"]
-    rows = [{"Effect": "Allow", "Action": ["s3:*"], "Resource": own}]
-    rows += [{"Effect": "Allow", "Action": ["secretsmanager:*"], "Resource": ["*"]}]
-    rows += statements("shop", SnapshotCopy(**copied))
+    found = [{"Effect": "Allow", "Action": ["s3:*"], "Resource": own}, *rows]
+    found += [{"Effect": "Allow", "Action": ["secretsmanager:*"], "Resource": ["*"]}]
+    found += [{"Effect": "Allow", "Action": ["s3:ListBucket"], "Resource": [listed]}]
     state = cloud.objects.cloud_state
     policy = state.find(ROLE_POLICY, "all")
     assert policy
     with state.transaction():
-        state.put(replace(policy, inputs={"role": AWS_ROLE, "policy": json.dumps({"Statement": rows})}))
-    return configuration
+        state.put(replace(policy, inputs={"role": AWS_ROLE, "policy": json.dumps({"Statement": found})}))
 
 
 @pytest.fixture
@@ -70,45 +76,81 @@ def add(run: Any, cloud: FakeCloud) -> Callable[[float, bytes], str]:
     return add
 
 
+Reconcile = Callable[[float], Any]
+"""Copies what is to copy at a moment, and returns what the status record says of it."""
+
+
+@pytest.fixture
+def reconcile(copies: ModuleType, run: Any, config: dict[str, Any], cluster: Cluster) -> Reconcile:
+    said: dict[str, Any] = {}
+
+    def reconciled(now: float) -> Any:
+        copies.reconcile(run, config, cluster, now, said)
+        return said["copies"]
+
+    return reconciled
+
+
 def copied(cloud: FakeCloud) -> dict[str, bytes]:
     begin = f"/{OWNERS}/"
     return {path.removeprefix(begin): value for path, value in cloud.objects.items() if path.startswith(begin)}
 
 
 def test_new_snapshots_are_copied_once_below_the_clusters_name(
-    copies: ModuleType, run: Any, cloud: FakeCloud, config: dict[str, Any], add: Callable[..., str]
+    reconcile: Reconcile, run: Any, cloud: FakeCloud, add: Callable[..., str]
 ) -> None:
     old, new = add(HOUR), add(2 * HOUR, b"newer pages")
-    said = copies.reconcile(run, config, 3 * HOUR)
+    said = reconcile(3 * HOUR)
     assert copied(cloud) == {f"shop/{new}": b"newer pages"}, "older ones than the first copy are not copied"
     assert said == {"count": 1, "newest": new}
     later = [add(hours * HOUR, f"{hours}".encode()) for hours in (3, 4)]
-    said = copies.reconcile(run, config, 5 * HOUR)
+    said = reconcile(5 * HOUR)
     assert said == {"count": 3, "newest": later[-1]}
     assert set(copied(cloud)) == {f"shop/{key}" for key in (new, *later)}
     before = len(cloud.asked)
-    assert copies.reconcile(run, config, 5 * HOUR) == said
+    assert reconcile(5 * HOUR) == said
     assert not [each for each in cloud.asked[before:] if each.startswith(f"PUT /{OWNERS}")]
     assert not list(run.path("/var/lib/etcd").iterdir())
     assert not cloud.refused()
     del cloud.objects[f"/snapshots/{old}"], cloud.objects[f"/{OWNERS}/shop/{new}"]
-    copies.reconcile(run, config, 5 * HOUR)
+    reconcile(5 * HOUR)
     assert f"shop/{new}" not in copied(cloud), "the owner's rules have deleted it"
 
 
-def test_a_large_snapshot_is_copied_in_parts(
-    copies: ModuleType,
+@pytest.mark.parametrize("size", [len(LARGE), 2 * PART, PART + 1, PART, 0])
+def test_a_large_snapshot_is_copied_in_parts_and_without_the_disk(
+    reconcile: Reconcile,
     run: Any,
+    cloud: FakeCloud,
+    add: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
+) -> None:
+    """Files in etcd's folder would make kubeadm's copy of it fail, and would slow etcd down."""
+    monkeypatch.setattr(importlib.import_module("objects"), "PART", PART)
+    monkeypatch.setattr(Path, "open", lambda *_: pytest.fail("no file is opened"))
+    key = add(HOUR, LARGE[:size])
+    reconcile(2 * HOUR)
+    assert copied(cloud) == {f"shop/{key}": LARGE[:size]}
+    assert not list(run.path("/var/lib/etcd").iterdir())
+    assert not cloud.refused()
+
+
+def test_a_bucket_that_refuses_a_large_snapshot_costs_no_read_of_it(
+    reconcile: Reconcile,
     cloud: FakeCloud,
     config: dict[str, Any],
     add: Callable[..., str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(importlib.import_module("objects"), "PART", PART)
-    key = add(HOUR, LARGE)
-    copies.reconcile(run, config, 2 * HOUR)
-    assert copied(cloud) == {f"shop/{key}": LARGE}
-    assert not cloud.refused()
+    config["snapshots"]["copies"] = config["snapshots"]["copies"].replace("/shop/", "/other/")
+    allow(cloud, f"arn:aws:s3:::{OWNERS}")
+    add(HOUR, LARGE)
+    with pytest.raises(Exception, match=r"other/etcd/.*403.*AccessDenied"):
+        reconcile(2 * HOUR)
+    assert len([each for each in cloud.asked if each.startswith("GET /snapshots/etcd/")]) == 1, "one byte, for the size"
+    assert not copied(cloud)
 
 
 def test_a_copy_that_another_machine_has_made_meanwhile_counts(
@@ -120,38 +162,25 @@ def test_a_copy_that_another_machine_has_made_meanwhile_counts(
     assert copied(cloud) == {f"shop/{key}": b"pages"}
 
 
+@pytest.mark.parametrize("content", [b"pages", LARGE])
 def test_a_changed_snapshot_is_not_copied_and_a_missing_bucket_is_named(
-    copies: ModuleType, run: Any, cloud: FakeCloud, config: dict[str, Any], add: Callable[..., str]
-) -> None:
-    key = add(HOUR)
-    cloud.objects[f"/snapshots/{key}"] = b"other pages"
-    with pytest.raises(Exception, match="another digest than in its name"):
-        copies.reconcile(run, config, 2 * HOUR)
-    assert not copied(cloud)
-    config["snapshots"]["copies"] = f"{cloud.url}/nowhere/shop/"
-    with pytest.raises(Exception, match=r"nowhere/shop/etcd/: HTTPError: .*404.*NoSuchBucket"):
-        copies.reconcile(run, config, 2 * HOUR)
-
-
-def test_a_snapshot_without_room_beside_etcd_is_not_read(
-    copies: ModuleType,
-    run: Any,
+    reconcile: Reconcile,
     cloud: FakeCloud,
     config: dict[str, Any],
     add: Callable[..., str],
     monkeypatch: pytest.MonkeyPatch,
+    content: bytes,
 ) -> None:
-    add(HOUR, b"pages")
-    room = importlib.import_module("agent.room")
-    for free, fits in ((4, False), (5, True)):
-        monkeypatch.setattr(room.shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=(512 << 20) + free))
-        if not fits:
-            with pytest.raises(Exception, match=r"/var/lib/etcd has 512 MiB free, and needs 1 times .* and 512 MiB"):
-                copies.reconcile(run, config, 2 * HOUR)
-            assert not copied(cloud) and not list(run.path("/var/lib/etcd").iterdir())
-        else:
-            copies.reconcile(run, config, 2 * HOUR)
-            assert len(copied(cloud)) == 1
+    monkeypatch.setattr(importlib.import_module("objects"), "PART", PART)
+    key = add(HOUR, content)
+    cloud.objects[f"/snapshots/{key}"] = content[:-1] + b"x"
+    with pytest.raises(Exception, match="another digest than in its name"):
+        reconcile(2 * HOUR)
+    assert not copied(cloud)
+    assert not cloud.objects.cloud_state.objects(f"{cloud.account.bucket(OWNERS)} uploads"), "parts cost money"
+    config["snapshots"]["copies"] = f"{cloud.url}/nowhere/shop/"
+    with pytest.raises(Exception, match=r"nowhere/shop/etcd/: HTTPError: .*404.*NoSuchBucket"):
+        reconcile(2 * HOUR)
 
 
 @pytest.mark.parametrize(
@@ -168,6 +197,7 @@ def test_a_snapshot_without_room_beside_etcd_is_not_read(
 )
 def test_the_role_cannot_change_delete_or_read_anything_else_there(
     copies: ModuleType,
+    reconcile: Reconcile,
     run: Any,
     cloud: FakeCloud,
     config: dict[str, Any],
@@ -177,7 +207,7 @@ def test_the_role_cannot_change_delete_or_read_anything_else_there(
     headers: dict[str, str],
 ) -> None:
     """A control plane that somebody has taken over tries to spoil its copies, and those of another cluster."""
-    copies.reconcile(run, config, 2 * HOUR)
+    reconcile(2 * HOUR)
     made = add(HOUR)
     copies.copy(run, config, made)
     cloud.objects[f"/{OWNERS}/other/etcd/KEY"] = b"another cluster's"
@@ -189,10 +219,10 @@ def test_the_role_cannot_change_delete_or_read_anything_else_there(
 
 
 def test_a_founder_takes_the_copy_if_the_store_lacks_the_snapshot_or_has_another(
-    copies: ModuleType, run: Any, cloud: FakeCloud, config: dict[str, Any], add: Callable[..., str], tmp_path: Path
+    reconcile: Reconcile, run: Any, cloud: FakeCloud, config: dict[str, Any], add: Callable[..., str], tmp_path: Path
 ) -> None:
     key, restoring = add(HOUR), importlib.import_module("kinds.restoring")
-    copies.reconcile(run, config, 2 * HOUR)
+    reconcile(2 * HOUR)
     step = {"store": f"{cloud.url}/snapshots"}
     file = tmp_path / "snapshot.db"
     for spoil in (lambda: cloud.objects.update({f"/snapshots/{key}": b"spoiled"}), lambda: _remove(cloud, key)):
@@ -233,8 +263,7 @@ def locked() -> Iterator[tuple[Any, str, str]]:
 
 
 def test_a_copy_in_a_locked_bucket_cannot_be_deleted_by_its_owner(
-    copies: ModuleType,
-    run: Any,
+    reconcile: Reconcile,
     config: dict[str, Any],
     add: Callable[..., str],
     locked: tuple[Any, str, str],
@@ -242,7 +271,7 @@ def test_a_copy_in_a_locked_bucket_cannot_be_deleted_by_its_owner(
     """Moto gives no default retention to uploads in parts, so this snapshot takes one request."""
     owner, bucket, config["snapshots"]["copies"] = locked
     key = add(HOUR)
-    assert copies.reconcile(run, config, 2 * HOUR) == {"count": 1, "newest": key}
+    assert reconcile(2 * HOUR) == {"count": 1, "newest": key}
     (version,) = owner.list_object_versions(Bucket=bucket)["Versions"]
     named = {"Bucket": bucket, "Key": f"shop/{key}", "VersionId": version["VersionId"]}
     assert owner.head_object(**named)["ObjectLockMode"] == "COMPLIANCE"

@@ -233,7 +233,6 @@ def test_a_new_agent_removes_what_a_killed_one_has_left(
     add(HOUR)
 
     def kill(*_: Any) -> None:
-        run.path(config["snapshots"]["file"] + ".copy").write_bytes(b"half a copy")
         raise SystemExit
 
     with monkeypatch.context() as patched:

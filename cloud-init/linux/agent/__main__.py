@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,10 @@ class Agent:
         self.paced("leftovers", float("inf"), lambda: drills.clear_leftovers(self.run, self.config))
         api = self.tried("api", lambda: from_kubeconfig(self.run.path(self.config["kubeconfig"])))
         held = self.tried("lease", lambda: self.hold(api)) if api else None
+        self.said["active"] = bool(held)
         if not held:
-            self.measures.forget_leading(self.said["errors"])
+            self.measures.forget_leading(self.said)
+        self.measure()  # what follows may take minutes: meanwhile no alert may say that no agent has the Lease
         answers = api if held is not None else None
         if answers and not held:  # the active agent first writes the list
             self.paced("refusals", 0, lambda: self.following.refusals.reconcile(self.config, answers))
@@ -106,7 +109,8 @@ class Agent:
         self.following.config, self.following.controllers = self.config, controllers
         if held and answers:
             current = "members" not in self.said["errors"]
-            self.look_after(Seen(self.run, answers, listed or None, current, self.silent, self.leave))
+            leave = partial(etcd.leave, self.run, self.config)
+            self.look_after(Seen(self.run, answers, listed or None, current, self.silent, leave))
         self.paced("space", 60, lambda: self.said.update(etcd=self.space.reconcile(self.run, self.config)))
         self.paced("keys", 300, self.following.look_at_keys)
         self.paced("reboot", 300, lambda: self.keep("reboot", reboots))
@@ -114,9 +118,9 @@ class Agent:
         pointer = None if "pointer" in self.said["errors"] else self.read.get("pointer")
         self.said["waits_for"] = self.tried("following", lambda: self.following.step(answers, pointer)) or ""
         serials = {name: document["serial"] for name, document in self.read.items()}
-        self.said |= {"active": bool(held), "serials": serials, "members": len(listed)}
+        self.said |= {"serials": serials, "members": len(listed)}
         self.paced("certificates", 300, lambda: self.measures.read_certificates(self.run, self.config))
-        self.tried("metrics", lambda: self.measures.write(self.run, self.config, self.said, self.space))
+        self.measure()
         self.run.try_for(SECONDS)
         self.status.write(self.run, self.following.current(), self.said)
 
@@ -149,7 +153,7 @@ class Agent:
             ("audit-pieces", 3600, lambda: audit.prune(self.run, self.config, time.time())),
             ("secrets", 30, lambda: keys.rewrite(seen.api, self.config, self.following.controllers)),
             ("snapshots", 300, lambda: self.keep("snapshots", snapshots)),
-            ("copies", 300, self.copy),
+            ("copies", 300, lambda: copies.reconcile(self.run, self.config, seen.api, time.time(), self.said)),
         )
         self.paced("revoked", 10, lambda: self.revoked.reconcile(seen))
         if self.founding is None:
@@ -172,10 +176,9 @@ class Agent:
         if record and record["state"] == "founded" and founding.is_signed(self.run, record):
             self.founding = record["epoch"]
 
-    def copy(self) -> None:
-        """Copy new snapshots if the stack file names a bucket for copies."""
-        if "copies" in self.config["snapshots"]:
-            self.keep("copies", copies)
+    def measure(self) -> None:
+        """Write the metrics."""
+        self.tried("metrics", lambda: self.measures.write(self.run, self.config, self.said, self.space))
 
     def keep(self, name: str, concern: Any) -> None:
         """Run a concern's module, and put what it returns into the status record."""
@@ -184,10 +187,6 @@ class Agent:
     def follows(self) -> bool:
         """Return whether this machine has the pointer's bundle: one before its turn has the authorities before."""
         return self.read.get("pointer", {}).get("sha256") == self.following.current()
-
-    def leave(self, name: str) -> None:
-        """Remove a machine's member from etcd."""
-        etcd.leave(self.run, self.config, name)
 
     def paced(self, name: str, every: float, function: Callable[[], Any]) -> None:
         """Run a concern if it is due."""

@@ -4,40 +4,54 @@ The bucket may be in another region, of another account, or under object lock. T
 objects of the folder there. It may not change or delete them, so the bucket's own rules decide how long copies stay.
 """
 
-import mmap
-from pathlib import Path
+import hashlib
+from typing import Any
 from urllib.error import HTTPError
 
 import objects
+from clouds import aws
 from failure import Failure
-from kinds import restoring
 from run import Run
 from snapshot_names import KEY
 
-from agent import room, snapshots
+from agent import attempts, snapshots
+from agent.api import Api
 from agent.configuration import Configuration
 
 EXISTS = 412
 """Status of a write with If-None-Match whose object exists: a copy that another machine has finished."""
 ENOUGH = 120
 """Seconds of an attempt that have to be left before another snapshot is copied."""
+TRY = "copying"
+"""Name of the agents' tries in their ConfigMap."""
 
 
-def reconcile(run: Run, configuration: Configuration, now: float) -> dict[str, object]:
-    """Copy the snapshots that are newer than the newest copy; return values for the status record.
+def reconcile(run: Run, configuration: Configuration, api: Api, now: float, said: dict[str, Any]) -> None:
+    """Copy the snapshots that are newer than the newest copy, if the stack file names a bucket.
 
-    count: of copies; newest: key of the newest one. Snapshots from before the first copy are not copied, except the
-    newest one, and those that the bucket's rules have deleted are not copied again.
+    said: the status record's part, which gets `copies` also if a copy fails: {count: of copies, newest: key}. Snapshots
+    from before the first copy are not copied, except the newest one, and those that the bucket's rules have deleted
+    are not copied again.
     """
+    if "copies" not in configuration["snapshots"]:
+        return
     found, _ = snapshots.stored(run, now)
     bucket, folder = place(configuration)
     copied, _ = snapshots.stored(run, now, bucket, folder)
+    told(said, copied)
     for each in missing(found, copied):
-        copy(run, configuration, each.key)
-        copied.insert(0, each)
+        key = each.key
+        if not attempts.attempt(run, api, TRY, key, lambda key=key: copy(run, configuration, key)):
+            break
+        copied = sorted([*copied, each], reverse=True)
+        told(said, copied)
         if run.left() < ENOUGH:
             break
-    return {"count": len(copied), "newest": copied[0].key if copied else ""}
+
+
+def told(said: dict[str, Any], copied: list[snapshots.Snapshot]) -> None:
+    """Write what the status record and the metrics say of the copies, newest first."""
+    said["copies"] = {"count": len(copied), "newest": copied[0].key if copied else ""}
 
 
 def place(configuration: Configuration) -> tuple[str, str]:
@@ -45,11 +59,6 @@ def place(configuration: Configuration) -> tuple[str, str]:
     url = configuration["snapshots"]["copies"].rstrip("/")
     bucket, _, name = url.rpartition("/")
     return bucket, f"{name}/"
-
-
-def interim(run: Run, configuration: Configuration) -> Path:
-    """Return the file that has a snapshot while it is copied."""
-    return run.path(f"{configuration['snapshots']['file']}.copy")
 
 
 def missing(found: list[snapshots.Snapshot], copied: list[snapshots.Snapshot]) -> list[snapshots.Snapshot]:
@@ -61,22 +70,34 @@ def missing(found: list[snapshots.Snapshot], copied: list[snapshots.Snapshot]) -
 
 
 def copy(run: Run, configuration: Configuration, key: str) -> None:
-    """Copy one snapshot by this machine's disk. Raise Failure disk-full, store-failed or digest-mismatch."""
-    section, named = configuration["snapshots"], KEY.fullmatch(key)
-    file, url = interim(run, configuration), f"{section['copies'].rstrip('/')}/{key}"
+    """Copy one snapshot, part by part through memory. Raise Failure store-failed or digest-mismatch.
+
+    A larger snapshot's upload begins before the snapshot is read, so that a bucket that refuses it costs nothing.
+    """
+    source, url = f"{snapshots.store(run)}/{key}", f"{configuration['snapshots']['copies'].rstrip('/')}/{key}"
+    digest = hashlib.sha256()
     try:
-        room.refuse_on_disk(run, f"{snapshots.store(run)}/{key}", file.parent)
-        restoring.whole(run, snapshots.store(run), key, named["sha256"] if named else "", file)
-        with (
-            file.open("rb") as opened,
-            mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
-            memoryview(mapped) as content,
-        ):
-            objects.put(run, url, content, if_none_match="*")
+        if objects.is_larger(run, source, objects.PART):
+            with aws.upload(run, url, if_none_match="*") as send:
+                for number, part in enumerate(objects.read(run, source), 1):
+                    digest.update(part)
+                    if part:
+                        send(number, memoryview(part))
+                refuse_other(source, key, digest.hexdigest())
+        else:
+            content = next(objects.read(run, source))
+            digest.update(content)
+            refuse_other(source, key, digest.hexdigest())
+            objects.put(run, url, memoryview(content), if_none_match="*")
     except HTTPError as error:
         if error.code != EXISTS:
-            raise Failure("store-failed", f"{url}: {error}") from None
+            raise Failure("store-failed", f"{error.url.partition('?')[0]}: {error}") from None
     except (OSError, ValueError) as error:
         raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
-    finally:
-        file.unlink(missing_ok=True)
+
+
+def refuse_other(source: str, key: str, sha256: str) -> None:
+    """Raise Failure digest-mismatch if the snapshot that was read is not the one in its name."""
+    named = KEY.fullmatch(key)
+    if not named or named["sha256"] != sha256:
+        raise Failure("digest-mismatch", f"{source} has sha256:{sha256}, another digest than in its name")

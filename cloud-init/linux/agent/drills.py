@@ -186,11 +186,10 @@ def clear(run: Run, work: Path) -> None:
 
 
 def clear_leftovers(run: Run, configuration: Configuration) -> None:
-    """Remove what an agent that was killed during a drill or a copy has left. Call it before any of them begins.
+    """Remove what an agent that was killed during a drill has left. Call it before another one begins.
 
     Raise Failure command-failed if something stays.
     """
-    copies.interim(run, configuration).unlink(missing_ok=True)
     work = run.path(configuration["drill"]["folder"])
     if work.exists():
         clear(run, work)

@@ -25,10 +25,15 @@ class Measures:
         self.certified = dict[str, float]()
         """End of each certificate that can be read, in seconds since 1970, by file."""
 
-    def forget_leading(self, errors: dict[str, str]) -> None:
-        """Forget the active agent's concerns and errors: another machine's agent runs them now, and may succeed."""
+    def forget_leading(self, said: dict[str, Any]) -> None:
+        """Forget the active agent's concerns, errors and counts: another machine's agent has them now.
+
+        said: the agent's part of the status record.
+        """
         for name in self.leading:
-            errors.pop(name, None)
+            said["errors"].pop(name, None)
+        for name in ("snapshots", "copies"):
+            said.pop(name, None)
         self.concerns -= self.leading
         self.leading.clear()
 
@@ -61,5 +66,9 @@ class Measures:
             if named := KEY.fullmatch(stored["newest"]):
                 yield Sample("mullion_snapshot_newest_timestamp_seconds", snapshots.seconds(named["at"]))
             yield Sample("mullion_snapshot_interval_seconds", config["snapshots"]["every_minutes"] * 60)
+        copied = said.get("copies")
+        if said["active"] and copied:
+            named = KEY.fullmatch(copied["newest"])
+            yield Sample("mullion_copy_newest_timestamp_seconds", snapshots.seconds(named["at"]) if named else 0)
         for file, end in sorted(self.certified.items()):
             yield Sample("mullion_certificate_end_timestamp_seconds", end, ("file", file))

@@ -7,6 +7,7 @@ applied            digest of the ClusterConfiguration that kubeadm applied last
 key.*, signer.*, rewritten   keys of API servers: agent/keys.py
 dns.replicas       number of replicas of CoreDNS that the agent set last
 dns.moved          moment (seconds since 1970) of the deletion of a pod of CoreDNS, until pods run on two Nodes
+copying            last try of a copy of a snapshot, while none has succeeded since: agent/attempts.py
 left.*             by Node name: providerID of the machine whose member was removed from etcd last
 
 mullion-machines: agent/machines.py; its revoked machines also outside etcd: agent/revoked_machines.py.

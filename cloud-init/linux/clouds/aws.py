@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
@@ -86,7 +86,16 @@ def _secrets(run: Run, action: str, **body: str) -> dict[str, str]:
 
 
 def put_large(run: Run, url: str, content: memoryview, **condition: Any) -> None:
-    """Upload in parts (Amazon S3 API reference, CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload).
+    """Upload in parts."""
+    with upload(run, url, **condition) as send:
+        for number, part in objects.parts(content):
+            send(number, part)
+
+
+@contextmanager
+def upload(run: Run, url: str, **condition: Any) -> Iterator[Callable[[int, memoryview], None]]:
+    """Begin an upload in parts, yield `send(number, part)`, and complete it at the end of the block (Amazon S3 API
+    reference, CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload).
 
     Parts of an upload that was not completed cost money: it is aborted, and the bucket's lifecycle rule deletes what
     an agent that died has left. The request that aborts it has time of its own: the run's may be over.
@@ -95,15 +104,18 @@ def put_large(run: Run, url: str, content: memoryview, **condition: Any) -> None
     found = UPLOAD.search(begun)
     if not found:
         raise ValueError(f"unexpected answer: {begun[:200]}")
-    upload = f"uploadId={quote(found[1], safe='')}"
+    named = f"uploadId={quote(found[1], safe='')}"
+
+    def send(number: int, part: memoryview) -> None:
+        place, digest = f"{url}?partNumber={number}&{named}", objects.md5(part)
+        run.ask("store", place, "PUT", part, content_type=objects.KIND, content_md5=digest)
+
     try:
-        for number, part in objects.parts(content):
-            place, digest = f"{url}?partNumber={number}&{upload}", objects.md5(part)
-            run.ask("store", place, "PUT", part, content_type=objects.KIND, content_md5=digest)
-        _complete(run, f"{url}?{upload}", condition)
+        yield send
+        _complete(run, f"{url}?{named}", condition)
     except BaseException:
         with suppress(OSError, Failure), run.own_time(ABORT_SECONDS):
-            run.ask("store", f"{url}?{upload}", "DELETE")
+            run.ask("store", f"{url}?{named}", "DELETE")
         raise
 
 
