@@ -36,7 +36,7 @@ class ExistingVpc(UsableNetwork):
         self.machine_subnets = [self.zone_names.apply(lambda _, id_=subnet.id: id_) for subnet in existing.subnets]
         self.edge_subnets = [self.zone_names.apply(lambda _, id_=id_: id_) for id_ in existing.public_subnets]
         self.gateways, self.table_ids, self.routes = [], {}, list[pulumi.Resource]()
-        self.endpoint_subnets = []
+        self.endpoint_subnets, self.nat_addresses = [], []
         self.private_zone = Output.from_input(existing.private_zone) if existing.private_zone else None
         self.register_outputs({"vpc_id": self.vpc_id, "subnet_ids": self.machine_subnets})
 

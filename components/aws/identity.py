@@ -7,7 +7,7 @@ from typing import Any
 
 import pulumi
 import pulumi_aws as aws
-from pulumi import Output, ResourceOptions
+from pulumi import InvokeOptions, Output, ResourceOptions
 
 from components.aws import cloud_controller, snapshot_copies, volumes
 from components.aws.network import UsableNetwork
@@ -210,7 +210,9 @@ class Identity(pulumi.ComponentResource):
         self.role_ids = {group.value: role for group, (_, role) in profiles.items()}
         self.register_outputs({"profiles": {group.value: profile for group, profile in self.profiles.items()}})
 
-    def _policy(self, group: SecurityGroup, arns: Mapping[str, str], vpc: str) -> str:
+    def _policy(
+        self, group: SecurityGroup, arns: Mapping[str, str], vpc: str, region: str, addresses: Sequence[str]
+    ) -> str:
         rights = statements(
             group,
             arns,
@@ -222,7 +224,8 @@ class Identity(pulumi.ComponentResource):
             vpcs=dict.fromkeys(self._from, vpc),
         )
         if self._copied and group is SecurityGroup.CONTROL_PLANE:
-            rights += snapshot_copies.statements(self._cluster, self._copied)
+            known = snapshot_copies.source(self._copied, region, vpc if "s3" in self._from else "", addresses)
+            rights += snapshot_copies.statements(self._cluster, self._copied, known)
         found = document(rights)
         if (length := len(found.replace(" ", ""))) > LONGEST:
             raise pulumi.RunError(
@@ -241,10 +244,14 @@ class Identity(pulumi.ComponentResource):
             tags=self._tags.on(self, aws.iam.Role, name),
             opts=ResourceOptions(parent=self),
         )
+        # of these only copies of snapshots have conditions
+        region = aws.get_region_output(opts=InvokeOptions(parent=self)).region if self._copied else ""
+        addresses = Output.all(*(self._network.nat_addresses if self._copied else ()))
+        known = Output.all(self._storage.arns, self._network.vpc_id, region, addresses)
         policy = aws.iam.RolePolicy(
             name,
             role=role.name,
-            policy=Output.all(self._storage.arns, self._network.vpc_id).apply(lambda all_: self._policy(group, *all_)),
+            policy=known.apply(lambda all_: self._policy(group, *all_)),
             # machines that run must be able to meet its condition
             opts=ResourceOptions(parent=self, depends_on=[*self._ways]),
         )

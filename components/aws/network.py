@@ -29,6 +29,8 @@ class UsableNetwork(pulumi.ComponentResource):
     """Names of the zones, by zone."""
     gateways: list[pulumi.Resource]
     """The internet gateway; empty for the user's VPC, and without a way to the internet."""
+    nat_addresses: list[Output[str]]
+    """Public addresses of the NAT gateways; empty for the user's VPC, whose gateways are the owner's."""
     table_ids: Mapping[str, Output[str]]
     """Ids of the route tables, by planned name; empty for the user's VPC."""
     routes: list[pulumi.Resource]
@@ -68,6 +70,7 @@ class Network(UsableNetwork):
         used = any(route.target == INTERNET for table in plan.tables for route in table.routes)
         internet = self._internet(f"{name}-internet") if used else None
         self.gateways = [internet] if internet else []
+        self.nat_addresses = []
         gateways = {nat.name: self._nat_gateway(nat.name, nat.subnet) for nat in plan.gateways}
         tables = {table.name: self._route_table(table.name) for table in plan.tables}
         self.table_ids = {name: table.id for name, table in tables.items()}
@@ -118,6 +121,7 @@ class Network(UsableNetwork):
             tags=self._tags.on(self, aws.ec2.Eip, full),
             opts=ResourceOptions(parent=self, depends_on=[self._vpc]),  # no address if the layout's check fails
         )
+        self.nat_addresses.append(address.public_ip)
         return aws.ec2.NatGateway(
             full,
             allocation_id=address.allocation_id,

@@ -44,8 +44,8 @@ def not_allowed(cloud_state: CloudState, machine: Record, action: str, url: str)
         return f"role {role.id} does not let ec2.amazonaws.com assume it"
     bucket, key = place(url)
     context = {**policies.MACHINE, "aws:userid": f"{role.outputs['uniqueId']}:{machine.id}"}
-    context |= private_ways.source(cloud_state, machine, action)
     documents, object = policy_documents(cloud_state, role, bucket), f"arn:aws:s3:::{bucket}/{key}"
+    context |= private_ways.source(cloud_state, machine, action, object)
     why = policies.refused(documents, action, object, role.outputs["arn"], context)
     why = why or private_ways.refused(cloud_state, machine, action, object, role.outputs["arn"], context)
     key = keys.of_bucket(cloud_state, bucket)

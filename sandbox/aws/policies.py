@@ -7,6 +7,7 @@ Variables such as `${aws:userid}` in resources and conditions stand for the cont
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 from sandbox.aws.iam import document
@@ -32,6 +33,7 @@ OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
     "StringEquals": lambda value, wanted: value == wanted,
     "StringNotEquals": lambda value, wanted: value != wanted,
     "StringLike": _matches,
+    "IpAddress": lambda value, wanted: ip_address(value) in ip_network(wanted, strict=False),
     "ArnEquals": _matches,
     "ArnLike": _matches,
 }

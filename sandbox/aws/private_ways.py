@@ -13,7 +13,7 @@ from ipaddress import IPv4Network, ip_address, ip_network
 
 from sandbox.aws import policies
 from sandbox.aws.gateways import ENDPOINT
-from sandbox.aws.network import ASSOCIATION, GROUP, INGRESS, INSTANCE, ROUTE, SUBNET, TABLE, VPC
+from sandbox.aws.network import ASSOCIATION, GROUP, INGRESS, INSTANCE, NAT, ROUTE, SUBNET, TABLE, VPC
 from sandbox.aws.route53 import RECORD, ZONE
 from sandbox.aws.s3 import BUCKET
 from sandbox.cloud_state import CloudState
@@ -55,12 +55,38 @@ def missing(cloud_state: CloudState, machine: Record, service: str) -> str:
     return f"no security group of {', '.join(closed)} ({service}) lets it in" if len(closed) == len(named) else ""
 
 
-def source(cloud_state: CloudState, machine: Record, action: str) -> dict[str, str]:
-    """Return the keys of conditions that an endpoint adds to a machine's request for an action; empty if it goes by the
-    internet (IAM user guide, "AWS global condition context keys", aws:SourceVpc).
+def source(cloud_state: CloudState, machine: Record, action: str, resource: str = "") -> dict[str, str]:
+    """Return the keys of conditions on where a machine's request comes from: an endpoint adds the VPC; without one
+    it comes from a public address, of a NAT gateway or of the machine (IAM user guide, "AWS global condition context
+    keys", aws:SourceVpc, aws:SourceIp).
     """
-    found = _endpoints(cloud_state, machine, action.partition(":")[0])[1]
-    return {"aws:SourceVpc": found[0].inputs["vpcId"]} if found else {}
+    found = _carrying(cloud_state, machine, action, resource)
+    if found:
+        return {"aws:SourceVpc": found[0].inputs["vpcId"]}
+    address = _public_address(cloud_state, machine)
+    return {"aws:SourceIp": address} if address else {}
+
+
+def _carrying(cloud_state: CloudState, machine: Record, action: str, resource: str) -> list[Record]:
+    """Return the endpoints that carry a request; none to a bucket of another region (AWS PrivateLink guide, "Gateway
+    endpoints for Amazon S3").
+    """
+    bucket = cloud_state.find(BUCKET, bucket_of(resource)) if action.startswith("s3:") else None
+    away = bucket is not None and bucket.region != machine.region
+    return [] if away else _endpoints(cloud_state, machine, action.partition(":")[0])[1]
+
+
+def bucket_of(resource: str) -> str:
+    """Return the bucket in the ARN of a bucket or object."""
+    return resource.removeprefix("arn:aws:s3:::").partition("/")[0]
+
+
+def _public_address(cloud_state: CloudState, machine: Record) -> str:
+    """Return the address that the internet sees; empty if the machine has no way there."""
+    for route in default_routes(cloud_state, machine.inputs.get("subnetId", "")):
+        nat = cloud_state.find(NAT, route.get("natGatewayId") or "")
+        return (nat or machine).outputs.get("publicIp") or ""
+    return ""
 
 
 def refused(
@@ -71,7 +97,7 @@ def refused(
     An endpoint without a policy lets everything pass.
     """
     account = accounts(cloud_state, action, resource, principal)
-    for one in _endpoints(cloud_state, machine, action.partition(":")[0])[1]:
+    for one in _carrying(cloud_state, machine, action, resource):
         policy = one.inputs.get("policy")
         if policy and (why := policies.refused([policy], action, resource, principal, {**context, **account})):
             return f"{one.id}: {why}"
@@ -81,7 +107,7 @@ def refused(
 def accounts(cloud_state: CloudState, action: str, resource: str, principal: str) -> dict[str, str]:
     """Return the keys of the caller's and the resource's account. A bucket that the cloud state lacks is another's."""
     found = {"aws:PrincipalAccount": principal.split(":")[4]}
-    bucket = resource.removeprefix("arn:aws:s3:::").partition("/")[0]
+    bucket = bucket_of(resource)
     if not action.startswith("s3:") or cloud_state.find(BUCKET, bucket):
         found["aws:ResourceAccount"] = found["aws:PrincipalAccount"]
     return found

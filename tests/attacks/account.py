@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from components.aws import identity
+from components.aws import identity, snapshot_copies
 from components.topology.firewall import SecurityGroup
 from sandbox.aws import gateways, network
 from sandbox.aws.iam import PROFILE, ROLE, ROLE_POLICY
@@ -24,6 +24,9 @@ from tests.cloud_init.accounts import AWS_REGION, TRUST, put
 
 ROLE_IDS = {SecurityGroup.CONTROL_PLANE: "AROACONTROLPLANE", SecurityGroup.WORKERS: "AROAWORKERS"}
 VPC = "vpc-0"
+NAT_ADDRESS = "198.51.100.7"
+COPIES = {"copies-here": AWS_REGION, "copies-elsewhere": "eu-central-1"}
+"""Region of each bucket of the owner's with copies of snapshots."""
 SECRET_NAMES = ("join", "pki", "desired-state")
 JOIN = "joined.0123456789abcdef"
 """Text of the secret `join`."""
@@ -101,6 +104,13 @@ def group_of(name: str) -> SecurityGroup:
     return SecurityGroup.CONTROL_PLANE if name.startswith("control-plane") else SecurityGroup.WORKERS
 
 
+def _on_copies() -> list[dict[str, Any]]:
+    """Return the rights on both buckets with copies; a cluster has one bucket."""
+    found = [snapshot_copies.SnapshotCopy(bucket=name, region=region) for name, region in COPIES.items()]
+    ways = [snapshot_copies.source(each, AWS_REGION, VPC, [NAT_ADDRESS]) for each in found]
+    return [row for each, way in zip(found, ways, strict=True) for row in snapshot_copies.statements("shop", each, way)]
+
+
 @contextmanager
 def opened(folder: Path, loader: ModuleType) -> Iterator[Account]:
     """Yield an account with stores, secrets and roles, and without machines."""
@@ -115,13 +125,20 @@ def opened(folder: Path, loader: ModuleType) -> Iterator[Account]:
             put(cloud_state, network.ASSOCIATION, "rtbassoc-0", table)
             way = {"vpcId": VPC, "serviceName": f"com.amazonaws.{AWS_REGION}.s3", "routeTableIds": ["rtb-0"]}
             put(cloud_state, gateways.ENDPOINT, "vpce-0", way | {"vpcEndpointType": "Gateway"})
+            put(cloud_state, network.NAT, "nat-0", {"subnetId": "subnet-1"}, publicIp=NAT_ADDRESS)
+            put(cloud_state, network.TABLE, "rtb-0", {"vpcId": VPC})
+            out = {"routeTableId": "rtb-0", "destinationCidrBlock": "0.0.0.0/0", "natGatewayId": "nat-0"}
+            put(cloud_state, network.ROUTE, "r-0", out)
             for name in ("bundles", "snapshots"):
                 put(cloud_state, BUCKET, name, {"bucket": name})
+            for name, region in COPIES.items():
+                put(cloud_state, BUCKET, name, {"bucket": name}, region=region)
             for group, unique in ROLE_IDS.items():
                 trust = json.dumps({"Version": "2012-10-17", "Statement": [TRUST]})
                 role = f"arn:aws:iam::{ACCOUNT}:role/{group.value}"
                 put(cloud_state, ROLE, group.value, {"assumeRolePolicy": trust}, arn=role, uniqueId=unique)
                 rows = identity.statements(group, arns, vpcs={"s3": VPC})
+                rows += _on_copies() if group is SecurityGroup.CONTROL_PLANE else []
                 policy = {"Version": "2012-10-17", "Statement": rows}
                 put(cloud_state, ROLE_POLICY, group.value, {"role": group.value, "policy": json.dumps(policy)})
                 profile = role.replace("role/", "instance-profile/")

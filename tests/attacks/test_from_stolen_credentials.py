@@ -6,6 +6,7 @@ Seen in: the cloud's audit log, as AccessDenied of the machine's role, with an a
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,9 +16,11 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.attacks.account import Account, opened
+from tests.attacks.account import COPIES, Account, opened
+from tests.cloud_init.accounts import AWS_REGION
 
 WORKER, CONTROL_PLANE = "web-0", "control-plane-0"
+COPY = "shop/etcd/1.db"
 Ask = Callable[..., int]
 
 
@@ -30,19 +33,23 @@ def account(tmp_path: Path, loader: ModuleType) -> Iterator[Account]:
         with found.cloud_state.transaction():
             for bucket, key in (("bundles", "bundles/a.zip"), ("bundles", "ca.crt"), ("snapshots", "etcd/1.db")):
                 found.cloud_state.put_object(bucket, key, b"content", "application/octet-stream", versioned=False)
+            for bucket in COPIES:
+                found.cloud_state.put_object(bucket, COPY, b"copy", "application/octet-stream", versioned=False)
         yield found
 
 
 @pytest.fixture
-def ask(account: Account, loader: ModuleType) -> Ask:
+def ask(account: Account, loader: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Ask:
     """Return `ask(machine, path, body, inside)`: the status of a request with the machine's credentials.
 
     inside: sent by the machine itself; otherwise by somebody else, whose address no machine of the network has.
     """
-    elsewhere = account.services.listen("127.0.0.1")
+    elsewhere, metadata = account.services.listen("127.0.0.1"), loader.aws_metadata
 
     def asked(name: str, path: str, body: bytes = b"", *, inside: bool = False) -> int:
         url = account.urls[name] if inside else elsewhere
+        region = COPIES.get(re.split(r"[/?]", path)[0], AWS_REGION)  # a bucket's host name would have it
+        monkeypatch.setattr(loader, "aws_metadata", lambda name: region if name.endswith("/region") else metadata(name))
         with account.on(name) as facts:  # the metadata service signs for its machine, wherever the request goes
             request: Request = loader.aws(facts, f"{url}/{path}", "store", "PUT" if body else "GET", body, {})
         try:
@@ -71,6 +78,7 @@ def test_machines_reach_the_stores_from_the_clusters_network(account: Account, a
     for name in (WORKER, CONTROL_PLANE):
         assert {ask(name, *each, inside=True) for each in reach(account, name)} == {200}
     assert ask(CONTROL_PLANE, "snapshots/etcd/1.db", inside=True) == 200
+    assert {ask(CONTROL_PLANE, f"{bucket}/{COPY}", inside=True) for bucket in COPIES} == {200}
 
 
 def test_a_workers_credentials_read_and_write_no_store_from_elsewhere(account: Account, ask: Ask) -> None:
@@ -90,3 +98,16 @@ def test_a_control_planes_credentials_read_no_snapshot_from_elsewhere(account: A
     assert ask(CONTROL_PLANE, "snapshots/etcd/1.db") == 403
     assert ask(CONTROL_PLANE, "snapshots?list-type=2") == 403
     assert ask(CONTROL_PLANE, "snapshots/founding/1", b"{}") == 403
+
+
+@pytest.mark.parametrize("bucket", COPIES)
+def test_a_control_planes_credentials_read_no_copy_of_a_snapshot_from_elsewhere(ask: Ask, bucket: str) -> None:
+    """Use a control plane's credentials elsewhere: read, list and add copies of snapshots, in a bucket of the cluster's
+    region or of another one.
+
+    Refused by: the cloud, by the condition aws:SourceVpc of the role's rights, or in another region by aws:SourceIp,
+    which has the addresses of the cluster's NAT gateways.
+    """
+    assert ask(CONTROL_PLANE, f"{bucket}/{COPY}") == 403
+    assert ask(CONTROL_PLANE, f"{bucket}?list-type=2&prefix=shop%2Fetcd%2F") == 403
+    assert ask(CONTROL_PLANE, f"{bucket}/shop/etcd/2.db", b"mine") == 403

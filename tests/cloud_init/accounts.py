@@ -53,11 +53,11 @@ class Account:
 
 def put(cloud_state: CloudState, type: str, id: str, inputs: dict[str, Any], /, **computed: Any) -> None:
     """Add a resource to the state as the provider would."""
-    urn = f"urn:pulumi:test::mullion::{type}::{id}"
+    urn, region = f"urn:pulumi:test::mullion::{type}::{id}", computed.get("region", AWS_REGION)
     sequence = cloud_state.next_sequence()
-    cloud_state.put(Record(sequence, type, id, id, urn, AWS_REGION, inputs, inputs | computed, "2026-01-01T00:00:00Z"))
+    cloud_state.put(Record(sequence, type, id, id, urn, region, inputs, inputs | computed, "2026-01-01T00:00:00Z"))
     links = {ROLE_POLICY: ("role", ROLE), BUCKET_POLICY: ("bucket", BUCKET)}
-    links[network.ASSOCIATION] = ("subnetId", network.SUBNET)
+    links |= {network.ASSOCIATION: ("subnetId", network.SUBNET), network.ROUTE: ("routeTableId", network.TABLE)}
     if type in links:
         path, target = links[type]
         cloud_state.link(sequence, [(path, target, inputs[path], "vanish")])

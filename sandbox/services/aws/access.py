@@ -35,7 +35,7 @@ def require(
     if caller:
         context["aws:userid"] = caller.user_id
     if caller and caller.place:
-        context |= private_ways.source(cloud_state, caller.place, action)
+        context |= private_ways.source(cloud_state, caller.place, action, resource)
     documents = policy_documents(cloud_state, caller.role if caller else None, bucket)
     principal = caller.role.outputs["arn"] if caller else NOBODY
     context |= private_ways.accounts(cloud_state, action, resource, principal) if caller else {}
