@@ -1,8 +1,10 @@
-"""Where the executor looks for a machine's further disk, in each cloud."""
+"""Where the executor looks for a machine's further disk, in each cloud, and how much etcd can store on it."""
 
 import importlib
+import re
+import subprocess
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from sandbox.aws.network import INSTANCE
 from tests.cloud_init.accounts import AWS_INSTANCE
 from tests.cloud_init.cloud import FakeCloud
-from tests.cloud_init.linux import put
+from tests.cloud_init.linux import Programs, put
 
 VOLUME = "vol-0123456789abcdef0"
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0123456789abcdef0"
@@ -67,3 +69,38 @@ def test_on_azure_a_disk_by_nvme_is_the_namespace_of_its_lun(run: Any, root: Pat
 
 def test_on_google_cloud_the_link_has_the_device_name(run: Any) -> None:
     assert importlib.import_module("clouds.gcp").disk(run, "etcd") == ["/dev/disk/by-id/google-etcd"]
+
+
+ETCD, QUOTA, GIB = "/var/lib/etcd", 8 << 30, 1 << 30
+LOGS = 7 * 64 << 20
+"""Bytes of etcd's write-ahead log: five files of 64 MiB, the one in use and the next (etcd, server/storage/wal)."""
+
+
+@pytest.mark.subprocess
+def test_the_smallest_disk_can_defragment_the_largest_database(
+    run: Any, programs: Programs, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real mkfs.ext4 formats a file of 20 GiB; etcd's quota is 8 GiB, all of it in use."""
+    disks, space = importlib.import_module("kinds.disks"), importlib.import_module("agent.space")
+    (root / "var/lib/etcd").mkdir(parents=True)
+    device = root / "disk"
+    with device.open("wb") as file:
+        file.truncate(20 * GIB)
+
+    def start(argv: tuple[str, ...], *rest: Any) -> Any:
+        if argv[0] in ("mkfs.ext4", "blkid"):
+            return subprocess.run(argv, check=False, capture_output=True, text=True)
+        return programs.start(argv, *rest)
+
+    monkeypatch.setattr(importlib.import_module("programs"), "start", start)
+    monkeypatch.setattr(disks, "found", lambda *_: device)
+    monkeypatch.setattr(disks, "mounted", lambda *_: True)
+    disks.make_disk(run, {"path": ETCD, "disk": "/dev/sdf", "service": "kubelet", "joined": "/var/lib/joined"})
+    said = subprocess.run(["dumpe2fs", "-h", device], check=True, capture_output=True, text=True).stdout
+    count = {name: int(number) for name, number in re.findall(r"(?m)^(.+?) blocks?(?: count)?: +(\d+)$", said)}
+    available = (count["Free"] - count["Reserved"]) * 4096 - QUOTA - LOGS
+    statvfs = SimpleNamespace(f_bavail=available // 4096, f_frsize=4096)
+    monkeypatch.setattr(space.os, "statvfs", lambda _: statvfs)
+    member = space.Member(1, "10.20.64.10", QUOTA, QUOTA, True)
+    assert space.Space().hindrance(member, Path(ETCD), run) == ""
+    assert available > QUOTA + (512 << 20), "or a snapshot of it, beside it"

@@ -66,7 +66,7 @@ def make_disk(run: Run, step: Step) -> None:
     known = known or str(uuid.uuid4())
     services.write_unit(run, unit, text_of(step, known))
     if blank:
-        run.command("mkfs.ext4", "-q", "-U", known, "-L", "mullion-etcd", str(device))
+        run.command("mkfs.ext4", "-q", "-m", "0", "-U", known, "-L", "mullion-etcd", str(device))
     if not mounted(run, step, known):
         guard(run, step)
         run.command("mount", "-t", "ext4", "-o", OPTIONS, str(device), str(run.path(step["path"])))
