@@ -57,7 +57,7 @@ PAUSE = 5.0
 SECONDS = 300
 """Timeout of one concern in one round; a snapshot of a large etcd takes minutes."""
 LONG = ("snapshot-request", "drill", "audit-pieces", "secrets", "snapshots", "copies")
-"""Concerns of the active agent that may take minutes."""
+"""Concerns of the active agent that may take minutes, some with files in etcd's folder."""
 RETRY = 30.0
 """Maximum seconds until a failed concern is tried again."""
 
@@ -89,7 +89,8 @@ class Agent:
     def round(self) -> None:
         """Run each concern that is due once."""
         self.config = configuration.read(self.root)
-        self.paced("leftovers", float("inf"), lambda: drills.clear_leftovers(self.run, self.config))
+        if not self.following.is_changing():
+            self.paced("leftovers", float("inf"), lambda: drills.clear_leftovers(self.run, self.config))
         api = self.tried("api", lambda: from_kubeconfig(self.run.path(self.config["kubeconfig"])))
         held = self.tried("lease", lambda: self.hold(api)) if api else None
         self.said["active"] = bool(held)
@@ -164,7 +165,7 @@ class Agent:
         self.measures.leading |= {"revoked", "founding-number", *(name for name, *_ in rows)}
         for name, every, function in rows:
             # a new certificate is accepted once the next round has listed it, so a long concern waits for that round
-            if not (seen.machines.has_approved and name in LONG):
+            if name not in LONG or not (seen.machines.has_approved or self.following.is_changing()):
                 self.paced(name, every, function)
 
     def find_founding(self) -> None:

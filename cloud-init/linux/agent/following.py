@@ -29,6 +29,11 @@ UNIT = "mullion.service"
 LARGEST_BUNDLE = 32 << 20
 """Maximum bytes of a bundle, which is read into memory; bundles have some hundred KB."""
 
+CHANGING = 1800.0
+"""Seconds after a step of a turn in which kubeadm may be at work: the timeout of its step (components/node/agent.py). A
+turn that stops for longer must not keep the cluster without snapshots.
+"""
+
 UNKNOWN = "a machine that is not known, because the API does not answer,"
 
 
@@ -107,6 +112,14 @@ class Following:
         """Return the note of this machine's turn, or None."""
         place = self.run.path(TURN)
         return json.loads(place.read_text()) if place.exists() else None
+
+    def is_changing(self) -> bool:
+        """Return whether kubeadm may be copying etcd's folder, which fails if a file there vanishes meanwhile.
+
+        kubeadm copies it by `cp -r` (kubeadm, CopyDir in util/files/copy_unix.go).
+        """
+        place = self.run.path(TURN)
+        return place.exists() and time.time() - place.stat().st_mtime < CHANGING
 
     def write(self, **changes: Any) -> None:
         """Change the note."""
