@@ -99,7 +99,9 @@ def config(run: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def drills(module: Callable[[str], ModuleType], machine: Machine) -> ModuleType:
+def drills(module: Callable[[str], ModuleType], machine: Machine, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    roomy = SimpleNamespace(free=90 << 30, total=100 << 30)
+    monkeypatch.setattr(module("room").shutil, "disk_usage", lambda _: roomy)
     return module("drills")
 
 
@@ -147,8 +149,16 @@ def test_a_machine_without_room_for_a_second_etcd_holds_no_drill(
     assert not [each for each in machine.asked if "restore" in each] and not leftovers(run)
 
 
+SCARCE = {
+    "own disk": r"512 MiB free, and needs 3 times .*, and 512 MiB for the running etcd",
+    "root disk": r"3072 MiB free, and needs 3 times .*, and 3072 MiB for the kubelet, which evicts pods below it",
+    "memory": r"of memory available, and needs 3 times .*, and 400 MiB for the running etcd",
+}
+"""What a drill says without room, by what is scarce."""
+
+
 @pytest.mark.parametrize(("size", "fits"), [(30, True), (31, False)])
-@pytest.mark.parametrize("scarce", ["disk", "memory"])
+@pytest.mark.parametrize("scarce", ["own disk", "root disk", "memory"])
 def test_a_snapshot_that_is_too_large_is_not_even_read(
     drills: ModuleType,
     run: Any,
@@ -160,19 +170,24 @@ def test_a_snapshot_that_is_too_large_is_not_even_read(
     fits: bool,
     scarce: str,
 ) -> None:
-    """30 bytes have room three times beside the spare 512 MiB."""
-    room, free = importlib.import_module("agent.room"), (512 << 20) + 90
-    if scarce == "disk":
-        monkeypatch.setattr(room.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
-    else:
+    """30 bytes have room three times beside the spare 512 MiB, or beside 15 % of 20 GiB, the kubelet's threshold."""
+    room, total = importlib.import_module("agent.room"), 20 << 30
+    if "disk" in scarce:
+        free = (512 << 20 if scarce == "own disk" else total * 15 // 100) + 90
+        monkeypatch.setattr(room.shutil, "disk_usage", lambda _: SimpleNamespace(free=free, total=total))
+    assert room.is_on_root_disk(run, run.path("/etc")) and not room.is_on_root_disk(run, Path("/proc"))
+    if scarce == "own disk":
+        monkeypatch.setattr(room, "is_on_root_disk", lambda *_: False)
+    if scarce == "memory":
         monkeypatch.setattr(room, "SPARE", 400 << 20)
+        monkeypatch.setattr(room, "EVICTING", 0)
         run.path("/proc/meminfo").write_text("MemAvailable: 409601 kB\n")
         size, fits = (341, True) if fits else (342, False)  # 1 KiB has room for 341 bytes three times
     key = add(HOUR, b"x" * size)
     if fits:
         assert drills.hold(run, config, {}, 2 * HOUR)["snapshot"] == key
         return
-    with pytest.raises(Exception, match=r"512 MiB free, and needs 3 times|of memory available, and needs 3 times"):
+    with pytest.raises(Exception, match=SCARCE[scarce]):
         drills.hold(run, config, {}, 2 * HOUR)
     reads = [each for each in cloud.asked if each.startswith("GET /snapshots/etcd/")]
     assert len(reads) <= 2, "one byte, to compare the size with each limit"
