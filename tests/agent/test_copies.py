@@ -117,6 +117,18 @@ def test_new_snapshots_are_copied_once_below_the_clusters_name(
     assert f"shop/{new}" not in copied(cloud), "the owner's rules have deleted it"
 
 
+def test_a_snapshot_that_another_machine_stored_late_is_copied_too(
+    reconcile: Reconcile, cloud: FakeCloud, add: Callable[..., str]
+) -> None:
+    """Its name has the time at which it began, which is before the newest copy's."""
+    newest = add(2 * HOUR)
+    reconcile(2 * HOUR)
+    late, earlier = add(2 * HOUR - 899, b"late"), add(2 * HOUR - 900, b"earlier")
+    assert reconcile(2 * HOUR) == {"count": 2, "newest": newest}
+    assert set(copied(cloud)) == {f"shop/{newest}", f"shop/{late}"}
+    assert earlier not in (newest, late)
+
+
 @pytest.mark.parametrize("size", [len(LARGE), 2 * PART, PART + 1, PART, 0])
 def test_a_large_snapshot_is_copied_in_parts_and_without_the_disk(
     reconcile: Reconcile,

@@ -22,6 +22,9 @@ EXISTS = 412
 """Status of a write with If-None-Match whose object exists: a copy that another machine has finished."""
 ENOUGH = 120
 """Seconds of an attempt that have to be left before another snapshot is copied."""
+SLOWEST = 900
+"""Seconds that may pass from the time in a snapshot's name until the store has it. A later one of another machine may
+have a copy by then."""
 TRY = "copying"
 """Name of the agents' tries in their ConfigMap."""
 
@@ -65,8 +68,8 @@ def missing(found: list[snapshots.Snapshot], copied: list[snapshots.Snapshot]) -
     """Return the snapshots to copy, the oldest first. Both lists have the newest first."""
     if not copied:
         return found[:1]
-    newest, known = copied[0].at, {each.key for each in copied}
-    return sorted(each for each in found if each.at >= newest and each.key not in known)
+    oldest, known = copied[0].at - SLOWEST, {each.key for each in copied}
+    return sorted(each for each in found if each.at > oldest and each.key not in known)
 
 
 def copy(run: Run, configuration: Configuration, key: str) -> None:
