@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from http import HTTPStatus
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.error import HTTPError
@@ -20,6 +21,10 @@ PART = 64 << 20
 10,000 of at least 5 MiB (Amazon S3 user guide, "Multipart upload limits"); Azure takes 50,000 blocks (Blob Storage REST
 API, "Put Block List")."""
 KIND = "application/octet-stream"
+
+
+SIZE = re.compile(r"<Key>([^<]+)</Key>(?:(?!<Key>).)*?<Size>(\d+)</Size>", re.DOTALL)
+"""Name and bytes of an object in S3's answer (Amazon S3 API reference, ListObjectsV2)."""
 
 
 class Listing(NamedTuple):
@@ -44,25 +49,30 @@ S3 = Listing(
 """Listing of S3 and of Cloud Storage's XML API."""
 
 
-def page(run: Run, store: str, prefix: str, mark: str = "") -> tuple[list[str], str]:
-    """Return one page of the names with a prefix, in byte order, and the mark of the next page, empty if none follows.
+def pages(run: Run, store: str, prefix: str) -> Iterator[str]:
+    """Yield the store's answers with the objects that have a prefix, in byte order. store: URL. Raise OSError."""
+    listing, mark = run.cloud.LISTING, ""
+    while True:
+        query = (listing.next if mark else listing.query).format(
+            mark=quote(mark, safe=""), prefix=quote(prefix, safe="")
+        )
+        said = run.ask("store", f"{store.rstrip('/')}{query}").decode()
+        yield said
+        more = listing.mark.search(said)
+        if not more:
+            return
+        mark = more[1]
 
-    store: URL. mark: of the page; empty for the first one. Raise OSError.
-    """
-    listing = run.cloud.LISTING
-    query = (listing.next if mark else listing.query).format(mark=quote(mark, safe=""), prefix=quote(prefix, safe=""))
-    said = run.ask("store", f"{store.rstrip('/')}{query}").decode()
-    more = listing.mark.search(said)
-    return listing.name.findall(said), more[1] if more else ""
+
+def names(run: Run, store: str, prefix: str, most: int | None = None) -> list[str]:
+    """Return the names with a prefix, in byte order. most: pages that are read. Raise OSError."""
+    pattern = run.cloud.LISTING.name
+    return [name for said in islice(pages(run, store, prefix), most) for name in pattern.findall(said)]
 
 
-def names(run: Run, store: str, prefix: str) -> list[str]:
-    """Return the names with a prefix, in byte order. Raise OSError."""
-    found, mark = page(run, store, prefix)
-    while mark:
-        more, mark = page(run, store, prefix, mark)
-        found += more
-    return found
+def sizes(run: Run, store: str, prefix: str) -> dict[str, int]:
+    """Return the bytes of the objects with a prefix, by name, from a store of S3. Raise OSError."""
+    return {name: int(size) for said in pages(run, store, prefix) for name, size in SIZE.findall(said)}
 
 
 def put(run: Run, url: str, content: memoryview, **condition: Any) -> None:

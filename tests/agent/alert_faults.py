@@ -117,7 +117,7 @@ def _untaken(machine: Watched) -> Mend:
 
 def _old_copy(machine: Watched) -> Mend:
     """Have the bucket no copy that is younger than four hours."""
-    copies: Any = importlib.import_module("agent.copies")
+    copies: Any = machine.agent.copies
     names, kept = importlib.import_module("snapshot_names"), copies.reconcile
 
     def newest(hours: int) -> None:

@@ -82,10 +82,10 @@ Reconcile = Callable[[float], Any]
 
 @pytest.fixture
 def reconcile(copies: ModuleType, run: Any, config: dict[str, Any], cluster: Cluster) -> Reconcile:
-    said: dict[str, Any] = {}
+    said, work = dict[str, Any](), copies.Copies()
 
     def reconciled(now: float) -> Any:
-        copies.reconcile(run, config, cluster, now, said)
+        work.reconcile(run, config, cluster, now, said)
         return said["copies"]
 
     return reconciled
@@ -163,15 +163,6 @@ def test_a_bucket_that_refuses_a_large_snapshot_costs_no_read_of_it(
         reconcile(2 * HOUR)
     assert len([each for each in cloud.asked if each.startswith("GET /snapshots/etcd/")]) == 1, "one byte, for the size"
     assert not copied(cloud)
-
-
-def test_a_copy_that_another_machine_has_made_meanwhile_counts(
-    copies: ModuleType, run: Any, cloud: FakeCloud, config: dict[str, Any], add: Callable[..., str]
-) -> None:
-    key = add(HOUR)
-    for _ in range(2):
-        copies.copy(run, config, key)
-    assert copied(cloud) == {f"shop/{key}": b"pages"}
 
 
 @pytest.mark.parametrize("content", [b"pages", LARGE])

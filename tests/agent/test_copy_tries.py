@@ -34,7 +34,7 @@ class Agents:
         self.now += seconds
         self.run.told["machine"]["name"], said = machine, dict[str, Any]()
         try:
-            self.copies.reconcile(self.run, self.config, self.cluster, self.now, said)
+            self.copies.Copies().reconcile(self.run, self.config, self.cluster, self.now, said)
         except Exception as error:
             assert "count" in said["copies"], "the metrics know the newest copy although a copy fails"
             return f"{error}"
@@ -60,12 +60,12 @@ def test_no_other_machine_copies_what_one_is_copying(
     """After 60 seconds without a renewal another agent has the Lease, and looks while the first is still at it."""
     key, copy, others = add(NOW - HOUR), agents.copies.copy, list[Any]()
 
-    def slow(*given: Any) -> None:
+    def slow(*given: Any) -> Any:
         monkeypatch.setattr(agents.copies, "copy", agents.fail)
         others.extend((agents.look("control-plane-1", 61), agents.look("control-plane-2", 239)))
         monkeypatch.setattr(agents.copies, "copy", copy)
         agents.run.told["machine"]["name"] = "control-plane-0"
-        copy(*given)
+        return copy(*given)
 
     monkeypatch.setattr(agents.copies, "copy", slow)
     assert agents.look("control-plane-0") == {"count": 1, "newest": key}
@@ -130,9 +130,9 @@ def test_the_metrics_tell_the_newest_copy_and_that_the_agent_is_active_before_it
     file.write_text(json.dumps(document))
     copy = module.copy
 
-    def watched(*given: Any) -> None:
+    def watched(*given: Any) -> Any:
         seen.append(values(running.root))
-        copy(*given)
+        return copy(*given)
 
     monkeypatch.setattr(module, "copy", watched)
     running.round()

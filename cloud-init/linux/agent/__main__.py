@@ -76,8 +76,7 @@ class Agent:
         self.silent: dict[str, Silence] = {}
         self.next: dict[str, float] = {}
         self.following = Following(self.run, self.me)
-        self.space = space.Space()
-        self.measures = Measures()
+        self.space, self.copies, self.measures = space.Space(), copies.Copies(), Measures()
         self.revoked = RevokedMachines(self.run)
         self.founding: int | None = None
         """Number of the founding record; a restore, after which every agent is new, adds a record."""
@@ -154,7 +153,7 @@ class Agent:
             ("audit-pieces", 3600, lambda: audit.prune(self.run, self.config, time.time())),
             ("secrets", 30, lambda: keys.rewrite(seen.api, self.config, self.following.controllers)),
             ("snapshots", 300, lambda: self.keep("snapshots", snapshots)),
-            ("copies", 300, lambda: copies.reconcile(self.run, self.config, seen.api, time.time(), self.said)),
+            ("copies", 300, lambda: self.copies.reconcile(self.run, self.config, seen.api, time.time(), self.said)),
         )
         self.paced("revoked", 10, lambda: self.revoked.reconcile(seen))
         if self.founding is None:

@@ -178,7 +178,7 @@ def prune(run: Run, config: Configuration, now: float) -> None:
         return
     oldest = time.strftime("%Y%m%d", time.gmtime(now - days * DAY))
     try:
-        for found in map(KEY.fullmatch, objects.page(run, store(run), PREFIX)[0]):
+        for found in map(KEY.fullmatch, objects.names(run, store(run), PREFIX, most=1)):
             if found and found[1] < oldest:
                 run.ask("store", f"{store(run)}/{found[0]}", "DELETE")
     except OSError as error:

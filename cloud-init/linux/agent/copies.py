@@ -5,6 +5,7 @@ objects of the folder there. It may not change or delete them, so the bucket's o
 """
 
 import hashlib
+from functools import partial
 from typing import Any
 from urllib.error import HTTPError
 
@@ -12,14 +13,14 @@ import objects
 from clouds import aws
 from failure import Failure
 from run import Run
-from snapshot_names import KEY
+from snapshot_names import KEY, PREFIX
 
 from agent import attempts, snapshots
 from agent.api import Api
 from agent.configuration import Configuration
 
 EXISTS = 412
-"""Status of a write with If-None-Match whose object exists: a copy that another machine has finished."""
+"""Status of a write with If-None-Match whose object exists: another machine has finished the copy, if its size fits."""
 ENOUGH = 120
 """Seconds of an attempt that have to be left before another snapshot is copied."""
 SLOWEST = 900
@@ -29,27 +30,62 @@ TRY = "copying"
 """Name of the agents' tries in their ConfigMap."""
 
 
-def reconcile(run: Run, configuration: Configuration, api: Api, now: float, said: dict[str, Any]) -> None:
-    """Copy the snapshots that are newer than the newest copy, if the stack file names a bucket.
+class Copies:
+    """The agent's work on the copies."""
 
-    said: the status record's part, which gets `copies` also if a copy fails: {count: of copies, newest: key}. Snapshots
-    from before the first copy are not copied, except the newest one, and those that the bucket's rules have deleted
-    are not copied again.
-    """
-    if "copies" not in configuration["snapshots"]:
-        return
-    found, _ = snapshots.stored(run, now)
-    bucket, folder = place(configuration)
-    copied, _ = snapshots.stored(run, now, bucket, folder)
-    told(said, copied)
-    for each in missing(found, copied):
-        key = each.key
-        if not attempts.attempt(run, api, TRY, key, lambda key=key: copy(run, configuration, key)):
-            break
-        copied = sorted([*copied, each], reverse=True)
+    def __init__(self) -> None:
+        self.checked = set[str]()
+        """Copies that this agent made, or whose size it has compared."""
+
+    def reconcile(self, run: Run, configuration: Configuration, api: Api, now: float, said: dict[str, Any]) -> None:
+        """Copy the snapshots that are newer than the newest copy, if the stack file names a bucket.
+
+        said: the status record's part, which gets `copies` also if a copy fails: {count: of copies, newest: key}.
+        Snapshots from before the first copy are not copied, except the newest one, and those that the bucket's rules
+        have deleted are not copied again. Raise Failure, or RuntimeError while a failed copy is not tried again.
+        """
+        if "copies" not in configuration["snapshots"]:
+            return
+        found, _ = snapshots.stored(run, now)
+        bucket, folder = place(configuration)
+        copied, _ = snapshots.stored(run, now, bucket, folder)
         told(said, copied)
-        if run.left() < ENOUGH:
-            break
+        for each in missing(found, copied):
+            if not attempts.attempt(run, api, TRY, each.key, partial(self.copy, run, configuration, each.key)):
+                break
+            copied = sorted([*copied, each], reverse=True)
+            told(said, copied)
+            if run.left() < ENOUGH:
+                break
+        self.compare(run, configuration, {each.key for each in found} & {each.key for each in copied})
+
+    def copy(self, run: Run, configuration: Configuration, key: str) -> None:
+        """Copy one snapshot."""
+        if copy(run, configuration, key):
+            self.checked.add(key)
+
+    def compare(self, run: Run, configuration: Configuration, keys: set[str]) -> None:
+        """Raise Failure digest-mismatch if a copy that this agent did not make has another size than its snapshot.
+
+        Whoever has taken over a control plane may have written it, and it cannot be replaced. A drill compares more.
+        """
+        if not keys - self.checked:
+            return
+        bucket, folder = place(configuration)
+        try:
+            stored = objects.sizes(run, snapshots.store(run), PREFIX)
+            copied = objects.sizes(run, bucket, f"{folder}{PREFIX}")
+        except OSError as error:
+            raise Failure("store-failed", f"{bucket}/{folder}{PREFIX}: {type(error).__name__}: {error}") from None
+        both = {
+            key: (copied[f"{folder}{key}"], stored[key]) for key in keys if key in stored and f"{folder}{key}" in copied
+        }
+        wrong = sorted(key for key, sizes in both.items() if sizes[0] != sizes[1])
+        self.checked |= both.keys() - {*wrong}
+        if wrong:
+            have, want = both[wrong[-1]]
+            text = f"{len(wrong)} copies are not their snapshots, such as {bucket}/{folder}{wrong[-1]}"
+            raise Failure("digest-mismatch", f"{text}: it has {have} bytes, and the snapshot {want}")
 
 
 def told(said: dict[str, Any], copied: list[snapshots.Snapshot]) -> None:
@@ -72,9 +108,10 @@ def missing(found: list[snapshots.Snapshot], copied: list[snapshots.Snapshot]) -
     return sorted(each for each in found if each.at > oldest and each.key not in known)
 
 
-def copy(run: Run, configuration: Configuration, key: str) -> None:
-    """Copy one snapshot, part by part through memory. Raise Failure store-failed or digest-mismatch.
+def copy(run: Run, configuration: Configuration, key: str) -> bool:
+    """Copy one snapshot, part by part through memory; return False if the bucket has an object of its name.
 
+    Raise Failure store-failed or digest-mismatch.
     A larger snapshot's upload begins before the snapshot is read, so that a bucket that refuses it costs nothing.
     """
     source, url = f"{snapshots.store(run)}/{key}", f"{configuration['snapshots']['copies'].rstrip('/')}/{key}"
@@ -95,8 +132,10 @@ def copy(run: Run, configuration: Configuration, key: str) -> None:
     except HTTPError as error:
         if error.code != EXISTS:
             raise Failure("store-failed", f"{error.url.partition('?')[0]}: {error}") from None
+        return False
     except (OSError, ValueError) as error:
         raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
+    return True
 
 
 def refuse_other(source: str, key: str, sha256: str) -> None:
