@@ -58,7 +58,7 @@ def test_a_snapshot_and_its_place_can_be_named(api: Api, run: Callable[..., Resu
         (answer(error="no \x1b[2Jspace"), "could not restore a snapshot: no"),
         (answer(readable=29), "2 Secrets are encrypted with keys that the secret store does not have"),
         (answer(counts={**COUNTS, "namespaces": [0, 4]}), "it has no namespace"),
-        (lambda request: "", "did not answer within"),
+        (lambda request: "", "did not begin this within"),
     ],
 )
 def test_it_ends_with_1_if_no_cluster_could_start_from_it(
