@@ -76,3 +76,20 @@ def test_copies_of_other_agents_are_compared_once(
         assert reconcile(2 * HOUR) == {"count": 1, "newest": key}
         counts.append(len([each for each in cloud.asked if re.fullmatch(r"GET /(snapshots|status)/? 200", each)]))
     assert counts == [4, 2, 2], "once also the sizes in both buckets"
+
+
+def test_newer_snapshots_do_not_wait_for_one_that_was_changed_in_the_store(
+    reconcile: Reconcile, cloud: FakeCloud, add: Callable[..., str]
+) -> None:
+    """Whoever may write to the store could end all copies by one write."""
+    good = add(HOUR)
+    reconcile(HOUR)
+    changed, later = add(2 * HOUR), add(3 * HOUR)
+    cloud.objects[f"/snapshots/{changed}"] = b"spoiled"
+    for _ in range(3):
+        with pytest.raises(Exception, match=f"{changed} has sha256:.*, another digest than in its name"):
+            reconcile(4 * HOUR)
+    assert set(copied(cloud)) == {f"shop/{good}", f"shop/{later}"}
+    assert len([each for each in cloud.asked if each.startswith(f"GET /snapshots/{changed}")]) == 2, "read once"
+    del cloud.objects[f"/snapshots/{changed}"]
+    assert reconcile(4 * HOUR) == {"count": 2, "newest": later}

@@ -36,6 +36,8 @@ class Copies:
     def __init__(self) -> None:
         self.checked = set[str]()
         """Copies that this agent made, or whose size it has compared."""
+        self.changed = dict[str, str]()
+        """Errors by snapshot that was changed in the store. It is not read again, and newer ones do not wait for it."""
 
     def reconcile(self, run: Run, configuration: Configuration, api: Api, now: float, said: dict[str, Any]) -> None:
         """Copy the snapshots that are newer than the newest copy, if the stack file names a bucket.
@@ -51,18 +53,28 @@ class Copies:
         copied, _ = snapshots.stored(run, now, bucket, folder)
         told(said, copied)
         for each in missing(found, copied):
+            if each.key in self.changed:
+                continue
             if not attempts.attempt(run, api, TRY, each.key, partial(self.copy, run, configuration, each.key)):
                 break
-            copied = sorted([*copied, each], reverse=True)
-            told(said, copied)
+            if each.key not in self.changed:
+                copied = sorted([*copied, each], reverse=True)
+                told(said, copied)
             if run.left() < ENOUGH:
                 break
+        if spoiled := sorted(each.key for each in found if each.key in self.changed):
+            raise Failure("digest-mismatch", self.changed[spoiled[-1]])
         self.compare(run, configuration, {each.key for each in found} & {each.key for each in copied})
 
     def copy(self, run: Run, configuration: Configuration, key: str) -> None:
-        """Copy one snapshot."""
-        if copy(run, configuration, key):
-            self.checked.add(key)
+        """Copy one snapshot, or note that it was changed."""
+        try:
+            if copy(run, configuration, key):
+                self.checked.add(key)
+        except Failure as failure:
+            if failure.name != "digest-mismatch":
+                raise
+            self.changed[key] = f"{failure}"
 
     def compare(self, run: Run, configuration: Configuration, keys: set[str]) -> None:
         """Raise Failure digest-mismatch if a copy that this agent did not make has another size than its snapshot.
