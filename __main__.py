@@ -25,6 +25,6 @@ for output in (
     "pod_roles",
 ):
     pulumi.export(output, getattr(cluster, output))
-for output in ("gmsa_identity", "pod_provider"):  # with some options alone
+for output in ("gmsa_identity", "pod_principals", "pod_provider", "pod_tenant"):  # with some options alone
     if getattr(cluster, output):
         pulumi.export(output, getattr(cluster, output))

@@ -44,9 +44,14 @@ class MixedCluster(pulumi.ComponentResource):
     load_balancers: pulumi.Output[dict[str, str]]
     """DNS name or address of every load balancer of `ingress`, by name."""
     issuer: pulumi.Output[str]
-    """URL of the issuer of service-account tokens, which is public with `pod_identity` on AWS; else empty."""
+    """URL of the issuer of service-account tokens, which `pod_identity` makes public on AWS and Azure; else empty."""
     pod_roles: pulumi.Output[dict[str, str]]
-    """Role of each service account of `pod_identity`, by namespace/name: ARN on AWS, member for policies on GCP."""
+    """Role of each service account of `pod_identity`, by namespace/name: ARN on AWS, client id of its identity on
+    Azure, member for policies on GCP."""
+    pod_principals: pulumi.Output[dict[str, str]] | None
+    """Principal ids of the identities of `pod_identity` on Azure, which get roles, by namespace/name."""
+    pod_tenant: pulumi.Output[str] | None
+    """Id of the tenant of these identities."""
     pod_provider: pulumi.Output[str] | None
     """Name of the workload identity provider of `pod_identity` on GCP."""
     gmsa_identity: pulumi.Output[str] | None
@@ -75,6 +80,8 @@ class MixedCluster(pulumi.ComponentResource):
                 "issuer": self.issuer,
                 "pod_roles": self.pod_roles,
                 **({"pod_provider": self.pod_provider} if self.pod_provider else {}),
+                **({"pod_principals": self.pod_principals} if self.pod_principals else {}),
+                **({"pod_tenant": self.pod_tenant} if self.pod_tenant else {}),
                 **({"gmsa_identity": self.gmsa_identity} if self.gmsa_identity else {}),
             }
         )
@@ -113,6 +120,9 @@ class MixedCluster(pulumi.ComponentResource):
         self.issuer = outputs.issuer or Output.from_input("")
         roles: dict[str, Any] = dict(outputs.pod_roles)
         self.pod_roles, self.pod_provider = Output.from_input(roles), outputs.pod_provider
+        principals: dict[str, Any] = dict(outputs.pod_principals)
+        self.pod_tenant = outputs.pod_tenant
+        self.pod_principals = Output.from_input(principals) if self.pod_tenant else None
 
     def _generated(self, plan: ClusterPlan, options: ResourceOptions, *, simulated: bool) -> Generated:
         """Register the secrets of a cluster that Mullion makes."""

@@ -70,10 +70,10 @@ class ServiceAccountArgs(TypedDict):
 
 
 class PodIdentityArgs(TypedDict):
-    """Roles of the cloud for pods, by their service accounts. On AWS the cluster's issuer of tokens becomes public."""
+    """Roles of the cloud for pods, by their service accounts. On AWS and Azure the issuer of tokens becomes public."""
 
     issuer: NotRequired[TokenIssuer]
-    """AWS: whether API servers sign tokens for the public issuer, or only accept them: the step before and after."""
+    """AWS, Azure: whether API servers sign tokens for the public issuer, or only accept them: before and after."""
     service_accounts: NotRequired[list[ServiceAccountArgs]]
     """Service accounts, and what their pods may do in the cloud."""
 

@@ -182,6 +182,7 @@ class ResourceType:
     replaces: properties that replace the resource, from old and new inputs.
     apart: secret values that the cloud state stores apart from the resource, by property; `read` returns them.
     shown: outputs that the cloud shows otherwise later than after the last change; `read` returns them.
+    alone: what a call has for itself while it runs, and what another call for the same gets; see running_calls.py.
     gone: code and message with which `read` of an id fails because the provider does not know the code for a resource
     that does not exist; None if it knows it.
     """
@@ -216,6 +217,7 @@ class ResourceType:
     apart: Callable[[CloudState, Record], dict[str, str]] | None = None
     shown: Callable[[CloudState, Record], dict[str, Any]] | None = None
     gone: Callable[[CloudState, str], tuple[str, str] | None] | None = None
+    alone: tuple[Callable[[Request], str], Callable[[Request], Refusal]] | None = None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from sandbox.checks import DEFAULTS, conditions, with_name
 from sandbox.cloud import Cloud, Place, Refusal, Request, ResourceType, Unique
 from sandbox.cloud_state import SERVICES, CloudState, Record, now
 from sandbox.difference import Difference, compare
+from sandbox.running_calls import RunningCalls
 from sandbox.shapes import Failure
 from sandbox.values import REDACTED, UNKNOWN, Secret, plain, redacted, with_tags
 
@@ -24,7 +25,7 @@ class Provider:
 
     def __init__(self, cloud: Cloud, cloud_state: CloudState) -> None:
         self.cloud = cloud
-        self.cloud_state = cloud_state
+        self.cloud_state, self.running = cloud_state, RunningCalls()
         self.place = Place(cloud.account, "")
         self.pause: Callable[[float], None] = time.sleep
 
@@ -249,14 +250,14 @@ class Provider:
         failures = self.cloud.failures
         due = faults.due(self.cloud_state, request.type, failures)
         try:
-            waited = faults.before(due, failures, self.pause)
-            with self.cloud_state.transaction():
-                yield
-                if self.cloud.settle:
-                    self.cloud.settle(self.cloud_state)
-                self.cloud_state.log(
-                    kind, request.type, urn, request.id, self.cloud.seconds(request.type, kind) + waited
-                )
+            with self.running.alone(self.cloud.types[request.type], request):
+                waited = faults.before(due, failures, self.pause)
+                with self.cloud_state.transaction():
+                    yield
+                    if self.cloud.settle:
+                        self.cloud.settle(self.cloud_state)
+                    seconds = self.cloud.seconds(request.type, kind) + waited
+                    self.cloud_state.log(kind, request.type, urn, request.id, seconds)
         except Refusal as refusal:
             with self.cloud_state.transaction():
                 self.cloud_state.log(kind, request.type, urn, request.id, 0, str(refusal))

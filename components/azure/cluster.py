@@ -1,5 +1,7 @@
 """A cluster on Azure: registers the planned resources. Decides nothing."""
 
+from dataclasses import replace
+
 import pulumi
 from pulumi import Input, InvokeOptions, Output, ResourceOptions
 from pulumi_azure_native import authorization
@@ -13,7 +15,8 @@ from components.azure.ingress import Ingress
 from components.azure.machines import AdministratorLogin, MachineInputs, cloud_machines
 from components.azure.network import Network
 from components.azure.own_key import own_key
-from components.azure.place import ResourceGroup
+from components.azure.place import Place, ResourceGroup
+from components.azure.pod_identity import PodIdentity
 from components.azure.records import Records
 from components.azure.storage import Storage, Vault, bundle_container
 from components.naming import CONTROL_PLANE
@@ -37,7 +40,9 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         else Network(context, place, firewall, opts=child)
     )
     identity = Identity(context, place, client.subscription_id, opts=child)
-    vault = Vault(context, place, network, client.tenant_id, list(identity.definitions.values()), opts=child)
+    pods = _pod_identity(context, place, child)
+    definitions, issuer = list(identity.definitions.values()), pods.issuer if pods else None
+    vault = Vault(context, place, network, client.tenant_id, definitions, issuer, opts=child)
     storage = Storage(context, place, network, vault, opts=child)
     identity.grant(storage, vault)
     if network.bastion:
@@ -72,10 +77,25 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         public_host,
         child,
     )
-    return CloudOutputs(
+    outputs = CloudOutputs(
         public_host,
         storage.bundle_store,
         storage.snapshot_store,
         ingress.hosts if ingress else {},
         gmsa_identity=identity.gmsa.principal_id if identity.gmsa else None,
     )
+    if pods is None:
+        return outputs
+    return replace(
+        outputs,
+        issuer=pods.url,
+        pod_roles={key: each.client for key, each in pods.identities.items()},
+        pod_principals={key: each.principal for key, each in pods.identities.items()},
+        pod_tenant=client.tenant_id,
+    )
+
+
+def _pod_identity(context: ClusterContext, place: Place, child: ResourceOptions) -> PodIdentity | None:
+    """Register the identities of pods, if the cluster has them."""
+    wanted = context.plan.spec.pod_identity
+    return PodIdentity(context, place, wanted, opts=child) if wanted else None

@@ -17,11 +17,12 @@ from components.azure.network import UsableNetwork
 from components.azure.own_key import own_key
 from components.azure.place import Place
 from components.azure.place import place as resource_group
+from components.machine.issuer import Issuer
 from components.machine.service_urls import service_url
 from components.naming import within
 from components.topology.private_ranges import is_private
 from components.wiring.context import ClusterContext
-from components.wiring.kept_secrets import stash
+from components.wiring.kept_secrets import stash, with_issuer
 from components.wiring.stores import OLDER_DAYS, SECRETS, Content, Stores, after
 
 LONGEST_ACCOUNT = LONGEST_VAULT = 24
@@ -242,9 +243,13 @@ class Vault(pulumi.ComponentResource):
         network: UsableNetwork,
         tenant: Output[str],
         roles: Sequence[pulumi.Resource],
+        issuer: Output[Issuer] | None,
         opts: ResourceOptions | None = None,
     ) -> None:
-        """roles: custom ones, which Azure knows by the time that the vault exists."""
+        """roles: custom ones, which Azure knows by the time that the vault exists.
+
+        issuer: of the cluster's tokens, for the secret pki.
+        """
         name, generated = context.plan.name, context.generated
         super().__init__("mullion:azure:Vault", name, {"names": list(SECRETS.values())}, opts)
         full = f"{name}-vault"
@@ -268,6 +273,9 @@ class Vault(pulumi.ComponentResource):
             **place.here(self, keyvault.Vault, full, guarded),
         )
         self.resource = vault
+        texts = dict(generated.stored)
+        if issuer:
+            texts["pki"] = with_issuer(texts["pki"], issuer)
         written = {
             key: keyvault.Secret(
                 f"{name}-{key}",
@@ -279,7 +287,7 @@ class Vault(pulumi.ComponentResource):
                 opts=ResourceOptions(parent=self, deleted_with=vault),
                 **place.within,
             )
-            for key, value in generated.stored.items()
+            for key, value in texts.items()
         }
         self.values = [*written.values()]
         self.secrets = {key: Output.concat(vault.id, "/secrets/", key) for key in SECRETS.values()}

@@ -25,14 +25,6 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
         "remove them from csi, and install such a driver in the cluster",
         "STO-03",
     ),
-    (
-        "pod-identity",
-        "pod_identity",
-        lambda s: s.pod_identity is not None and s.cloud is Cloud.AZURE,
-        "roles of pods on this cloud; AWS and Google Cloud have them",
-        "remove pod_identity, and give pods another credential (docs/pod-identity.md)",
-        "",
-    ),
 )
 """Id, path, whether a spec uses the option, its name in the message, what to do, requirements."""
 

@@ -17,6 +17,20 @@ LONGEST_SUBJECT = 127
 LONGEST_CONDITION = 4096
 """Characters of attributeCondition (the same page)."""
 _OURS = ("service-account-issuer", "service-account-jwks-uri")
+_PUBLIC = (Cloud.AWS, Cloud.AZURE)
+"""Clouds that read the documents of a public issuer."""
+_GRANT = {
+    Cloud.AZURE: "and assign roles to the identity in the output pod_principals",
+    Cloud.GCP: "and grant roles to the member in the output pod_roles",
+}
+_ASKED = {
+    Cloud.AWS: (
+        "AWS's service STS",
+        "give the network an interface endpoint of STS, or the pods a proxy (HTTPS_PROXY)",
+    ),
+    Cloud.AZURE: ("login.microsoftonline.com, which has no private endpoint", "give the pods a proxy (HTTPS_PROXY)"),
+}
+"""Service that exchanges tokens of pods, and what to do without a way to it (Google's has Private Google Access)."""
 
 
 def _accounts(subject: Subject) -> list[ServiceAccount]:
@@ -28,7 +42,7 @@ def _of(index: int, *path: object, **values: object) -> Finding:
 
 
 def _early(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.pod_identity and subject.spec.cloud is Cloud.AWS and supported(subject):
+    if subject.spec.pod_identity and subject.spec.cloud in _PUBLIC and supported(subject):
         first = releases.first_in_order(subject.spec.kubernetes)
         if first != subject.spec.kubernetes:
             yield at("pod_identity", version=subject.spec.kubernetes, first=first)
@@ -58,11 +72,11 @@ def _broad(subject: Subject) -> Iterator[Finding]:
 def _of_aws(subject: Subject) -> Iterator[Finding]:
     if subject.spec.pod_identity is None or subject.spec.cloud is Cloud.AWS:
         return
-    if subject.spec.pod_identity.issuer is not TokenIssuer.SIGNS:
-        yield at("pod_identity", "issuer", field="issuer", fix="tokens keep kubeadm's issuer here")
+    if subject.spec.cloud is Cloud.GCP and subject.spec.pod_identity.issuer is not TokenIssuer.SIGNS:
+        yield at("pod_identity", "issuer", wrong="issuer is for AWS and Azure", fix="tokens keep kubeadm's issuer here")
     for index, account in enumerate(_accounts(subject)):
         if account.policies:
-            yield _of(index, "policies", field="policies", fix="and grant roles to the member in the output pod_roles")
+            yield _of(index, "policies", wrong="policies is for AWS alone", fix=_GRANT[subject.spec.cloud])
 
 
 def _long_subject(subject: Subject) -> Iterator[Finding]:
@@ -87,8 +101,9 @@ def _flags(subject: Subject) -> Iterator[Finding]:
 
 
 def _no_way(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.cloud is Cloud.AWS and _accounts(subject) and subject.spec.network.egress is Egress.NONE:
-        yield at("pod_identity", "service_accounts")
+    found = _ASKED.get(subject.spec.cloud)
+    if found and _accounts(subject) and subject.spec.network.egress is Egress.NONE:
+        yield at("pod_identity", "service_accounts", service=found[0], fix=found[1])
 
 
 CHECKS = (
@@ -125,7 +140,7 @@ CHECKS = (
         "pod-identity-aws-field",
         "pod_identity cloud",
         _of_aws,
-        "{field} is for AWS alone",
+        "{wrong}",
         "remove it, {fix}",
     ),
     error(
@@ -154,7 +169,7 @@ CHECKS = (
         "pod-identity-no-way",
         "pod_identity cloud network.egress",
         _no_way,
-        "pods assume their roles at AWS's service STS, and egress: none lets them reach no address outside",
-        "give the network an interface endpoint of STS, or the pods a proxy (HTTPS_PROXY)",
+        "pods exchange their tokens at {service}, and egress: none lets them reach no address outside",
+        "{fix}",
     ),
 )

@@ -9,8 +9,8 @@ from components.spec.pod_identity import kubeadms_issuer
 
 LONGEST = "24h0m0s"
 """Longest time for which a requested token is valid, unless the user sets the flag. Without it whoever may create
-tokens of a service account gets one for ten years, which opens its role from anywhere: AWS asks nobody whether the pod
-or the service account still exists. Kubelets renew tokens within a day."""
+tokens of a service account gets one for ten years, which opens its role from anywhere: clouds ask nobody whether the
+pod or the service account still exists. Kubelets renew tokens within a day."""
 
 
 def arguments(role: Role) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def arguments(role: Role) -> dict[str, Any]:
     The first issuer signs, and all are accepted, also as audiences (the default of --api-audiences). So tokens that
     were signed before the cluster had a public issuer stay valid: they name kubeadm's.
     """
-    if role.spec.pod_identity is None or role.spec.cloud is not Cloud.AWS:
+    if role.spec.pod_identity is None or role.spec.cloud is Cloud.GCP:
         return {}
     public, kubeadms = ref("node.issuer"), kubeadms_issuer(role.spec.network.domain)
     longest = {"service-account-max-token-expiration": LONGEST}

@@ -19,9 +19,14 @@ class CloudOutputs:
     load_balancers: Mapping[str, Output[str]]
     """DNS names (AWS) or addresses of the load balancers of `ingress`, by name."""
     issuer: Output[str] | None = None
-    """AWS: URL of the issuer of `pod_identity`; None without it."""
+    """AWS, Azure: URL of the issuer of `pod_identity`; None without it."""
     pod_roles: Mapping[str, Output[str]] = field(default_factory=dict[str, Output[str]])
-    """By namespace/name of the service account: ARN of the role (AWS), member for policies (Google Cloud)."""
+    """By namespace/name of the service account: ARN of the role (AWS), client id (Azure), member for policies (Google
+    Cloud)."""
+    pod_principals: Mapping[str, Output[str]] = field(default_factory=dict[str, Output[str]])
+    """Azure: principal ids, which get roles, by the same names."""
+    pod_tenant: Output[str] | None = None
+    """Azure: id of the tenant of `pod_identity`; None without it."""
     pod_provider: Output[str] | None = None
     """Google Cloud: name of the workload identity provider of `pod_identity`; None without it."""
     gmsa_identity: Output[str] | None = None

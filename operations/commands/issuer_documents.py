@@ -1,5 +1,7 @@
 """Whether everybody can read the documents of a cluster's issuer, and whether they are those that the program wrote."""
 
+import base64
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -8,10 +10,12 @@ import httpx
 
 from components.spec.pod_identity import DISCOVERY, KEYS
 
-OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
+OBJECT, BLOB = "aws:s3/bucketObjectv2:BucketObjectv2", "azure-native:storage:Blob"
 SECONDS = 15.0
 PAGE = "docs/pod-identity.md"
 Get = Callable[[str], str]
+Same = Callable[[str], bool]
+"""Whether a text is what the program wrote."""
 
 
 def get(url: str) -> str:
@@ -27,24 +31,41 @@ def issuer_of(resources: Iterable[Mapping[str, Any]]) -> str:
 
 def faults(url: str, resources: Iterable[Mapping[str, Any]], ask: Get = get) -> list[str]:
     """Return what is wrong with the documents at the issuer's URL, with the fix. resources: of the state."""
-    written = {
-        each["inputs"]["key"]: each["inputs"].get("content")
-        for each in resources
-        if each["type"] == OBJECT and each["inputs"].get("key") in (DISCOVERY, KEYS)
-    }
-    return [fault for key in (DISCOVERY, KEYS) if (fault := _fault(f"{url}/{key}", written.get(key), ask))]
+    objects = [each for each in resources if each["type"] in (OBJECT, BLOB)]
+    written = {name: same for each in objects for name, same in _written(each)}
+    closed = CLOSED[BLOB if any(each["type"] == BLOB for each in objects) else OBJECT]
+    found = (_fault(f"{url}/{key}", written.get(key), closed, ask) for key in (DISCOVERY, KEYS))
+    return [fault for fault in found if fault]
 
 
-def _fault(url: str, wanted: str | None, ask: Get) -> str:
+CLOSED = {
+    OBJECT: "AWS refuses every token; look for a public access block of the account or the organisation",
+    BLOB: "Entra ID refuses every token; look for a policy that has closed the issuer's storage account to networks",
+}
+"""What follows from documents that nobody can read, by type of object."""
+
+
+def _written(resource: Mapping[str, Any]) -> Iterable[tuple[str, Same]]:
+    """Yield name and comparison of an object, if it is a document of an issuer."""
+    inputs = resource["inputs"]
+    if (name := inputs.get("key")) in (DISCOVERY, KEYS) and isinstance(content := inputs.get("content"), str):
+        yield name, lambda text: json.loads(text) == json.loads(content)
+    if (name := inputs.get("blobName")) in (DISCOVERY, KEYS) and (digest := inputs.get("contentMd5")):
+        yield name, lambda text: _md5(text) == digest  # a state has files by their digest alone
+
+
+def _md5(text: str) -> str:
+    return base64.b64encode(hashlib.md5(text.encode(), usedforsecurity=False).digest()).decode()
+
+
+def _fault(url: str, same: Same | None, closed: str, ask: Get) -> str:
     try:
-        found = json.loads(ask(url))
+        text = ask(url)
+        json.loads(text)
     except httpx.HTTPError as error:
-        return (
-            f"{url}: not readable without credentials ({error}), so AWS refuses every token; look for a public access"
-            f" block of the account or the organisation, and run `up --refresh` ({PAGE})"
-        )
+        return f"{url}: not readable without credentials ({error}), so {closed}, and run `up --refresh` ({PAGE})"
     except ValueError:
         return f"{url}: it is no JSON; somebody has overwritten it: run `up --refresh`, and look who wrote it"
-    if wanted is not None and found != json.loads(wanted):
+    if same is not None and not same(text):
         return f"{url}: it is not what `up` wrote; run `up --refresh`, and look in the audit log who wrote it"
     return ""

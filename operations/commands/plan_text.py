@@ -73,6 +73,9 @@ def _roles(cloud: str, identity: dict[str, Any] | None) -> Iterator[str]:
     if cloud == "gcp":
         names = ", ".join(f"{each['namespace']}/{each['name']}" for each in identity["service_accounts"])
         yield f"  pod roles     a workload identity pool knows the keys; members of policies: {names or 'none'}"
+    elif cloud == "azure":
+        names = ", ".join(f"{each['namespace']}/{each['name']}" for each in identity["service_accounts"])
+        yield f"  pod roles     a public website has the issuer, which {used}; managed identities: {names or 'none'}"
     else:
         yield f"  pod roles     a public bucket has the issuer, which {used}; roles (policies): {roles}"
 

@@ -56,6 +56,7 @@ def access(outputs: dict[str, Any], path: Path | str, not_booted: str = "") -> s
         *(f"Balancer    {host} ({name})" for name, host in (outputs.get("load_balancers") or {}).items()),
         *([f"Issuer      {issuer}"] if (issuer := outputs.get("issuer")) else []),
         *(f"Pods' role  {arn} ({account})" for account, arn in (outputs.get("pod_roles") or {}).items()),
+        *([f"Tenant      {tenant} (of these client ids)"] if (tenant := outputs.get("pod_tenant")) else []),
         f"Kubeconfig  {path}",
         *([f"Nothing answers at this endpoint: {not_booted}"] if not_booted else []),
     ]

@@ -15,8 +15,14 @@ GROUP, BLOCKED = "azure-native:resources:ResourceGroup", re.compile(r"ResourceGr
 """Type of a resource group, and what Azure says if it cannot delete a resource in it."""
 BUCKET_POLICY, CLOSED = "aws:s3/bucketPolicy:BucketPolicy", "BlockPublicPolicy"
 """Type of a bucket's policy, and the setting that S3 names if the account lets no bucket be public."""
-SHUT = re.compile(r"azure-native:storage:Blob\b.*\bAuthorizationFailure\b", re.DOTALL)
-"""Matches the errors of objects in a storage account whose rules do not admit this computer (docs/azure.md)."""
+OF_PODS, OF_ACCOUNT = "mullion:azure:PodIdentity", "azure-native:storage:"
+FORBIDDEN = re.compile(r"RequestDisallowedByPolicy|AuthorizationFailure")
+"""Component of an issuer's website, types in storage accounts, and what Azure says if a policy closes the account."""
+SHUT = re.compile(
+    r"(?<!-issuer-keys \()(?<!-issuer-discovery \()azure-native:storage:Blob\b.*\bAuthorizationFailure\b", re.DOTALL
+)
+"""Matches the errors of objects in a storage account whose rules do not admit this computer (docs/azure.md). That
+of an issuer has no such rules."""
 VAULT = "exists in deleted state"
 """Part of Key Vault's error ConflictError: a vault that was deleted keeps its name (docs/azure.md)."""
 
@@ -40,6 +46,13 @@ def of(urn: str, text: str) -> str:
             " documents:"
             "\n    aws s3control get-public-access-block --account-id ACCOUNT shows it"
             " (docs/pod-identity.md)"
+        )
+    if OF_PODS in parts[2].split("$") and kind.startswith(OF_ACCOUNT) and FORBIDDEN.search(text):
+        return (
+            "\n    A policy closes this storage account, and pod_identity needs one whose static website Entra ID can"
+            " read:\n    no public container, but an account with a public network. az policy state list --resource ID"
+            " names the policy.\n    Ask for an exemption, or remove pod_identity and publish an issuer yourself"
+            " (docs/pod-identity.md#on-azure)"
         )
     if kind == GROUP and BLOCKED.search(text):
         return (

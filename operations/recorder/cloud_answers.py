@@ -191,7 +191,13 @@ AZURE_COMPUTED: dict[str, dict[str, Any]] = {
     "azure-native:network:PublicIPAddress": {"ipAddress": "198.51.100.3"},
     "azure-native:compute:VirtualMachine": {"vmId": "{guid}"},
     "azure-native:managedidentity:UserAssignedIdentity": {"clientId": "{guid}", "principalId": "{guid}"},
-    "azure-native:storage:StorageAccount": {"primaryEndpoints": {"blob": "https://{name}.blob.core.windows.net/"}},
+    "azure-native:storage:StorageAccount": {
+        "primaryEndpoints": {
+            "blob": "https://{name}.blob.core.windows.net/",
+            "web": "https://{name}.z6.web.core.windows.net/",
+        }
+    },
+    "azure-native:storage:StorageAccountStaticWebsite": {"containerName": "$web"},
 }
 """Computed outputs of Azure's types, besides `id`, `name` and `location`."""
 

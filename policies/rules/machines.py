@@ -38,8 +38,9 @@ GUARDED = {
     "gcp:storage/bucket:Bucket": "bucket",
 }
 """By type: resources that a protected stack protects, besides its control plane."""
-OF_ISSUER = "mullion:aws:PodIdentity"
-"""Component whose bucket has public documents that each run can write again; it goes with its option."""
+OF_ISSUER = {"mullion:aws:PodIdentity", "mullion:azure:PodIdentity"}
+"""Components whose bucket or storage account has public documents that each run can write again; it goes with its
+option."""
 
 _SHIELD = "shieldedInstanceConfig."
 SETTINGS: dict[str, tuple[tuple[str, Any, str], ...]] = {
@@ -158,7 +159,7 @@ def _guarded(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
         return
     for resource in resources:
         what = "control plane" if is_control_plane(resource.urn) else GUARDED.get(resource.type)
-        if OF_ISSUER in resource.urn.split("::")[2].split("$"):
+        if OF_ISSUER & {*resource.urn.split("::")[2].split("$")}:
             continue
         if what and not resource.protect:
             yield resource, f"the {what} is not protected, but others of this stack are; set protect"

@@ -65,6 +65,8 @@ AZURE_BASIC = {
     "18d7d88d-d35e-4fb5-a5c3-7773c20a72d9": "User Access Administrator",
 }
 """Ids of Azure's roles with nearly all permissions ("Azure built-in roles")."""
+CREDENTIAL, OF_MACHINES = "azure-native:managedidentity:FederatedIdentityCredential", "mullion:azure:Identity"
+"""Type that lets tokens of another issuer have an identity, and the component of machines' identities."""
 
 
 def _listed(value: Any) -> list[str]:
@@ -130,6 +132,9 @@ def _of_azure(resource: Resource) -> Iterator[str]:
     role, scope = (str(resource.properties.get(each) or "") for each in ("roleDefinitionId", "scope"))
     if known := AZURE_BASIC.get(role.rpartition("/")[2]):
         yield f"{known} allows nearly everything; write a role with only the permissions that it needs"
+    for urn in resource.inputs_from.get("resourceName", ()) if resource.type == CREDENTIAL else ():
+        if OF_MACHINES in urn.split("::")[2].split("$"):
+            yield f"{urn.rpartition('::')[2]} is an identity of machines; holders of such tokens would have its rights"
     if resource.type == ASSIGNMENT and re.fullmatch(r"/subscriptions/[^/]*|/", scope):
         yield f"it applies to all of {scope}; name a resource group or one resource"
 
@@ -137,7 +142,7 @@ def _of_azure(resource: Resource) -> Iterator[str]:
 CHECKS: Mapping[str, Callable[[Resource], Iterable[str]]] = {
     **dict.fromkeys(POLICIES | {ROLE, ATTACHMENT}, _narrow),
     **dict.fromkeys(ONE | CUSTOM, _of_gcp),
-    **dict.fromkeys((ASSIGNMENT, DEFINITION), _of_azure),
+    **dict.fromkeys((ASSIGNMENT, DEFINITION, CREDENTIAL), _of_azure),
 }
 """By type."""
 

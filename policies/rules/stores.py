@@ -1,6 +1,6 @@
 """Stores: private, encrypted, reached only over TLS. GCP and Azure always encrypt, and GCP accepts only TLS.
 
-The bucket of a cluster's issuer has two documents that everybody may read, and nothing else.
+The bucket of a cluster's issuer, on Azure its website, has two documents that everybody may read, and nothing else.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -93,15 +93,37 @@ OWN: dict[str, tuple[tuple[str, Any], ...]] = {
 """By type of store: paths and required values."""
 
 
+ACCOUNT, CONTAINER = "azure-native:storage:StorageAccount", "azure-native:storage:BlobContainer"
+BLOB, SITE = "azure-native:storage:Blob", "azure-native:storage:StorageAccountStaticWebsite"
+OPEN = "networkRuleSet.defaultAction"
+"""The one required value that the account of an issuer's website does not have."""
+
+
+def _is_website(parts: Collection[Resource]) -> bool:
+    """Return whether a storage account has the issuer's documents alone, in its website. parts: what it has."""
+    kinds = {each.type for each in parts}
+    names = {each.properties.get("blobName") for each in parts if each.type == BLOB}
+    return SITE in kinds and CONTAINER not in kinds and bool(names) and names <= {DISCOVERY, KEYS}
+
+
+def _parts(resources: Collection[Resource], path: str) -> dict[str, list[Resource]]:
+    """Return the settings and objects of stores by URN. path: the input that names the store."""
+    found: dict[str, list[Resource]] = {}
+    for each in resources:
+        for urn in each.inputs_from.get(path, ()):
+            found.setdefault(urn, []).append(each)
+    return found
+
+
 def _stores(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
+    of_account = _parts(resources, "accountName")
     for store in resources:
         for path, wanted in OWN.get(store.type, ()):
-            if at(store.properties, path) not in (wanted, UNKNOWN):
+            if at(store.properties, path) in (wanted, UNKNOWN):
+                continue
+            if path != OPEN or store.type != ACCOUNT or not _is_website(of_account.get(store.urn, [])):
                 yield store, f"{path} is not {wanted}; others could read its contents"
-    of_bucket: dict[str, list[Resource]] = {}
-    for each in resources:
-        for urn in each.inputs_from.get("bucket", ()):
-            of_bucket.setdefault(urn, []).append(each)
+    of_bucket = _parts(resources, "bucket")
     for bucket in resources:
         if bucket.type == BUCKET:
             yield from ((bucket, wrong) for wrong in _bucket(of_bucket.get(bucket.urn, [])))

@@ -33,6 +33,15 @@ class Kind:
         return re.sub(r"/\{[^}]*\}", "", self.path)
 
 
+class Part(Kind):
+    """A part of a resource that has no name of its own: its path ends with the name of the part."""
+
+    @property
+    def id(self) -> str:
+        """Template of the id."""
+        return f"{GROUP}/providers/{self.path}"
+
+
 _NET, _COMPUTE, _STORE = "azure-native:network:", "azure-native:compute:", "azure-native:storage:"
 _DNS, _VAULT = "azure-native:privatedns:", "azure-native:keyvault:"
 _OF_VNET, _OF_ZONE = "{in_.virtualNetworkName}", "{in_.privateZoneName}"
@@ -66,6 +75,11 @@ IDENTITY = Kind(
     "Microsoft.ManagedIdentity/userAssignedIdentities",
     "resourceName",
 )
+CREDENTIAL = Kind(
+    "azure-native:managedidentity:FederatedIdentityCredential",
+    f"{IDENTITY.path}/{{in_.resourceName}}/federatedIdentityCredentials",
+    "federatedIdentityCredentialResourceName",
+)
 VAULT = Kind(_VAULT + "Vault", "Microsoft.KeyVault/vaults", "vaultName")
 SECRET = Kind(_VAULT + "Secret", f"{VAULT.path}/{{in_.vaultName}}/secrets", "secretName")
 STORE = Kind(_STORE + "StorageAccount", "Microsoft.Storage/storageAccounts", "accountName")
@@ -73,6 +87,9 @@ _OF_STORE = f"{STORE.path}/{{in_.accountName}}"
 CONTAINER = Kind(_STORE + "BlobContainer", f"{_OF_STORE}/blobServices/default/containers", "containerName")
 BLOB = Kind(_STORE + "Blob", f"{CONTAINER.path}/{{in_.containerName}}/blobs", "blobName")
 PROPERTIES = Kind(_STORE + "BlobServiceProperties", f"{_OF_STORE}/blobServices", "blobServicesName")
+SITE = Part(_STORE + "StorageAccountStaticWebsite", f"{_OF_STORE}/staticWebsite", "accountName")
+WEB = "$web"
+"""Container of a static website."""
 POLICY = Kind(_STORE + "ManagementPolicy", f"{_OF_STORE}/managementPolicies", "managementPolicyName")
 
 

@@ -116,6 +116,7 @@ _TYPES = {
     names.DISK_KEY: _of(names.DISK_KEY, identity_userAssignedIdentities=_ASSIGN),
     names.EXTENSION: _of(names.EXTENSION),
     names.IDENTITY: _of(names.IDENTITY),
+    names.CREDENTIAL: _of(names.CREDENTIAL),
     names.VAULT: _of(names.VAULT, properties_networkAcls_virtualNetworkRules=_SERVICE_ENDPOINT),
     names.SECRET: _without_delete(names.SECRET),
     names.STORE: _of(
@@ -131,6 +132,10 @@ _TYPES = {
 }
 _BLOB = f"{_LIST_KEYS} {_STORE}/read"
 """The provider reads and writes blobs with a key of their account (pulumi-azure-native#2015)."""
+_SITE = f"{_STORE}/blobServices/write"
+_SITE_READ = f"{_STORE}/blobServices/getInfo/action {_STORE}/blobServices/read"
+"""The provider switches a website by the data service, as itself (pulumi-azure-native, custom_storage_azidentity.go;
+Storage REST API, "Authorize with Microsoft Entra ID")."""
 TYPES: Mapping[str, Permissions] = {
     **{kind.token: row for kind, row in _TYPES.items()},
     # what the cloud controller adds to the cluster's table
@@ -141,6 +146,7 @@ TYPES: Mapping[str, Permissions] = {
         "Microsoft.Resources/subscriptions/resourceGroups", "Microsoft.Resources/subscriptions/operationresults/read"
     ),
     names.BLOB.token: Permissions(_BLOB, _BLOB, _BLOB, update={REST: _BLOB}),
+    names.SITE.token: Permissions(_SITE, _SITE_READ, f"{_SITE_READ} {_SITE}", update={REST: _SITE}),
     **{
         f"azure-native:authorization:{name}": _own(f"Microsoft.Authorization/{name[0].lower()}{name[1:]}s")
         for name in ("RoleAssignment", "RoleDefinition")

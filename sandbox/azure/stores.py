@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.azure import keys
+from sandbox.azure import keys, websites
 from sandbox.azure.identities import assigned
 from sandbox.azure.names import BLOB, CONTAINER, POLICY, PROPERTIES, STORE, SUBNET, part_of, row
 from sandbox.azure.networks import quota
@@ -68,12 +68,15 @@ def shut_out(cloud_state: CloudState, account: str) -> Refusal | None:
     caller = cloud_state.setting(CALLER)
     store = next((one for one in cloud_state.resources(STORE.token) if one.inputs["accountName"] == account), None)
     rules = (store.inputs.get("networkRuleSet") or {}) if store else {}
+    refusal = Refusal("AuthorizationFailure", "This request is not authorized to perform this operation.")
+    if store and store.inputs.get("publicNetworkAccess") == "Disabled":
+        return refusal
     if caller is None or rules.get("defaultAction") != "Deny":
         return None
     ranges = [ipaddress.ip_network(rule["iPAddressOrRange"]) for rule in rules.get("ipRules") or []]
     if any(ipaddress.ip_address(caller) in each for each in ranges):
         return None
-    return Refusal("AuthorizationFailure", "This request is not authorized to perform this operation.")
+    return refusal
 
 
 def _admit(request: Request) -> None:
@@ -111,7 +114,10 @@ def _subnets(request: Request) -> None:
 def _endpoints(request: Request) -> dict[str, Any]:
     scheme, name = request.place.scheme or "https", request.inputs["accountName"]
     return {
-        "primaryEndpoints": {kind: f"{scheme}://{name}.{kind}.core.windows.net/" for kind in ("blob", "dfs", "file")},
+        "primaryEndpoints": {
+            kind: f"{scheme}://{name}.{websites.ZONE if kind == 'web' else kind}.core.windows.net/"
+            for kind in ("blob", "dfs", "file", "web")
+        },
         "primaryLocation": request.region,
         "statusOfPrimary": "available",
         "creationTime": "2026-01-01T00:00:00.0000000Z",
@@ -253,13 +259,14 @@ TYPES: dict[str, ResourceType] = {
         },
         volatile=("contentMd5",),
         patterns={"blobName": (re.compile(r".+", re.DOTALL), "a name")},
-        references=(part_of(CONTAINER),),
+        references=websites.HOLDERS,
         rules=(_admit, _blob),
         delete_rules=(_admit,),
         shown=_readable,
         created=_store,
         deleted=lambda request: request.cloud_state.remove_object(bucket(request.inputs), request.inputs["blobName"]),
     ),
+    **websites.table(_admit),
     PROPERTIES.token: row(
         PROPERTIES,
         located=False,

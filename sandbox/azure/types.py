@@ -2,7 +2,20 @@
 
 from pathlib import Path
 
-from sandbox.azure import bastions, dns, endpoints, interfaces, keys, machines, networks, roles, rules, stores, vaults
+from sandbox.azure import (
+    bastions,
+    dns,
+    endpoints,
+    federation,
+    interfaces,
+    keys,
+    machines,
+    networks,
+    roles,
+    rules,
+    stores,
+    vaults,
+)
 from sandbox.cloud import ResourceType
 
 PROPERTIES = Path(__file__).with_name("properties.json")
@@ -17,6 +30,7 @@ TYPES: dict[str, ResourceType] = {
     **keys.TYPES,
     **dns.TYPES,
     **endpoints.TYPES,
+    **federation.TYPES,
     **roles.TYPES,
     **stores.TYPES,
     **vaults.TYPES,

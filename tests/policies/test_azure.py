@@ -7,7 +7,7 @@ import pytest
 
 from policies.rules import RULES
 from policies.rules.exposure import AZURE_GROUP
-from policies.rules.permissions import ASSIGNMENT, DEFINITION
+from policies.rules.permissions import ASSIGNMENT, CREDENTIAL, DEFINITION
 from policies.rules.rule import AZURE_MACHINE, Resource, ResourceRule
 
 from .cases import KEY, no_memory, planned
@@ -35,6 +35,7 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     VAULT: {"properties": {"enableRbacAuthorization": True, "networkAcls": {"defaultAction": "Deny"}}},
     ASSIGNMENT: {"roleDefinitionId": f"{ROLES}/1", "scope": "/subscriptions/s/resourceGroups/g"},
+    CREDENTIAL: {"subject": "system:serviceaccount:shop:uploads", "audiences": ["api://AzureADTokenExchange"]},
     DEFINITION: {"permissions": [{"actions": ["Microsoft.Compute/virtualMachines/read"], "dataActions": []}]},
 }
 OWNER, ANYBODY = f"{ROLES}/8e3af657-a8ff-443c-a75c-2fe8c4bcb635", {**ROW, "sourceAddressPrefix": "*"}

@@ -105,7 +105,7 @@ PRINCIPALS: dict[str, Any] = {
         ]
     }
 }
-"""Identities of pods on Google Cloud."""
+"""Identities of pods on Azure and Google Cloud."""
 ETCD_DISKS: dict[str, dict[str, Any]] = {
     "aws": {"etcd_disk": {"size_gb": 50, "iops": 6000, "throughput": 500}},
     "azure": {"etcd_disk": {"type": "PremiumV2_LRS"}},
@@ -164,6 +164,7 @@ def settings() -> dict[str, dict[str, Any]]:
         cases[f"{cloud}-closed-existing"] = closed_in_existing(cloud)
     cases["aws-pods"] = changed("aws-prod", PODS)
     cases["gcp-pods"] = changed("gcp-prod", PRINCIPALS)
+    cases["azure-pods"] = changed("azure-prod", PRINCIPALS)
     cases["azure-bastion"] = in_existing("azure", {"existing": {**EXISTING["azure"], "bastion": BASTION}})
     return cases
 

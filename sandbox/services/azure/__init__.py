@@ -12,11 +12,12 @@ from urllib.parse import unquote
 
 from sandbox.cloud_state import CloudState
 from sandbox.services import distribution
-from sandbox.services.azure import blob, keyvault, metadata, registry, resources, responses, tokens
+from sandbox.services.azure import blob, exchange, keyvault, metadata, registry, resources, responses, tokens, website
 from sandbox.services.bearer import Token
 from sandbox.services.calls import METADATA, Answer, Call, Refused, Target
 
 BLOB, VAULT, RESOURCES, KEYS, REGISTRY = "blob", "keyvault", "management", "keys", "registry"
+WEBSITE = "website"
 HOSTS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"169\.254\.169\.254"), METADATA),
     (re.compile(r"management\.azure\.com"), RESOURCES),
@@ -24,6 +25,7 @@ HOSTS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?P<name>[a-z0-9-]+)\.vault\.azure\.net"), VAULT),
     (re.compile(r"(?P<name>[a-z0-9-]+)\.azurecr\.io"), REGISTRY),
     (re.compile(r"(?P<name>[a-z0-9]+)\.blob\.core\.windows\.net"), BLOB),
+    (re.compile(r"(?P<name>[a-z0-9]+)\.z\d+\.web\.core\.windows\.net"), WEBSITE),
 )
 PATHS: tuple[tuple[str, str], ...] = (
     ("/metadata/", METADATA),
@@ -39,6 +41,7 @@ REFUSALS: Mapping[str, Callable[[Refused], tuple[Answer, str]]] = {
     RESOURCES: resources.refusal,
     KEYS: metadata.refusal,
     REGISTRY: distribution.refusal,
+    WEBSITE: website.refusal,
 }
 AUDIENCES: Mapping[str, str] = {
     BLOB: "https://storage.azure.com",
@@ -66,7 +69,7 @@ class Azure:
                 name = named.groupdict().get("name", "")
                 if service == RESOURCES and path == tokens.PATH:
                     return Target(KEYS)  # machines of a sandbox know the address of Resource Manager only
-                return self._blob(f"/{name}{path}") if service == BLOB else Target(service, "", name)
+                return self._blob(f"/{name}{path}") if service == BLOB else Target(service, "", name, path[1:])
         service = next(name for start, name in PATHS if path.startswith(start))
         return self._blob(path) if service == BLOB else Target(service)
 
@@ -82,7 +85,7 @@ class Azure:
 
     def caller(self, call: Call, to: Target, now: float) -> tuple[str, Token | None]:
         """Return the machine whose token signs the call, and the token."""
-        if to.service in (METADATA, KEYS, REGISTRY):
+        if to.service in (METADATA, KEYS, REGISTRY, WEBSITE):
             return "", None
         token = tokens.read(self.cloud_state, call, now)
         if token.audience != AUDIENCES[to.service]:
@@ -93,7 +96,11 @@ class Azure:
         """Return the answer of the addressed service."""
         if to.service == METADATA:
             return metadata.Metadata(self.cloud_state, self.lifetime).answer(call, now)
+        if to.service == WEBSITE:
+            return website.Websites(self.cloud_state).answer(call, to.bucket, to.key)
         if to.service == KEYS:
+            if call.method == "POST":
+                return exchange.Exchange(self.cloud_state, self.lifetime).answer(call, now)
             if call.method != "GET" or call.path != tokens.PATH:
                 raise Refused("not_found", "", 404)
             return responses.answer(tokens.public_keys(self.cloud_state))

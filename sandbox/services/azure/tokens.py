@@ -3,10 +3,12 @@
 Source: Microsoft identity platform, "Access token claims reference" (version 1.0).
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from sandbox.azure.regions import TENANT
 from sandbox.cloud_state import CloudState
+from sandbox.records import Record
 from sandbox.services import bearer, signed_tokens
 from sandbox.services.azure.machine import Identity
 from sandbox.services.bearer import Token
@@ -22,7 +24,28 @@ def issue(
     cloud_state: CloudState, machine: str, identity: Identity, audience: str, now: float, lifetime: int
 ) -> tuple[str, Token]:
     """Return the current token of a machine's identity; the same token until the next one is due."""
-    said = Token(machine, identity.principal, audience.rstrip("/"), *bearer.span(now, lifetime))
+    of_machine = {"xms_az_rid": machine, "xms_mirid": identity.resource}
+    return _signed(cloud_state, machine, identity, audience, bearer.span(now, lifetime), of_machine)
+
+
+def of_workload(
+    cloud_state: CloudState, identity: Record, audience: str, now: float, lifetime: int
+) -> tuple[str, Token]:
+    """Return a token of a managed identity for a workload outside machines, whose own token the identity trusts."""
+    named = Identity(identity.id, identity.outputs["clientId"], identity.outputs["principalId"])
+    span = (int(now), int(now) + lifetime)
+    return _signed(cloud_state, "", named, audience, span, {"xms_mirid": identity.id})
+
+
+def _signed(
+    cloud_state: CloudState,
+    machine: str,
+    identity: Identity,
+    audience: str,
+    span: tuple[int, int],
+    more: Mapping[str, str],
+) -> tuple[str, Token]:
+    said = Token(machine, identity.principal, audience.rstrip("/"), *span)
     claims = {
         "aud": audience,
         "iss": ISSUER,
@@ -36,8 +59,7 @@ def issue(
         "sub": said.identity,
         "tid": TENANT,
         "ver": "1.0",
-        "xms_az_rid": machine,
-        "xms_mirid": identity.resource,
+        **more,
     }
     return signed_tokens.signed(cloud_state, _KEY, claims), said
 
@@ -49,7 +71,7 @@ def read(cloud_state: CloudState, call: Call, now: float) -> Token:
     if said is None:
         raise Refused("bad-token", bearer.BAD)
     audience = str(said["aud"]).rstrip("/")
-    return bearer.current(Token(said["xms_az_rid"], said["oid"], audience, said["iat"], said["exp"]), now)
+    return bearer.current(Token(said.get("xms_az_rid", ""), said["oid"], audience, said["iat"], said["exp"]), now)
 
 
 def claims(cloud_state: CloudState, text: str) -> dict[str, Any] | None:

@@ -34,6 +34,14 @@ def test_an_accepted_issuer_is_the_second_so_kubeadms_signs_on() -> None:
     ]
 
 
+@pytest.mark.parametrize(("cloud", "size", "count"), [("azure", "Standard_D2s_v5", 2), ("gcp", "n2-standard-2", 0)])
+def test_azure_reads_a_public_issuer_too_and_google_takes_the_keys_of_kubeadms(
+    cloud: str, size: str, count: int
+) -> None:
+    found = [name for name, _ in arguments(**WITH, cloud=cloud, control_plane={"size": size}) if name in FLAGS]
+    assert found.count("service-account-issuer") == count
+
+
 @pytest.mark.parametrize("issuer", ["accepted", "signs"])
 def test_requested_tokens_are_valid_for_a_day_at_most_unless_the_user_says_otherwise(issuer: str) -> None:
     name, option = "service-account-max-token-expiration", {"pod_identity": {"issuer": issuer}}

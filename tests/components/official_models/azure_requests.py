@@ -26,6 +26,11 @@ ROWS: dict[str, Row] = {
     ),
     "keyvault:Secret": Row("keyvault", "SecretCreateOrUpdateParameters", "_secrets_operations.create_or_update"),
     "keyvault:Vault": Row("keyvault", "VaultCreateOrUpdateParameters", "_vaults_operations.create_or_update"),
+    "managedidentity:FederatedIdentityCredential": Row(
+        "msi.v2023_01_31",
+        "FederatedIdentityCredential",
+        "_federated_identity_credentials_operations.create_or_update",
+    ),
     "managedidentity:UserAssignedIdentity": Row(
         "msi.v2023_01_31", "Identity", "_user_assigned_identities_operations.create_or_update"
     ),

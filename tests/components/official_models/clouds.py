@@ -16,6 +16,8 @@ TABLES: dict[str, dict[str, Any]] = {
 WITHOUT_JUDGE = {
     "azure-native:storage:Blob": "the provider uploads it by the storage account itself, whose client has no models of"
     " requests; azure-storage-blob judges the same uploads in tests/sandbox/services",
+    "azure-native:storage:StorageAccountStaticWebsite": "the provider switches it by the storage account itself; it has"
+    " no input but the account",
 }
 """Registered resource types that no model describes, and why."""
 

@@ -12,6 +12,7 @@ from tests.components.official_models.test_bodies import TYPES
 
 GONE = object()
 INSTANCE, MACHINE = "aws:ec2/instance:Instance", "azure-native:compute:VirtualMachine"
+CREDENTIAL = "azure-native:managedidentity:FederatedIdentityCredential"
 BALANCER, RULES = "aws:lb/loadBalancer:LoadBalancer", "azure-native:network:NetworkSecurityGroup"
 VM, FIREWALL = "gcp:compute/instance:Instance", "gcp:compute/firewall:Firewall"
 
@@ -39,6 +40,9 @@ MUTATIONS: list[tuple[str, str, Any, str]] = [
     (RULES, "resourceGroupName", GONE, "resourcegroupname: the path of the request needs it"),
     ("azure-native:storage:StorageAccount", "accountName", "Not-A-Name", "'Not-A-Name' does not match"),
     ("azure-native:storage:StorageAccount", "accountName", "xy", "account_name: shorter than 3"),
+    (CREDENTIAL, "federatedIdentityCredentialResourceName", "a.b", "'a.b' does not match"),
+    (CREDENTIAL, "audiences", "api://AzureADTokenExchange", "audiences: str, not [str]"),
+    (CREDENTIAL, "claims", "sub", "claims: FederatedIdentityCredential has no such property"),
     ("azure-native:keyvault:Secret", "secretName", "under_score", "'under_score' does not match"),
     ("azure-native:privatedns:PrivateRecordSet", "recordType", "AAAAA", "record_type: 'AAAAA' is not one of"),
     (VM, "scheduling", {"provisioningModel": "SPOTTY"}, "provisioningModel: 'SPOTTY' is not one of"),

@@ -79,6 +79,15 @@ def test_an_issuer_comes_and_goes_only_by_way_of_being_accepted(
     assert refusal in str(refused.value) and "Write issuer: accepted" in str(refused.value)
 
 
+def test_on_azure_an_issuer_comes_and_goes_as_on_aws() -> None:
+    azure = {"cloud": "azure", "control_plane": {"size": "Standard_D2s_v5", "count": 3}}
+    for before, now in (("none", "signs"), ("signs", "none")):
+        with pytest.raises(RuntimeError, match="Write issuer: accepted"):
+            spec_gate.refuse(
+                merged(SAMPLE, {**azure, "pod_identity": PODS[before]}), spec(**azure, pod_identity=PODS[now])
+            )
+
+
 def test_sec_03_a_removed_plug_in_needs_its_policy_until_no_machine_has_it() -> None:
     """Windows machines keep the plug-in until they are replaced; the control plane's next run removes the policy."""
     before, kept = merged(SAMPLE, PLUGIN), {"gmsa": {"keep_policy": True}}

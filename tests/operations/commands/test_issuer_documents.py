@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from components.azure.issuer_website import md5
 from components.machine import pki
 from components.machine.issuer import discovery, key_set
 from components.spec.pod_identity import DISCOVERY, KEYS
@@ -27,14 +28,24 @@ def state(issuer: str = URL) -> list[dict[str, Any]]:
     return [{"type": "pulumi:pulumi:Stack", "outputs": {"issuer": issuer}}, *objects]
 
 
-def said(served: Mapping[str, str]) -> list[str]:
+def azures_state() -> list[dict[str, Any]]:
+    """Return a state of Azure, which has files by their digest alone."""
+    blobs = [
+        {"type": issuer_documents.BLOB, "inputs": {"blobName": url.removeprefix(f"{URL}/"), "contentMd5": md5(text)}}
+        for url, text in DOCUMENTS.items()
+    ]
+    other = {"type": issuer_documents.BLOB, "inputs": {"blobName": "ca.crt"}}
+    return [{"type": "pulumi:pulumi:Stack", "outputs": {"issuer": URL}}, *blobs, other]
+
+
+def said(served: Mapping[str, str], resources: list[dict[str, Any]] | None = None) -> list[str]:
     def answer(request: httpx.Request) -> httpx.Response:
         assert "authorization" not in request.headers
         text = served.get(str(request.url))
         return httpx.Response(403) if text is None else httpx.Response(200, text=text)
 
     with httpx.Client(transport=httpx.MockTransport(answer)) as client:
-        return issuer_documents.faults(URL, state(), lambda url: client.get(url).raise_for_status().text)
+        return issuer_documents.faults(URL, resources or state(), lambda url: client.get(url).raise_for_status().text)
 
 
 def test_the_documents_that_the_program_wrote_have_no_fault_however_they_are_laid_out() -> None:
@@ -59,3 +70,11 @@ def test_keys_that_somebody_has_overwritten_are_named(text: str, match: str) -> 
 def test_the_issuer_is_an_output_of_the_stack() -> None:
     assert issuer_documents.issuer_of(state()) == URL
     assert issuer_documents.issuer_of(state(issuer="")) == issuer_documents.issuer_of([]) == ""
+
+
+def test_documents_of_a_website_on_azure_are_compared_by_their_digests() -> None:
+    assert said(DOCUMENTS, azures_state()) == []
+    [fault] = said({**DOCUMENTS, f"{URL}/{KEYS}": key_set([pki.signing_key()["public"]])}, azures_state())
+    assert "not what `up` wrote" in fault
+    [first, _] = said({}, azures_state())
+    assert "Entra ID refuses every token; look for a policy" in first

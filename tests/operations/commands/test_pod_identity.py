@@ -33,3 +33,10 @@ def test_the_report_names_issuer_and_roles_only_where_there_are_some() -> None:
     text = report.access({"issuer": "https://issuer.example.com", "pod_roles": {"shop/uploads": role}}, "kubeconfig")
     assert "Issuer      https://issuer.example.com" in text and f"{role} (shop/uploads)" in text
     assert "Issuer" not in report.access({"issuer": "", "pod_roles": {}}, "kubeconfig")
+
+
+def test_the_report_names_the_tenant_of_client_ids_on_azure() -> None:
+    outputs = {"issuer": "https://i.z6.web.core.windows.net", "pod_roles": {"shop/uploads": "1-2"}, "pod_tenant": "3-4"}
+    text = report.access(outputs, "kubeconfig")
+    assert "1-2 (shop/uploads)" in text and "Tenant      3-4" in text
+    assert "Tenant" not in report.access({"pod_roles": {"shop/uploads": "1-2"}}, "kubeconfig")

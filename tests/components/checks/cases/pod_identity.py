@@ -23,7 +23,12 @@ def flag(name: str) -> dict[str, Any]:
 
 _FLAG = "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.0"
 CASES = (
-    Case("not-built-pod-identity", accounts(cloud="azure"), "pod_identity", accounts(cloud="gcp")),
+    Case(
+        "pod-identity-aws-field",
+        accounts({"policies": [MINE]}, cloud="azure"),
+        "pod_identity.service_accounts.0.policies",
+        {**accounts({}, cloud="azure"), "pod_identity": {"issuer": "accepted"}},
+    ),
     Case(
         "pod-identity-aws-field",
         google({"policies": [MINE]}),
@@ -56,6 +61,12 @@ CASES = (
         )
     ),
     Case(
+        "pod-identity-early",
+        accounts(kubernetes="1.34.3", cloud="azure"),
+        "pod_identity",
+        accounts(kubernetes="1.34.4", cloud="azure"),
+    ),
+    Case(
         "pod-identity-twice",
         accounts({}, {"policies": [MINE]}),
         "pod_identity.service_accounts.1",
@@ -76,6 +87,12 @@ CASES = (
     *(
         Case("pod-identity-flags", {**accounts(), **flag(name)}, _FLAG, flag(name))
         for name in ("service-account-issuer", "service-account-jwks-uri")
+    ),
+    Case(
+        "pod-identity-no-way",
+        accounts({}, network={"egress": "none"}, cloud="azure"),
+        "pod_identity.service_accounts",
+        google({}) | {"network": {"egress": "none"}},
     ),
     Case(
         "pod-identity-no-way",
