@@ -18,7 +18,8 @@ from components.azure.own_key import own_key
 from components.azure.place import Place, ResourceGroup
 from components.azure.pod_identity import PodIdentity
 from components.azure.records import Records
-from components.azure.storage import Storage, Vault, bundle_container
+from components.azure.storage import Storage, bundle_container
+from components.azure.vault import Vault, VaultInputs
 from components.naming import CONTROL_PLANE
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import ServiceAccess, launch_data
@@ -41,8 +42,8 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     )
     identity = Identity(context, place, client.subscription_id, opts=child)
     pods = _pod_identity(context, place, child)
-    definitions, issuer = list(identity.definitions.values()), pods.issuer if pods else None
-    vault = Vault(context, place, network, client.tenant_id, definitions, issuer, opts=child)
+    kept = VaultInputs(client.tenant_id, list(identity.definitions.values()), pods.issuer if pods else None)
+    vault = Vault(context, place, network, kept, opts=child)
     storage = Storage(context, place, network, vault, opts=child)
     identity.grant(storage, vault)
     if network.bastion:
@@ -84,18 +85,21 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         ingress.hosts if ingress else {},
         gmsa_identity=identity.gmsa.principal_id if identity.gmsa else None,
     )
-    if pods is None:
-        return outputs
-    return replace(
-        outputs,
-        issuer=pods.url,
-        pod_roles={key: each.client for key, each in pods.identities.items()},
-        pod_principals={key: each.principal for key, each in pods.identities.items()},
-        pod_tenant=client.tenant_id,
-    )
+    return _with_pods(outputs, pods, client.tenant_id) if pods else outputs
 
 
 def _pod_identity(context: ClusterContext, place: Place, child: ResourceOptions) -> PodIdentity | None:
     """Register the identities of pods, if the cluster has them."""
     wanted = context.plan.spec.pod_identity
     return PodIdentity(context, place, wanted, opts=child) if wanted else None
+
+
+def _with_pods(outputs: CloudOutputs, pods: PodIdentity, tenant: Output[str]) -> CloudOutputs:
+    """Return the outputs with those of the identities of pods."""
+    return replace(
+        outputs,
+        issuer=pods.url,
+        pod_roles={key: each.client for key, each in pods.identities.items()},
+        pod_principals={key: each.principal for key, each in pods.identities.items()},
+        pod_tenant=tenant,
+    )

@@ -15,7 +15,8 @@ from pulumi_azure_native import privatedns
 from components.azure.api import EVERYWHERE
 from components.azure.network import UsableNetwork
 from components.azure.place import Place
-from components.azure.storage import Storage, Vault
+from components.azure.storage import Storage
+from components.azure.vault import Vault
 from components.topology.addressing import endpoint_address
 from components.topology.private_endpoints import AZURE_ZONES, BUNDLES, SECRETS, SNAPSHOTS, PrivateEndpoint
 from components.wiring.context import ClusterContext

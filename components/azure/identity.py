@@ -8,7 +8,8 @@ from pulumi import Output, ResourceOptions
 from pulumi_azure_native import authorization, managedidentity
 
 from components.azure.place import Place
-from components.azure.storage import Storage, Vault
+from components.azure.storage import Storage
+from components.azure.vault import Vault
 from components.naming import CONTROL_PLANE
 from components.plan import MachineGroup
 from components.wiring.access_rights import Grant, grants, identities

@@ -1,8 +1,7 @@
-"""Storage accounts for bundles and status records and for snapshots, and the key vault with the cluster's secrets."""
+"""Storage accounts for bundles and status records and for snapshots."""
 
-import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from ipaddress import IPv4Network, collapse_addresses
 from typing import Any
@@ -10,27 +9,21 @@ from urllib.parse import urlsplit
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from pulumi_azure_native import keyvault
 from pulumi_azure_native import storage as azure
 
 from components.azure.network import UsableNetwork
 from components.azure.own_key import own_key
 from components.azure.place import Place
 from components.azure.place import place as resource_group
-from components.machine.issuer import Issuer
+from components.azure.vault import Vault
 from components.machine.service_urls import service_url
-from components.naming import within
 from components.topology.private_ranges import is_private
 from components.wiring.context import ClusterContext
-from components.wiring.kept_secrets import stash, with_issuer
-from components.wiring.stores import OLDER_DAYS, SECRETS, Content, Stores, after
+from components.wiring.kept_secrets import stash
+from components.wiring.stores import OLDER_DAYS, Content, Stores
 
-LONGEST_ACCOUNT = LONGEST_VAULT = 24
-"""Maximum characters of the names, which are global."""
-KEPT_DAYS = 7
-"""Days for which Azure keeps a deleted vault, and its name taken (soft delete): Azure's minimum."""
-CONTENT_TYPES = {"pki": "application/json", "desired-state": "text/plain"}
-"""Content types of the secrets; policies of landing zones refuse secrets without one."""
+LONGEST_ACCOUNT = 24
+"""Maximum characters of the name, which is global."""
 MANAGER = "management.azure.com"
 """Host of Azure Resource Manager."""
 
@@ -62,11 +55,6 @@ def bundle_container(context: ClusterContext, place: Place) -> Output[str]:
     return Output.concat(service, "/blobServices/default/containers/bundles")
 
 
-def vault_name(cluster: str, suffix: str) -> str:
-    """Return cluster name and suffix, without consecutive hyphens, which a vault's name cannot have."""
-    return f"{within(LONGEST_VAULT - len(suffix) - 1, re.sub('-+', '-', cluster))}-{suffix}"
-
-
 def addresses(allow: Iterable[IPv4Network]) -> list[str]:
     """Return the public ranges for a store's network rules, which take single addresses instead of a /31 or /32."""
     public = collapse_addresses(network for network in allow if not is_private(network))
@@ -94,7 +82,7 @@ class Storage(Stores):
         context: ClusterContext,
         place: Place,
         network: UsableNetwork,
-        vault: "Vault",
+        vault: Vault,
         opts: ResourceOptions | None = None,
     ) -> None:
         """vault: Azure takes about a minute to create it.
@@ -219,82 +207,3 @@ class Storage(Stores):
         """
         folder = stash(f"{full}-folder", secrets.token_hex(4), parent=self, trigger=key)
         return Output.all(key, folder).apply(lambda names: f"/{names[1]}/".join(names[0].rsplit("/", 1)))
-
-
-class Vault(pulumi.ComponentResource):
-    """A key vault that only the cluster's subnets, or its private endpoint, can reach.
-
-    The provider writes through Resource Manager.
-    """
-
-    secrets: Mapping[str, Output[str]]
-    """Ids of the secrets by name. Azure has no secret `join` until the control plane writes it."""
-    url: Output[str]
-    """URL of the vault; resolves once its secrets have their values."""
-    resource: keyvault.Vault
-    """The vault itself, which Azure takes about a minute to create."""
-    values: Sequence[keyvault.Secret]
-    """The secrets that the program writes."""
-
-    def __init__(
-        self,
-        context: ClusterContext,
-        place: Place,
-        network: UsableNetwork,
-        tenant: Output[str],
-        roles: Sequence[pulumi.Resource],
-        issuer: Output[Issuer] | None,
-        opts: ResourceOptions | None = None,
-    ) -> None:
-        """roles: custom ones, which Azure knows by the time that the vault exists.
-
-        issuer: of the cluster's tokens, for the secret pki.
-        """
-        name, generated = context.plan.name, context.generated
-        super().__init__("mullion:azure:Vault", name, {"names": list(SECRETS.values())}, opts)
-        full = f"{name}-vault"
-        properties: Any = {
-            "tenant_id": tenant,
-            "sku": {"family": "A", "name": "standard"},
-            "enable_rbac_authorization": True,
-            "soft_delete_retention_in_days": KEPT_DAYS,
-            "enable_purge_protection": True,
-            "network_acls": {
-                "default_action": "Deny",
-                "bypass": "AzureServices",
-                "virtual_network_rules": [{"id": each} for each in network.admitted_subnets],
-            },
-        }
-        guarded = ResourceOptions(parent=self, protect=context.plan.spec.protect, depends_on=roles)
-        vault = keyvault.Vault(
-            full,
-            vault_name=generated.suffix.apply(lambda letters: vault_name(name, letters)),
-            properties=properties,
-            **place.here(self, keyvault.Vault, full, guarded),
-        )
-        self.resource = vault
-        texts = dict(generated.stored)
-        if issuer:
-            texts["pki"] = with_issuer(texts["pki"], issuer)
-        written = {
-            key: keyvault.Secret(
-                f"{name}-{key}",
-                secret_name=key,
-                vault_name=vault.name,
-                properties={"value": value, "content_type": CONTENT_TYPES[key]},
-                tags=context.tags.on(self, keyvault.Secret, f"{name}-{key}", few=True),  # Key Vault takes 15
-                # deleting a single secret needs the vault itself, which only answers the cluster's subnets
-                opts=ResourceOptions(parent=self, deleted_with=vault),
-                **place.within,
-            )
-            for key, value in texts.items()
-        }
-        self.values = [*written.values()]
-        self.secrets = {key: Output.concat(vault.id, "/secrets/", key) for key in SECRETS.values()}
-        # resolve the id only once the secret exists: Azure may refuse a role assignment on a secret that is missing
-        self.secrets |= {key: after(secret, self.secrets[key]) for key, secret in written.items()}
-        address = vault.properties.apply(lambda current: current.vault_uri or "")
-        self.url = Output.all(address, *(each.id for each in self.values)).apply(
-            lambda values: service_url("secret_service", values[0].rstrip("/"), context.target)
-        )
-        self.register_outputs({"url": self.url})

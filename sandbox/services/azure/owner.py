@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from sandbox.azure.cloud import AZURE
-from sandbox.azure.names import RESOURCE_GROUP
+from sandbox.azure.names import RESOURCE_GROUP, SITE, WEB
 from sandbox.azure.roles import ASSIGNMENT, DEFINITION
 from sandbox.cloud import Refusal
 from sandbox.cloud_state import CloudState
@@ -120,6 +120,8 @@ class AzureOwner:
                     continue
                 if one.type.endswith(":BlobContainer"):
                     self.cloud_state.empty_bucket(bucket_name(one))
+                if one.type == SITE.token:
+                    self.cloud_state.empty_bucket(f"{one.inputs['accountName']}/{WEB}")
                 if one.type.endswith("keyvault:Secret"):
                     self.cloud_state.remove_secret(secret_version(one)[0])
                 self.cloud_state.remove(one.sequence)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from components.azure.machines import COMMAND, FIXED, password, public_key
-from components.azure.storage import account_name, vault_name
+from components.azure.storage import account_name
+from components.azure.vault import vault_name
 from components.plan import plan_cluster
 from components.stack_files.stack import CLUSTER, read_stack
 from components.topology.firewall import SecurityGroup

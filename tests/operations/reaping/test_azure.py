@@ -14,6 +14,7 @@ from tests.operations.reaping.clocks import passing
 from tests.sandbox.account import Account
 
 PLACE = "westeurope"
+READER = "acdd72a7-3385-48ef-bd42-f606fba81ae7"
 TAGS = {"mullion:cluster": "ci", "mullion:owner": "qa", "mullion:expires": "2026-01-01T00:00:00Z"}
 
 
@@ -111,13 +112,12 @@ def test_roles_of_a_clusters_identity_go_wherever_they_are(world: Account, accou
     ]
     scope = world.cloud_state.resources("azure-native:network:VirtualNetwork")[1].id
     role = f"/subscriptions/{AZURE.account}/providers/Microsoft.Authorization/roleDefinitions/"
-    reader = "acdd72a7-3385-48ef-bd42-f606fba81ae7"
     for principal in (each.outputs["principalId"] for each in (machines, another)):
         world.create(
             "RoleAssignment",
             principal,
             scope=scope,
-            roleDefinitionId=f"{role}{reader}",
+            roleDefinitionId=f"{role}{READER}",
             principalId=principal,
             principalType="ServicePrincipal",
         )
@@ -126,6 +126,31 @@ def test_roles_of_a_clusters_identity_go_wherever_they_are(world: Account, accou
         each.inputs["principalId"] for each in world.cloud_state.resources("azure-native:authorization:RoleAssignment")
     ]
     assert rest == [another.outputs["principalId"]]
+
+
+def test_the_issuer_and_the_identities_of_pods_go_with_the_group_and_so_do_their_roles_elsewhere(
+    world: Account, account: Azure
+) -> None:
+    given = {"resourceGroupName": "ci", "location": PLACE, "tags": TAGS}
+    store = {"accountName": "ciissuer", "kind": "StorageV2", "sku": {"name": "Standard_LRS"}}
+    world.create("StorageAccount", "issuer", **store, **given)
+    within = {"resourceGroupName": "ci"}
+    world.create("StorageAccountStaticWebsite", "issuer", accountName="ciissuer", **within)
+    file = {"accountName": "ciissuer", "containerName": "$web", "blobName": "openid/v1/jwks"}
+    world.create("Blob", "keys", **file, **within)
+    pods = world.create("UserAssignedIdentity", "pods", resourceName="ci-pods-shop-uploads-0", **given)
+    trust = {"issuer": "https://ciissuer.z6.web.core.windows.net", "subject": "system:serviceaccount:shop:uploads"}
+    named = {"resourceName": "ci-pods-shop-uploads-0", "federatedIdentityCredentialResourceName": "kubernetes"}
+    world.create(
+        "FederatedIdentityCredential", "pods", **within, **named, **trust, audiences=["api://AzureADTokenExchange"]
+    )
+    role = f"/subscriptions/{AZURE.account}/providers/Microsoft.Authorization/roleDefinitions/{READER}"
+    scope = world.cloud_state.resources("azure-native:network:VirtualNetwork")[1].id
+    principal = {"principalId": pods.outputs["principalId"], "principalType": "ServicePrincipal"}
+    world.create("RoleAssignment", "data", scope=scope, roleDefinitionId=role, **principal)
+    assert sweep.removed(account, "ci", lambda _: "", clock=passing()).left == []
+    assert left(world) == ["other", "other/providers/Microsoft.Network/virtualNetworks/other"]
+    assert not world.cloud_state.objects("ciissuer/$web")
 
 
 def test_a_group_in_another_region_is_not_looked_at(world: Account, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import jwt
 import pytest
 from azure.core.exceptions import ClientAuthenticationError, HttpResponseError
 from azure.core.pipeline.transport import HttpRequest, RequestsTransport
-from azure.identity import WorkloadIdentityCredential
+from azure.identity import ClientAssertionCredential, WorkloadIdentityCredential
 from azure.storage.blob import BlobClient
 
 from components.azure.pod_identity import AUDIENCE
@@ -94,7 +94,7 @@ class Cluster:
         return jwt.encode(said, signer["private"], "RS256", {"kid": named})
 
     @contextmanager
-    def credential(self, token: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkloadIdentityCredential]:
+    def credential(self, token: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ClientAssertionCredential]:
         """Return Microsoft's credential with the environment that docs/pod-identity.md gives a pod."""
         file = self.folder / "azure-identity-token"
         file.write_text(token)
