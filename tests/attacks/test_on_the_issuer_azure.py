@@ -2,7 +2,7 @@
 
 Clusters with `pod_identity`; the role assignments are those that the program registers.
 
-Seen in: the storage account's resource logs, if they are on, and the subscription's activity log.
+Seen in: the cloud's audit log (activity log), and the resource logs of the storage account if they are on.
 """
 
 import re

@@ -162,7 +162,7 @@ def test_tokens_of_each_step_are_accepted_by_the_steps_beside_it(
 def test_the_manifests_of_the_page_are_accepted_strictly(shop: Served, tmp_path: Path) -> None:
     texts = [text for language, text in pages.fences(PAGE) if language == "yaml" and "apiVersion:" in text]
     documents = [each for text in texts for each in yaml.safe_load_all(text)]
-    kinds = ["Namespace", "ServiceAccount", "Pod", "Pod", "ConfigMap", "Pod"]
+    kinds = ["Namespace", "ServiceAccount", "Pod", "Pod", "ConfigMap", "Pod", "Pod", "Pod"]
     assert [each["kind"] for each in documents] == kinds
     place = tmp_path / "manifests.yaml"
     place.write_text("---\n".join(texts))
