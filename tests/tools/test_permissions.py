@@ -20,11 +20,11 @@ CLOUDS = ("aws", "azure", "gcp")
 FOLDER = ROOT / "docs" / "permissions"
 READING = {
     "aws": r"[a-z0-9]+:(Describe|Get|List)\w*\*?",
-    "azure": r"[\w./]+/read|Microsoft\.Storage/storageAccounts/list(Keys|ServiceSas)/action",
+    "azure": r"[\w./]+/read|Microsoft\.Storage/storageAccounts/(list(Keys|ServiceSas)|blobServices/getInfo)/action",
     "gcp": r"[\w.]+\.(get|list|access|getIamPolicy|getFromFamily|searchAllResources)",
 }
 """Names of permissions that change nothing. The provider of Azure reads blobs with a key of their account, the program
-with a signed address."""
+with a signed address; it reads a website with the kind of its account (getInfo)."""
 SESSIONS = {*(f"ssm:{each}Session" for each in ("Start", "Resume", "Terminate")), "ssmmessages:OpenDataChannel"}
 PODS = {
     "iam:AttachRolePolicy",
