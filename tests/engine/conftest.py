@@ -94,11 +94,11 @@ class Stack:
         self._stack.preview(on_event=self._listen(run), on_output=self.log.append)
         return run
 
-    def up(self) -> Run:
-        """Run `up`."""
+    def up(self, *, refresh: bool = False) -> Run:
+        """Run `up`. refresh: read all resources first."""
         run = Run()
         self._built = None
-        result = self._stack.up(on_event=self._listen(run), on_output=self.log.append)
+        result = self._stack.up(refresh=refresh, on_event=self._listen(run), on_output=self.log.append)
         self._built = self._written()
         run.outputs = {name: each.value for name, each in result.outputs.items()}
         assert result.outputs["kubeconfig"].secret

@@ -8,8 +8,10 @@ import jwt
 import pulumi.automation as auto
 import pytest
 
+from components.azure.issuer_website import md5
 from components.spec.pod_identity import DISCOVERY, KEYS
-from sandbox.azure.names import CREDENTIAL, IDENTITY, SITE, STORE
+from sandbox import tamper
+from sandbox.azure.names import BLOB, CREDENTIAL, IDENTITY, SITE, STORE, WEB
 from sandbox.services.azure.website import Websites
 
 from .conftest import Stack
@@ -58,6 +60,12 @@ def test_an_issuer_comes_rotates_goes_and_returns_under_its_url(new_stack: Calla
     assert again.outputs["pod_principals"] == {"shop/uploads": pods(stack)[identity]}
 
     current, ahead = keys(stack, issuer)
+    [file] = [one for one in stack.cloud_state.resources(BLOB.token) if one.inputs["blobName"] == KEYS]
+    tamper.change(stack.cloud_state, file, {"contentMd5": md5("{}")})
+    stack.cloud_state.put_object(f"{file.inputs['accountName']}/{WEB}", KEYS, b"{}", "text/plain", versioned=False)
+    stack.up(refresh=True)
+    assert keys(stack, issuer) == [current, ahead], "keys of somebody else do not stay"
+
     stack.edit(**WANTED, rotation={"service_account": 1})
     names = [name for _, name in ended(stack, stack.up)]
     assert names.index("azure-dev-issuer-keys") < names.index("azure-dev-pki"), "the key is public before it can sign"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from operations.commands import report
+from operations.commands import plan_text, report
 from tests.operations.conftest import STACK
 
 ACCOUNT = "{namespace: shop, name: uploads, policies: [arn:aws:iam::111122223333:policy/shop-uploads]}"
@@ -40,3 +40,9 @@ def test_the_report_names_the_tenant_of_client_ids_on_azure() -> None:
     text = report.access(outputs, "kubeconfig")
     assert "1-2 (shop/uploads)" in text and "Tenant      3-4" in text
     assert "Tenant" not in report.access({"pod_roles": {"shop/uploads": "1-2"}}, "kubeconfig")
+
+
+def test_the_plan_names_the_public_website_and_the_identities_on_azure() -> None:
+    accounts = [{"namespace": "shop", "name": "uploads", "policies": []}]
+    [line] = plan_text._roles("azure", {"issuer": "accepted", "service_accounts": accounts})
+    assert line.endswith("a public website has the issuer, which is only accepted; managed identities: shop/uploads")
