@@ -16,8 +16,10 @@ GROUP, BLOCKED = "azure-native:resources:ResourceGroup", re.compile(r"ResourceGr
 BUCKET_POLICY, CLOSED = "aws:s3/bucketPolicy:BucketPolicy", "BlockPublicPolicy"
 """Type of a bucket's policy, and the setting that S3 names if the account lets no bucket be public."""
 OF_PODS, OF_ACCOUNT = "mullion:azure:PodIdentity", "azure-native:storage:"
+CREDENTIAL = "azure-native:managedidentity:FederatedIdentityCredential"
 FORBIDDEN = re.compile(r"RequestDisallowedByPolicy|AuthorizationFailure")
-"""Component of an issuer's website, types in storage accounts, and what Azure says if a policy closes the account."""
+"""Component of an issuer's website, types in storage accounts, type of what trusts the issuer, and what Azure says if a
+policy closes the account."""
 SHUT = re.compile(
     r"(?<!-issuer-keys \()(?<!-issuer-discovery \()azure-native:storage:Blob\b.*\bAuthorizationFailure\b", re.DOTALL
 )
@@ -52,6 +54,12 @@ def of(urn: str, text: str) -> str:
             "\n    A policy closes this storage account, and pod_identity needs one whose static website Entra ID can"
             " read:\n    no public container, but an account with a public network. az policy state list --resource ID"
             " names the policy.\n    Ask for an exemption, or remove pod_identity and publish an issuer yourself"
+            " (docs/pod-identity.md#on-azure)"
+        )
+    if kind == CREDENTIAL and "RequestDisallowedByPolicy" in text:
+        return (
+            "\n    A policy allows only named issuers of federated credentials: add the output issuer to its list"
+            " (allowed exceptions),\n    ask for an exemption, or remove this entry of pod_identity"
             " (docs/pod-identity.md#on-azure)"
         )
     if kind == GROUP and BLOCKED.search(text):

@@ -270,7 +270,8 @@ def test_an_account_that_lets_no_bucket_be_public_names_the_page(tally: Tally) -
 def test_a_policy_of_azure_that_closes_the_issuers_account_names_the_page() -> None:
     of_pods = "mullion:azure:PodIdentity$azure-native:storage:StorageAccount"
     text = 'Code="RequestDisallowedByPolicy" Message="Resource was disallowed by policy."'
-    for kind, expected in ((of_pods, True), (of_pods.replace("PodIdentity", "Storage"), False)):
+    credential = "mullion:azure:PodIdentity$azure-native:managedidentity:FederatedIdentityCredential"
+    for kind, expected in ((of_pods, True), (of_pods.replace("PodIdentity", "Storage"), False), (credential, True)):
         tally = Tally()
         tally.hear(fault(text, of_type(kind, "dev-issuer")))
         assert ("docs/pod-identity.md#on-azure" in tally.errors[0]) is expected
