@@ -33,6 +33,18 @@ Cluster.objects.create(name="red-two", team=Team.objects.get(name="red"), versio
                        asked_by=pat, state="ready", built_at=timezone.now())
 inquiries.verify(pat, Cluster.objects.get(name="red-two"))
 """
+REQUESTS = f"""{SETUP}
+from django.core.signals import request_finished, request_started
+from django.db import connection
+for _ in range(2):
+    request_started.send(None)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    request_finished.send(None)
+    print("answered", flush=True)
+    sys.stdin.readline()
+"""
+"""Two requests in one thread of the web server, which keeps its connection between them."""
 WORKER = f"""{SETUP}
 from portal import __main__, folders, jobs, processes
 folders.clone = lambda: Path(sys.argv[1])
@@ -94,6 +106,21 @@ def test_the_start_of_the_portal_waits_for_the_database(tmp_path: Path) -> None:
             assert waiting.poll() is None
             turn(True)
             assert waiting.wait(60) == 0
+
+
+def test_a_request_after_a_restart_gets_a_connection_that_works(tmp_path: Path) -> None:
+    with postgres.stoppable() as (address, turn):
+        own = {"MULLION_PORTAL_DATABASE": f"{address}/postgres", "MULLION_PORTAL_DATA": str(tmp_path)}
+        environment = {**os.environ, **own, "DJANGO_SETTINGS_MODULE": "portal.settings", "PYTHONPATH": str(REPOSITORY)}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        with subprocess.Popen([sys.executable, "-c", REQUESTS], env=environment, cwd=REPOSITORY, **pipes) as server:
+            assert server.stdin
+            assert server.stdout
+            assert server.stdout.readline() == "answered\n"
+            turn(False)
+            turn(True)
+            answered, _ = server.communicate("\n\n", timeout=60)
+        assert (answered, server.returncode) == ("answered\n", 0)
 
 
 def test_a_restart_of_the_database_ends_no_run_and_starts_none_again(place: Path) -> None:
