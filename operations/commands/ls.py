@@ -6,20 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
-from pulumi.automation import CommandError
+from pulumi.automation import CommandError, LocalWorkspace
 
 from components.rollout.plain_text import plain
 from components.spec import expiry
 from operations.clouds import cloud_tables
-from operations.console.exits import Stop
+from operations.console.exits import Exit, Stop
 from operations.console.table import table
 from operations.cost import so_far
-from operations.engine import clusters, failures, locate, workspace
+from operations.engine import clusters, failures, locate, stack_names, workspace
 from operations.engine.clusters import BACKEND, SANDBOX, ClusterFacts, age, distance, utc
 from operations.recovery import stateless
 from operations.recovery.stateless import Stateless
 from operations.stacks import target
+
+FILES = ("file:", *(f"{each}:" for each in stack_names.BUCKETS))
+"""Beginnings of the URLs of backends whose stacks are files."""
+REPAIR = "bring an older version of its file back (docs/recovery.md), or use a newer engine if it asks for features"
 
 
 @dataclass(frozen=True)
@@ -169,15 +174,37 @@ def of_backend() -> Inventory:
     """Return the clusters in the backend for real accounts. Raises Stop if it cannot be listed."""
     found = Inventory([], [], [])
     with workspace.opened("", locate.find(), sandbox=False) as space, failures.reported("(all)"):
-        names = [each.name for each in space.list_stacks() if each.resource_count]
-        for name in names:
+        for name in _names(space):
             try:
                 exported = space.pulumi_command.run(["stack", "export", "--stack", name], space.work_dir, {}).stdout
                 facts = clusters.read(name, BACKEND, json.loads(exported)["deployment"] or {})
             except (CommandError, ValueError, KeyError, TypeError, AttributeError) as error:
                 if "no stack named" not in str(error):  # it was removed meanwhile
-                    why = (str(error).strip() or type(error).__name__).splitlines()[-1].strip().removeprefix("stderr: ")
-                    found.unread.append(f"the state of {name} cannot be read: {why}")
+                    found.unread.append(f"the state of {name} cannot be read: {_why(error)}; {REPAIR}")
                 continue
             found.clusters.extend([facts] if facts else [])
     return found
+
+
+def _names(space: LocalWorkspace) -> list[str]:
+    """Return the names of the backend's stacks; if the engine cannot read one of them, those of the state files."""
+    try:
+        return [each.name for each in space.list_stacks() if each.resource_count]
+    except CommandError as error:
+        place = workspace.real_backend()
+        if not place.startswith(FILES):
+            raise
+        try:
+            return stack_names.of_files(place)
+        except Stop as why:
+            raise Stop(
+                Exit.FAILED,
+                f"the states in {urlsplit(place).scheme}:// cannot be listed: {_why(error)}. One of them cannot be"
+                f" read, and the engine does not say which: {why}. To find it, list the files below .pulumi/stacks/ of"
+                f" the backend, and run pulumi stack export --stack NAME for each; {REPAIR}",
+            ) from error
+
+
+def _why(error: Exception) -> str:
+    text = (str(error).strip() or type(error).__name__).splitlines()[-1]
+    return text.strip().removeprefix("stderr: ").removeprefix("error: ")

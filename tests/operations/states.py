@@ -53,10 +53,15 @@ class Backend:
         self.states, self.work_dir, self.pulumi_command = states, ".", self
 
     def list_stacks(self) -> list[Any]:
+        """List the stacks; like the engine's own list, fail as a whole if one cannot be read."""
+        for text in self.states.values():
+            if text.startswith("unlistable: "):
+                raise CommandError(CommandResult("", text.removeprefix("unlistable: "), 255))
         rows = [type("Summary", (), {"name": name, "resource_count": 2})() for name in self.states]
         return [*rows, type("Summary", (), {"name": "empty", "resource_count": 0})()]
 
     def run(self, words: list[str], *_: Any) -> Any:
-        if self.states[words[-1]].startswith("error: "):
-            raise CommandError(CommandResult("", self.states[words[-1]], 255))
+        said = self.states[words[-1]].removeprefix("unlistable: ")
+        if said.startswith("error: "):
+            raise CommandError(CommandResult("", said, 255))
         return type("Result", (), {"stdout": self.states[words[-1]]})()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from operations.console.exits import Exit
 from operations.recovery import stateless
 from operations.recovery.stateless import Stateless
 from operations.stacks import stack_files, target
@@ -75,6 +76,52 @@ def test_ls_shows_the_clusters_of_the_backend_and_of_the_sandboxes(
     result = mullion("ls")
     assert [line.split()[:2] for line in result.stdout.splitlines()[1:]] == [["mine", "sandbox"], ["team", "backend"]]
     assert "the state of broken cannot be read" in result.stderr
+
+
+def _unlistable(backend: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backend in a folder whose state "torn" makes the engine's own list fail."""
+    backend["team"] = json.dumps({"deployment": deployment(expires="1h")})
+    backend["torn"] = "unlistable: error: failed to load checkpoint: unexpected end of JSON input"
+    files = folder / "backend" / ".pulumi" / "stacks" / "mullion"
+    files.mkdir(parents=True)
+    for name in backend:
+        (files / f"{name}.json").write_text("{")
+    monkeypatch.setenv("PULUMI_BACKEND_URL", (folder / "backend").as_uri())
+
+
+def test_a_state_that_stops_the_engines_list_is_named_and_the_others_are_shown(
+    backend: dict[str, str], clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _unlistable(backend, clone, monkeypatch)
+    result = mullion("ls")
+    assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == ["team"]
+    said = "the state of torn cannot be read: failed to load checkpoint: unexpected end of JSON input; bring an older"
+    assert said in result.stderr
+
+
+def test_a_state_that_stops_the_engines_list_does_not_stop_the_reaper(
+    backend: dict[str, str], clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _unlistable(backend, clone, monkeypatch)
+    result = mullion("reap")
+    assert result.exit_code == Exit.FAILED
+    assert "team" in result.stdout
+    assert "expired 8h 00m ago" in result.stdout
+    assert "the state of torn cannot be read" in result.stderr
+
+
+def test_a_bucket_that_nothing_lists_is_an_error_that_says_how_to_find_the_state(
+    backend: dict[str, str], clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _unlistable(backend, clone, monkeypatch)
+    monkeypatch.setenv("PULUMI_BACKEND_URL", "s3://state")
+    monkeypatch.setenv("PATH", "/nowhere")
+    result = mullion("ls")
+    assert result.exit_code == Exit.FAILED
+    said = " ".join(result.stderr.split())
+    assert "the states in s3:// cannot be listed: failed to load checkpoint" in said
+    assert "aws is not installed, which would list the bucket" in said
+    assert "pulumi stack export --stack NAME" in said
 
 
 def test_resources_without_a_state_are_listed_with_what_removes_them(

@@ -171,7 +171,7 @@ def test_reap_goes_on_after_a_state_that_cannot_be_exported(
     backend |= {"corrupt": "error: gzip: invalid header", "gone": "error: no stack named 'gone' found"}
     result = mullion("reap")
     assert "team" in result.stdout
-    assert "the state of corrupt cannot be read: error: gzip: invalid header" in result.stderr
+    assert "the state of corrupt cannot be read: gzip: invalid header" in result.stderr
     assert "gone" not in result.stderr
     assert result.exit_code == Exit.FAILED
 
