@@ -3,7 +3,7 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -21,12 +21,27 @@ def printed(command: tuple[str, ...], missing: str) -> Any:
     if not program:
         raise Stop(Exit.USAGE, missing)
     words = [program, *command[1:]]
-    done = subprocess.run(words, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    try:
+        done = subprocess.run(words, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        raise Stop(Exit.USAGE, f"{' '.join(command[:3])}: no answer in 60 s") from None
     try:
         return json.loads(done.stdout)
     except ValueError:
         last = (done.stderr.strip() or "it printed no JSON").splitlines()[-1]
         raise Stop(Exit.USAGE, f"{' '.join(command[:3])}: {last}") from None
+
+
+def succeeded(command: Sequence[str]) -> bool:
+    """Run a command of a cloud's command line, and return whether it succeeded; false if it is not installed."""
+    if not (program := shutil.which(command[0])):
+        return False
+    words = [program, *command[1:]]
+    try:
+        done = subprocess.run(words, check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
 
 
 _RATES = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED"})

@@ -16,13 +16,13 @@ from operations.clouds import cloud_tables
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
 from operations.cost import so_far
-from operations.engine import clusters, failures, locate, stack_names, workspace
+from operations.engine import backend_files, clusters, failures, locate, workspace
 from operations.engine.clusters import BACKEND, SANDBOX, ClusterFacts, age, distance, utc
 from operations.recovery import stateless
 from operations.recovery.stateless import Stateless
 from operations.stacks import target
 
-FILES = ("file:", *(f"{each}:" for each in stack_names.BUCKETS))
+FILES = ("file:", *(f"{each}:" for each in backend_files.BUCKETS))
 """Beginnings of the URLs of backends whose stacks are files."""
 REPAIR = "bring an older version of its file back (docs/recovery.md), or use a newer engine if it asks for features"
 
@@ -195,7 +195,7 @@ def _names(space: LocalWorkspace) -> list[str]:
         if not place.startswith(FILES):
             raise
         try:
-            return stack_names.of_files(place)
+            return backend_files.stacks(place)
         except Stop as why:
             raise Stop(
                 Exit.FAILED,

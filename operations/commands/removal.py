@@ -57,7 +57,7 @@ def destroyed(
         return tally
 
     try:
-        tally = locks.passed(run, work, expired=refuse is not None)
+        tally = locks.passed(run, work, expired=facts.expires if refuse and facts else None)
     except Stop as error:
         if facts is None or error.code is not Exit.FAILED:
             raise

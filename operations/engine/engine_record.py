@@ -7,7 +7,7 @@ remains if this process is killed while its engine runs, or if a signal ends the
 import json
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -56,9 +56,9 @@ def ended(path: Path | None, pid: int) -> None:
         _write(path, [each for each in read(path.stem) if each.pid != pid])
 
 
-def forget(stack: str) -> None:
-    """Delete the records of a stack whose locks are deleted."""
-    _file(stack).unlink(missing_ok=True)
+def forget(stack: str, pids: Collection[int]) -> None:
+    """Delete the records of a stack's engines with these ids, whose locks are deleted."""
+    _write(_file(stack), [each for each in read(stack) if each.pid not in pids])
 
 
 def read(stack: str) -> list[EngineRecord]:

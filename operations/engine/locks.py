@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlparse
 from pulumi import automation as auto
 
 from operations.console.exits import Exit, Stop
-from operations.engine import engine_record
+from operations.engine import backend_files, engine_record
 from operations.engine.process import end_session
 
 SLACK = timedelta(seconds=10)
@@ -31,6 +31,8 @@ SOON = timedelta(minutes=10)
 LONGEST = timedelta(hours=6)
 """Age from which on the lock of an expired cluster is broken: no job of a hosted runner lasts longer (GitHub: 6 h;
 the pipelines of this repository: 4 h)."""
+REMOVAL = timedelta(hours=1)
+"""Time after the expiry in which the run of a cluster has removed it: ci/cluster.sh keeps the last hour of the job."""
 _HOLDER = re.compile(r"^\s*(\S+): created by (.*)@(\S+) \(pid (\d+)\) at (\S+)\s*$", re.MULTILINE)
 
 Result = TypeVar("Result")
@@ -135,34 +137,60 @@ def in_refusal(text: str) -> list[Lock]:
     return []
 
 
-def passed(run: auto.Stack, work: Callable[[], Result], *, expired: bool = False) -> Result:
+def passed(run: auto.Stack, work: Callable[[], Result], *, expired: datetime | None = None) -> Result:
     """Do the work on a stack; if only locks of runs that are over refuse it, delete them and do it again.
 
-    The engine that a lock refuses has changed nothing. expired: the stack's cluster is past its expiry, so locks older
-    than LONGEST count as over, too.
+    The engine that a lock refuses has changed nothing. expired: when the stack's cluster expired; `_is_over` says
+    which further locks then count as over.
+
+    Each lock is deleted by its own file. `pulumi cancel` deletes all locks, including one that another reaper has just
+    taken. So it runs only if the files cannot be deleted here, right after the engine has named the same locks again.
     """
     try:
         return work()
     except (auto.ConcurrentUpdateError, Locked) as error:
-        found = in_refusal(error.text if isinstance(error, Locked) else str(error))
-        if not found or not all(_is_over(run.name, lock, expired=expired) for lock in found):
-            raise
-    for lock in found:
-        if lock.dead and _own(run.name, lock):
-            end_session(lock.pid)
-        print(f"mullion: deleted the lock of a run that is over ({lock})", file=sys.stderr, flush=True)
-    run.workspace.pulumi_command.run(["cancel", "--yes", "--stack", run.name], run.workspace.work_dir, {})
-    engine_record.forget(run.name)
+        over = _over(run.name, error, expired)
+    deleted = [_deleted(run.name, lock) for lock in over]
+    if not all(deleted):
+        try:
+            return work()
+        except (auto.ConcurrentUpdateError, Locked) as error:
+            if not {lock.path for lock in _named(error)} <= {lock.path for lock in over}:
+                raise
+        run.workspace.pulumi_command.run(["cancel", "--yes", "--stack", run.name], run.workspace.work_dir, {})
+    engine_record.forget(run.name, {lock.pid for lock in over})
     return work()
 
 
-def _is_over(stack: str, lock: Lock, *, expired: bool) -> bool:
-    """Return whether the run of a bucket's lock is over: this clone started its engine, which is gone, or the lock is
-    older than any run.
+def _deleted(stack: str, lock: Lock) -> bool:
+    """End the remaining providers of a run that is over, and delete its lock. Return false if the file stayed."""
+    if lock.dead and _own(stack, lock):
+        end_session(lock.pid)
+    print(f"mullion: deleting the lock of a run that is over ({lock})", file=sys.stderr, flush=True)
+    return backend_files.delete(str(lock.path))
 
-    GitLab runs after_script in a new container of the job, once that of the script is gone.
+
+def _named(error: auto.ConcurrentUpdateError | Locked) -> list[Lock]:
+    return in_refusal(error.text if isinstance(error, Locked) else str(error))
+
+
+def _over(stack: str, error: auto.ConcurrentUpdateError | Locked, expired: datetime | None) -> list[Lock]:
+    """Return the locks that an error names. Raises it if it names none, or one of a run that may still work."""
+    found = _named(error)
+    if not found or not all(_is_over(stack, lock, expired) for lock in found):
+        raise error
+    return found
+
+
+def _is_over(stack: str, lock: Lock, expired: datetime | None) -> bool:
+    """Return whether the run of a bucket's lock is over: this clone started its engine, which is gone; the lock is
+    older than any run; or it was taken before the expiry, and the time for the removal is over.
+
+    A reaper takes its lock after the expiry, so the last rule finds none of another reaper. GitLab runs after_script in
+    a new container of the job, once that of the script is gone.
     """
-    if expired and datetime.now(timezone.utc) - lock.since > LONGEST:
+    now = datetime.now(timezone.utc)
+    if expired and (now - lock.since > LONGEST or (lock.since < expired and now - expired > REMOVAL)):
         return True
     if not (own := _own(stack, lock)):
         return False

@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ import yaml
 from google.auth import identity_pool
 
 from operations.stacks.paths import REPOSITORY
-from tests.awaited import until
 
 from . import steps, workspace
 
@@ -96,41 +94,6 @@ def test_gitlab_jobs_on_aws_install_the_program_that_names_the_account(
     assert done.code == 0, done.output
     recorded = tmp_path / "calls"
     assert (recorded.read_text().splitlines() if recorded.exists() else []) == calls
-
-
-@pytest.mark.parametrize(
-    ("stack_file", "kept_until", "codes", "code", "calls"),
-    [
-        (False, "", (0,), 0, 0),
-        (True, "2026-11-23T18:00:00Z", (0,), 0, 0),
-        (True, "", (0,), 0, 1),
-        (True, "", (6, 6, 0), 0, 3),
-        (True, "", (1, 0), 1, 1),
-        (True, "", (3, 0), 3, 1),
-    ],
-    ids=["removed already", "kept on purpose", "left", "left and locked by its engine", "not removable", "refused"],
-)
-def test_what_a_killed_run_left_is_removed(
-    stack_file: bool, kept_until: str, codes: tuple[int, ...], code: int, calls: int, tmp_path: Path
-) -> None:
-    for part in ("ci", "stacks", "artifacts", ".venv/bin"):
-        (tmp_path / part).mkdir(parents=True)
-    script = copied(tmp_path)
-    if stack_file:
-        (tmp_path / "stacks" / "Pulumi.ci-1.yaml").touch()
-    (tmp_path / "artifacts" / "result.json").write_text(json.dumps({"kept_until": kept_until}, indent=2))
-    (tmp_path / "codes").write_text("\n".join(map(str, codes)))
-    mullion = tmp_path / ".venv" / "bin" / "mullion"
-    mullion.write_text('#!/bin/bash\necho "$@" >>calls\ncode=$(head -n 1 codes)\nsed -i 1d codes\nexit "$code"\n')
-    mullion.chmod(0o755)
-    done = steps.run(["bash", str(script)], tmp_path, workspace.environment(tmp_path, NAME="ci-1", PAUSE="0"))
-    assert done.code == code, done.output
-    assert (tmp_path / "artifacts" / "Pulumi.ci-1.yaml").exists() is bool(kept_until), (
-        "other clones need the stack file"
-    )
-    lines = (tmp_path / "calls").read_text().splitlines() if calls else []
-    assert lines == ["down ci-1 --yes"] * calls
-    assert ("built none" in done.output) is not stack_file, "without a stack file nobody knows that it was removed"
 
 
 @pytest.mark.parametrize(
@@ -219,58 +182,3 @@ def test_gitlab_refuses_a_search_by_tags_that_its_image_cannot_do(cloud: str, tm
     done = steps.run(["bash", str(REPOSITORY / "ci" / "gitlab" / "tools.sh")], tmp_path, environment)
     assert done.code == 2
     assert f"mullion reap --by-tags {cloud}" in done.output
-
-
-def copied(folder: Path) -> Path:
-    """Copy remove.sh and what it reads into a folder; return the script."""
-    for name in ("remove.sh", "waiting.sh"):
-        shutil.copy2(REPOSITORY / "ci" / name, folder / "ci" / name)
-    return folder / "ci" / "remove.sh"
-
-
-def test_a_lock_is_waited_for_until_the_service_ends_the_step(tmp_path: Path) -> None:
-    for part in ("ci", "stacks", ".venv/bin"):
-        (tmp_path / part).mkdir(parents=True)
-    script, mullion = copied(tmp_path), tmp_path / ".venv" / "bin" / "mullion"
-    (tmp_path / "stacks" / "Pulumi.ci-1.yaml").touch()
-    mullion.write_text("#!/bin/bash\nexit 6\n")
-    mullion.chmod(0o755)
-    began = time.monotonic()
-    done = steps.run(
-        ["bash", str(script)], tmp_path, workspace.environment(tmp_path, NAME="ci-1", PAUSE="1", LIMIT="3")
-    )
-    assert done.code == 6
-    assert 1 < time.monotonic() - began < 30
-
-
-def test_a_run_that_its_step_left_behind_ends_before_its_cluster_is_removed(tmp_path: Path) -> None:
-    """AzureCLI@2 ends without its script: two removals would run at once."""
-    for part in ("ci", "stacks", ".venv/bin", ".mullion/ci-1"):
-        (tmp_path / part).mkdir(parents=True)
-    script, mullion = copied(tmp_path), tmp_path / ".venv" / "bin" / "mullion"
-    (tmp_path / "stacks" / "Pulumi.ci-1.yaml").touch()
-    mullion.write_text("#!/bin/bash\necho down >>calls\n")
-    mullion.chmod(0o755)
-    stops = "trap 'sleep 2; echo removed >>calls; exit' TERM; touch ready; while :; do sleep 0.1; done"
-    with subprocess.Popen(["bash", "-c", stops, "run", "ci-1"], cwd=tmp_path) as run:
-        try:
-            until((tmp_path / "ready").exists, "waiting for the run")
-            (tmp_path / ".mullion" / "ci-1" / "run.pid").write_text(f"{run.pid}\n")
-            environment = workspace.environment(tmp_path, NAME="ci-1", PAUSE="0.2", LIMIT="60")
-            done = steps.run(["bash", str(script)], tmp_path, environment)
-        finally:
-            run.kill()
-    assert done.code == 0, done.output
-    assert (tmp_path / "calls").read_text().split() == ["removed", "down"]
-
-
-def test_a_later_process_with_the_id_of_a_run_is_left_alone(tmp_path: Path) -> None:
-    for part in ("ci", "stacks", ".mullion/ci-1"):
-        (tmp_path / part).mkdir(parents=True)
-    script = copied(tmp_path)
-    with subprocess.Popen(["sleep", "60"]) as other:
-        (tmp_path / ".mullion" / "ci-1" / "run.pid").write_text(f"{other.pid}\n")
-        done = steps.run(["bash", str(script)], tmp_path, workspace.environment(tmp_path, NAME="ci-1"))
-        lives = other.poll() is None
-        other.kill()
-    assert (done.code, lives) == (0, True), done.output

@@ -13,7 +13,7 @@ from pulumi import automation as auto
 from pulumi.automation.errors import create_command_error
 
 from operations.console.exits import Exit, Stop
-from operations.engine import engine_record, failures, locks
+from operations.engine import backend_files, engine_record, failures, locks
 from operations.stacks import target
 
 pytestmark = pytest.mark.subprocess
@@ -26,22 +26,41 @@ NAME, HOST = "ci-1", socket.gethostname()
 
 
 class Engine:
-    """An engine whose bucket has a lock until `pulumi cancel` deletes it."""
+    """An engine whose bucket has a lock until `pulumi cancel`, or with `deletes` a command of the cloud, deletes it.
 
-    def __init__(self, *, pid: int = NEVER, host: str = HOST, age: timedelta = timedelta()) -> None:
+    another: the lock of another run, which takes it when the first one is deleted.
+    """
+
+    def __init__(
+        self,
+        *,
+        pid: int = NEVER,
+        host: str = HOST,
+        age: timedelta = timedelta(),
+        another: str = "",
+        deletes: bool = False,
+    ) -> None:
         since = datetime.now(timezone.utc) - age
         self.refusal = (
             "error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete "
             f"the lock file with `pulumi cancel`.\n  s3://b/.pulumi/locks/organization/mullion/{NAME}/1.json: "
             f"created by ci@{host} (pid {pid}) at {since:%Y-%m-%dT%H:%M:%S}Z"
         )
-        self.locked, self.calls = True, list[list[str]]()
+        self.locked, self.calls, self.another, self.deletes = True, list[list[str]](), another, deletes
         self.name, self.work_dir, self.workspace = NAME, "/", self
         self.pulumi_command = self
 
     def run(self, args: list[str], cwd: str, environment: dict[str, str]) -> None:
         self.calls.append(args)
         self.locked = False
+
+    def delete(self, url: str) -> bool:
+        if self.deletes or self.another:
+            self.calls.append(["delete", url])
+            self.locked = False
+        if self.another:
+            self.refusal, self.locked = self.refusal.replace(f"{NAME}/1.json", f"{NAME}/2.json"), True
+        return self.deletes
 
     def work(self) -> str:
         record = engine_record.written(["destroy", "--stack", NAME], NEVER + 2)
@@ -50,6 +69,14 @@ class Engine:
             if self.locked:
                 raise create_command_error(auto.CommandResult("", self.refusal, 255))
         return "done"
+
+
+URL = f"s3://b/.pulumi/locks/organization/mullion/{NAME}/1.json"
+
+
+@pytest.fixture(autouse=True)
+def _no_command_of_a_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend_files, "delete", lambda _: False)
 
 
 @pytest.fixture
@@ -83,31 +110,69 @@ def test_the_lock_of_the_script_of_a_job_is_deleted_by_its_after_script_in_anoth
 
 
 @pytest.mark.parametrize(
-    ("record", "engine", "expired"),
+    ("record", "engine", "ago"),
     [
-        (None, Engine(), False),
-        (NEVER, Engine(host="another"), False),
-        (NEVER + 1, Engine(), False),
-        (NEVER, Engine(age=timedelta(hours=1)), False),
-        (os.getpid(), Engine(pid=os.getpid()), False),
-        (None, Engine(host="another", age=locks.LONGEST / 2), True),
-        (None, Engine(host="another", age=locks.LONGEST + timedelta(minutes=5)), False),
+        (None, Engine(), None),
+        (NEVER, Engine(host="another"), None),
+        (NEVER + 1, Engine(), None),
+        (NEVER, Engine(age=timedelta(hours=1)), None),
+        (os.getpid(), Engine(pid=os.getpid()), None),
+        (None, Engine(host="another", age=locks.LONGEST + timedelta(minutes=5)), None),
+        (None, Engine(host="another", age=timedelta(minutes=90)), timedelta(minutes=55)),
+        (None, Engine(host="another", age=timedelta(minutes=1)), timedelta(hours=4)),
+        (None, Engine(host="another", age=timedelta(hours=3)), timedelta(hours=4)),
     ],
-    ids=["no record", "host", "process", "time", "lives", "expired, but young", "old, but not expired"],
+    ids=[
+        *("no record", "host", "process", "time", "lives", "old, but not expired"),
+        *("in the hour of the removal", "another reaper's", "an older reaper's"),
+    ],
 )
 def test_a_lock_in_a_bucket_stays_if_its_run_may_still_work(
-    record: int | None, engine: Engine, expired: bool, recorded: Callable[[int], object]
+    record: int | None, engine: Engine, ago: timedelta | None, recorded: Callable[[int], object]
 ) -> None:
+    """ago: time since the expiry of the cluster; None if the work is no reaper's."""
     if record:
         recorded(record)
     with pytest.raises(Stop, match="pulumi cancel --yes") as stop:
-        locks.passed(cast(Any, engine), engine.work, expired=expired)
+        locks.passed(cast(Any, engine), engine.work, expired=None if ago is None else datetime.now(timezone.utc) - ago)
     assert (stop.value.code, engine.calls) == (Exit.LOCKED, [])
 
 
-def test_the_lock_of_an_expired_cluster_is_deleted_once_no_job_lasts_that_long() -> None:
-    engine = Engine(host="another", age=locks.LONGEST + timedelta(minutes=5))
-    assert locks.passed(cast(Any, engine), engine.work, expired=True) == "done"
+@pytest.mark.parametrize(
+    ("age", "ago"),
+    [
+        (locks.LONGEST + timedelta(minutes=5), timedelta(minutes=1)),
+        (timedelta(minutes=75), timedelta(minutes=65)),
+        (timedelta(hours=3), timedelta(hours=2)),
+    ],
+    ids=["no job lasts that long", "taken before the expiry", "taken an hour before the expiry"],
+)
+def test_the_lock_of_an_expired_cluster_is_deleted_once_its_run_is_over(age: timedelta, ago: timedelta) -> None:
+    engine = Engine(host="another", age=age)
+    assert locks.passed(cast(Any, engine), engine.work, expired=datetime.now(timezone.utc) - ago) == "done"
+
+
+def test_a_lock_is_deleted_by_its_own_file_where_a_command_of_the_cloud_does_that(
+    recorded: Callable[[int], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine(deletes=True)
+    monkeypatch.setattr(backend_files, "delete", engine.delete)
+    recorded(NEVER)
+    assert locks.passed(cast(Any, engine), engine.work) == "done"
+    assert engine.calls == [["delete", URL]], "`pulumi cancel` deletes other locks, too"
+    assert engine_record.read(NAME) == []
+
+
+@pytest.mark.parametrize("deletes", [True, False], ids=["deleted here", "deleted by another reaper"])
+def test_a_lock_that_another_reaper_has_just_taken_stays(
+    deletes: bool, recorded: Callable[[int], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine(another="reaper-2", deletes=deletes)
+    monkeypatch.setattr(backend_files, "delete", engine.delete)
+    recorded(NEVER)
+    with pytest.raises(Stop, match="locked"):
+        locks.passed(cast(Any, engine), engine.work)
+    assert engine.calls == [["delete", URL]], "no `pulumi cancel`"
 
 
 def test_a_record_of_an_engine_is_deleted_with_its_end(recorded: Callable[[int], object], tmp_path: Path) -> None:
