@@ -2,13 +2,18 @@
 
 import re
 import subprocess
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+import yaml
 
 from operations.engine import backend_files
 from operations.stacks.paths import REPOSITORY
 
-PAGE = (REPOSITORY / "docs" / "ci.md").read_text("utf-8")
+from . import workspace
+
+PAGE, SET_UP = ((REPOSITORY / "docs" / name).read_text("utf-8") for name in ("ci.md", "ci-set-up.md"))
 BUCKETS = {
     "s3": ("aws s3api create-bucket", "Status=Enabled", '"s3:PutObject"'),
     "azblob": (
@@ -42,6 +47,49 @@ def test_each_clouds_bucket_of_states_is_created_opened_to_the_identity_and_name
 
 @pytest.mark.subprocess
 def test_the_commands_of_the_page_are_valid_bash() -> None:
-    for block in re.findall(r"^```\n((?:aws|az|gcloud|for|cat|gh|openssl) .*?)^```", PAGE, re.MULTILINE | re.DOTALL):
+    blocks = re.findall(
+        r"^```\n((?:aws|az|gcloud|for|cat|gh|openssl|APP)\b.*?)^```", PAGE + SET_UP, re.MULTILINE | re.DOTALL
+    )
+    assert len(blocks) > 12
+    for block in blocks:
         done = subprocess.run(["bash", "-n"], input=block, text=True, capture_output=True, check=False)
         assert done.returncode == 0, (block, done.stderr)
+
+
+def rows(heading: str) -> dict[str, list[str]]:
+    """Return the rows of the table with this head, by their first cell."""
+    lines = SET_UP[SET_UP.index(heading) :].splitlines()[2:]
+    cells = [[cell.strip(" `") for cell in line.strip("|").split(" | ")] for line in lines[: lines.index("")]]
+    return {first: rest for first, *rest in cells}
+
+
+@pytest.mark.subprocess
+@pytest.mark.parametrize(("column", "cloud"), list(enumerate(("aws", "azure", "gcp"))))
+def test_gitlabs_variables_have_a_value_for_each_cloud_that_the_script_takes(
+    column: int, cloud: str, tmp_path: Path
+) -> None:
+    table = rows("| variable | AWS | Azure | Google Cloud |")
+    needed = ("CLOUD", "IDENTITY", "OIDC_AUDIENCE", "PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE")
+    values = {name: table[name][column] for name in needed}
+    assert values["CLOUD"] == cloud
+    environment = workspace.environment(tmp_path, **values, OIDC_TOKEN="a.b.c", TMPDIR=str(tmp_path))
+    words = ["bash", str(REPOSITORY / "ci" / "credentials.sh")]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert urlsplit(values["PULUMI_BACKEND_URL"]).scheme in backend_files.BUCKETS
+
+
+def test_the_steps_of_azure_pipelines_name_all_that_the_example_needs() -> None:
+    table = rows("| name | where | value on Azure |")
+    example = yaml.safe_load((REPOSITORY / "ci" / "examples" / "azure.yml").read_text())
+    assert set(example["variables"]) <= set(table)
+    steps = SET_UP[SET_UP.index("## Azure Pipelines") :]
+    for words in ("Service connections", "--role Mullion", "MULLION_PASSPHRASE", "Exclusive lock", "Build validation"):
+        assert words in steps, words
+
+
+def test_each_job_of_gitlabs_example_that_waits_for_a_task_has_a_schedule() -> None:
+    example = yaml.safe_load((REPOSITORY / "ci" / "examples" / "gitlab.yml").read_text())
+    rules = [rule["if"] for job in example.values() if isinstance(job, dict) for rule in job.get("rules", [])]
+    tasks = {found[1] for rule in rules if (found := re.fullmatch(r'\$TASK == "(\w+)"', rule))}
+    assert tasks == set(re.findall(r"`TASK` = `(\w+)`", SET_UP))
