@@ -185,7 +185,7 @@ class BudgetArgs(TypedDict):
     """The most that the cluster may cost, by the price tables of `mullion cost`."""
 
     month: int
-    """USD a month of 730 hours. `plan` and `up` refuse a cluster whose known prices are above it."""
+    """USD a month of 730 hours. `plan` and `up` refuse a cluster that costs more, with spot at its price on demand."""
 
 
 class ClusterArgs(TypedDict):

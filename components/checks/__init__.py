@@ -3,6 +3,7 @@
 from components.checks import (
     addresses,
     api,
+    budget,
     capacity,
     config_types,
     control_plane,
@@ -81,6 +82,7 @@ TABLES: dict[str, tuple[Check, ...]] = {
     + image_sources.CHECKS
     + node_programs.CHECKS,
     "Life of the cluster": lifecycle.CHECKS,
+    "Budget": budget.CHECKS,
     "Not built yet": not_built.CHECKS,
 }
 TABLES["Acknowledgements"] = acknowledged_checks([row for table in TABLES.values() for row in table])
@@ -92,7 +94,7 @@ UNREADY = frozenset({downloads.WITHOUT_DIGEST, lifecycle.PAST})
 
 TO_ACKNOWLEDGE = frozenset(
     {
-        *(api.ANYWHERE_ID, downloads.REPLACED, region.UNKNOWN, region.WITHOUT_ZONES),
+        *(api.ANYWHERE_ID, budget.WITHOUT_PRICE, downloads.REPLACED, region.UNKNOWN, region.WITHOUT_ZONES),
         *(control_plane_reach.ARGUMENT, control_plane_reach.ENVIRONMENT, control_plane_reach.VOLUME),
         *(image_sources.ELSEWHERE, image_sources.UNENCRYPTED, image_sources.INTERCEPTED, image_sources.TRUSTED),
         *(node_programs.UNJUDGED, node_programs.ELSEWHERE, pod_security.NODE_POLICIES),

@@ -4,13 +4,13 @@ The items come from the plan, so no engine and no Pulumi is needed; a test compa
 program registers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from components.catalogue import prices
 from components.catalogue.etcd_disks import Disk
-from components.cost import prices
-from components.cost.prices import HOUR, HOURS, Price
+from components.catalogue.prices import HOUR, HOURS, Price
 from components.plan import ClusterPlan, MachineGroup
 from components.spec.choices import StorageDriver
 from components.spec.etcd_disk import EtcdDiskType
@@ -89,7 +89,17 @@ class Bill:
     @cached_property
     def unknown(self) -> tuple[str, ...]:
         """Items without a price in the tables; with any, the total is a lower bound."""
-        return tuple(dict.fromkeys(item.what.partition(",")[0] for item in self.items if item.price is None))
+        return _names(item for item in self.items if item.price is None)
+
+    @cached_property
+    def judged(self) -> float:
+        """USD a month of all items with a price or a bound, by which a budget judges."""
+        return sum(item.month_at_most or 0 for item in self.items)
+
+    @cached_property
+    def unbounded(self) -> tuple[str, ...]:
+        """Items with neither a price nor a bound."""
+        return _names(item for item in self.items if item.month_at_most is None)
 
     @cached_property
     def by_pool(self) -> dict[str, float | None]:
@@ -112,9 +122,13 @@ class Bill:
         return sum(known) if len(known) == len(months) else None
 
     def largest(self, count: int) -> list[tuple[Item, float]]:
-        """Return the items with a known price that cost most, and their USD a month."""
-        known = [(item, item.month) for item in self.items if item.month is not None]
+        """Return the items with a price or a bound that cost most, and their USD a month, at most."""
+        known = [(item, item.month_at_most) for item in self.items if item.month_at_most is not None]
         return sorted(known, key=lambda each: each[1], reverse=True)[:count]
+
+
+def _names(items: Iterable[Item]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item.what.partition(",")[0] for item in items))
 
 
 def bill(planned: ClusterPlan, region: str, usage: Usage | None = None) -> Bill:

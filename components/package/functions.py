@@ -8,9 +8,9 @@ from typing import Any
 
 from components import releases
 from components.catalogue.artifacts import BUILT_IN
+from components.catalogue.prices import CURRENCY
 from components.clouds import CLOUDS
 from components.cost.bill import Usage, bill
-from components.cost.prices import CURRENCY
 from components.package.function_schema import COST, PLAN, VERSIONS
 from components.plan import ClusterPlan, plan_cluster
 from components.stack_files.stack import CLUSTER, Stack, read_stack

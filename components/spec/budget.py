@@ -11,4 +11,4 @@ class Budget(Model):
     """The most that the cluster may cost, by the price tables of `mullion cost`."""
 
     month: Annotated[int, Field(ge=1)]
-    """USD a month of 730 hours. `plan` and `up` refuse a cluster whose known prices are above it."""
+    """USD a month of 730 hours. `plan` and `up` refuse a cluster that costs more, with spot at its price on demand."""

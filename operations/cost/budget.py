@@ -10,15 +10,19 @@ LARGEST = 4
 
 
 def refuse(bill_: Bill, most: int | None) -> None:
-    """Raise Stop if the known prices of a bill exceed the budget. most: USD a month; None without a budget."""
-    if most is None or bill_.month <= most:
+    """Raise Stop if a bill exceeds the budget, by the prices and by the bounds of unknown ones. most: USD a month; None
+    without a budget. Machines without either are stopped by the check `budget-without-price`.
+    """
+    if most is None or bill_.judged <= most:
         return
-    least = "at least " if bill_.unknown else ""
+    bounded = bill_.judged > bill_.month
+    amount = f"{'up to' if bounded else 'at least' if bill_.unbounded else ''} USD {bill_.judged:,.2f}".strip()
     largest = "; ".join(f"{item.pool} {item.what}: {month:,.2f}" for item, month in bill_.largest(LARGEST))
-    lacking = f" Not counted: {shown.lacking(bill_.unknown, bill_.region)}." if bill_.unknown else ""
+    lacking = f" Not counted: {shown.lacking(bill_.unbounded, bill_.region)}." if bill_.unbounded else ""
+    bound = " Spot machines count with their price on demand." if bounded else ""
     raise Stop(
         Exit.REFUSED,
-        f"budget.month: {bill_.cluster} costs {least}USD {bill_.month:,.2f} a month, more than its budget of {most:,}."
+        f"budget.month: {bill_.cluster} costs {amount} a month, more than its budget of {most:,}.{bound}"
         f" The largest items: {largest}.{lacking} Use fewer or smaller machines, or raise budget.month; nothing was"
         " changed",
     )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from components.catalogue.prices import CURRENCY, HOUR, HOURS
 from components.cost.bill import Bill, Item, Usage
-from components.cost.prices import CURRENCY, HOUR, HOURS
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
 

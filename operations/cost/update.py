@@ -10,9 +10,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from types import ModuleType
 
-from components.catalogue import instance_sizes
-from components.cost import prices
-from components.cost.prices import EVERYWHERE, WINDOWS, Table
+from components.catalogue import instance_sizes, prices
+from components.catalogue.prices import EVERYWHERE, WINDOWS, Table
 from operations.console.exits import Exit, Stop
 from operations.cost import update_aws, update_azure, update_gcp
 from operations.cost.asking import Answers, Wanted

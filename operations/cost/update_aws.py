@@ -7,7 +7,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator
 
-from components.cost.prices import WINDOWS
+from components.catalogue.prices import WINDOWS
 from operations.cost import asking
 from operations.cost.asking import Answers, Found, Wanted
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from components.cost.prices import AZURE_DISKS
+from components.catalogue.prices import AZURE_DISKS
 from operations.console.exits import Exit, Stop
 from operations.cost import asking
 from operations.cost.asking import Answers, Found, Wanted

@@ -129,11 +129,36 @@ def test_a_cluster_within_its_budget_is_planned(clone: Path, mullion: Run) -> No
     assert (result.exit_code, "budget        USD 810 a month" in result.stdout) == (0, True)
 
 
-def test_a_budget_judges_known_prices_and_names_the_unknown(clone: Path, mullion: Run) -> None:
+def test_a_machine_without_a_price_stops_up_until_it_is_acknowledged(clone: Path, mullion: Run) -> None:
+    """20 machines of USD 0.8 an hour passed a budget of 400."""
     budget(clone, 750, "m7i.large")
-    result = mullion("plan", "small")
-    assert result.exit_code == 0, "what is known is below"
-    assert "at least USD 730.91 a month; no price for m7i.large in eu-west-1" in result.stdout
+    said = (
+        "pools.linux.size: no table has the price of m7i.large in eu-west-1, so budget.month cannot judge 1 machine",
+        "run `mullion cost update`",
+    )
+    for words in (("plan", "small"), ("up", "small", "--sandbox")):
+        result = mullion(*words)
+        assert all(part in result.stdout + result.stderr for part in said), result.stderr
+    assert result.exit_code == Exit.USAGE, "as for each mistake in the stack file"
+    file = clone / "stacks" / "Pulumi.small.yaml"
+    file.write_text(file.read_text() + "    acknowledge: {budget-without-price: it costs 80 a month}\n")
+    assert mullion("preview", "small", "--sandbox").exit_code == 0
+
+
+def test_a_budget_counts_spot_machines_with_their_price_on_demand(clone: Path, mullion: Run) -> None:
+    for month, code in ((800, Exit.REFUSED), (810, 0)):
+        budget(clone, month)
+        file = clone / "stacks" / "Pulumi.small.yaml"
+        file.write_text(file.read_text().replace("count: 2}", "count: 2, spot: true}"))
+        result = mullion("plan", "small")
+        assert result.exit_code == code, result.stderr
+        if code:
+            assert "budget.month: small costs up to USD 809.02 a month, more than its budget of 800" in result.stderr
+            assert "Spot machines count with their price on demand" in result.stderr
+            assert "web spot m6i.xlarge: 312.44" in result.stderr
+
+
+def test_a_refusal_names_what_has_no_price(clone: Path, mullion: Run) -> None:
     budget(clone, 700, "m7i.large")
     result = mullion("plan", "small")
     assert result.exit_code == Exit.REFUSED

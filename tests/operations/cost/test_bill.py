@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.catalogue import instance_sizes
-from components.cost import prices
+from components.catalogue import instance_sizes, prices
 from components.cost.bill import Bill, Usage, bill
 from components.plan import plan_cluster
 from components.stack_files.stack import read_stack, stack_file_config

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from components.cost import prices
-from components.cost.prices import Table
+from components.catalogue import prices
+from components.catalogue.prices import Table
 from operations.console.exits import Stop
 from operations.cost import asking, update, update_aws, update_azure, update_gcp
 from tests.operations.cost.interfaces import Asked, aws_list, aws_row, azure_page, azure_row, gcp_sku, serving

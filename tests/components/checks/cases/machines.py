@@ -20,6 +20,10 @@ def _pools(count: int) -> dict[str, Any]:
     return {"pools": Only(more), "worker_identity": "pool", "cloud": "gcp", "control_plane": {"size": "n2-standard-2"}}
 
 
+def _budget(change: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {**(change or {}), "budget": {"month": 9000}}
+
+
 _KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 _GROUP = "/subscriptions/12345678-1234-1234-1234-123456789012/resourceGroups/images/providers/Microsoft.Compute"
 _IMAGE = "projects/example-project/global/images/mine"
@@ -57,6 +61,16 @@ CASES = (
     ),
     Case("worker-policy-size", gcp(web(count=90)), "worker_identity", gcp(web(count=40))),
     Case("pool-identity-limit", _pools(50), "pools", _pools(49)),
+    Case("budget-without-price", _budget(web(size="m7i.large")), "pools.web.size", _budget(web(size="m6i.large"))),
+    Case("budget-without-price", _budget(linux(size="m7i.large", spot=True)), "pools.linux.size", _budget()),
+    Case(
+        "budget-without-price",
+        _budget(plane(size="m7i.large")),
+        "control_plane.size",
+        {**_budget(plane(size="m7i.large")), "budget": REMOVED},
+    ),
+    Case("budget-without-price", _budget(web(size="t3.large")), "pools.web.size", _budget(web(size="t3.medium"))),
+    Case("budget-without-price", _budget(linux(size="m7i.large")), "pools.linux.size", _budget(linux(count=0))),
     Case("spot-key-grant", {**linux(spot=True), "encryption_key": _KEY}, "pools.linux.spot", linux(spot=True)),
     Case("windows-all-spot", web(spot=True), "pools.web.spot", web(spot=True, count=0)),
     Case("tag-no-label", gcp({"tags": {"Team": "web"}}), "tags.Team", gcp({"tags": {"team": "web"}})),

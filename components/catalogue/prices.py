@@ -12,7 +12,7 @@ from typing import Any
 
 from components.catalogue import instance_sizes
 
-FOLDER = Path(__file__).with_name("tables")
+FOLDER = Path(__file__).with_name("price_tables")
 HOURS = 730
 """Hours of a month, as in the clouds' own calculators."""
 CURRENCY = "USD"
