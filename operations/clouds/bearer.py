@@ -3,7 +3,7 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -50,19 +50,30 @@ google.rpc.ErrorInfo."""
 
 
 class Requests:
-    """Requests of one account. endpoint: URL of all services in a test; else each request's own host."""
+    """Requests of one account. renewed: returns a new token, once an API no longer accepts the last one: a removal may
+    take longer than the hour of a token. endpoint: URL of all services in a test; else each request's own host.
+    """
 
-    def __init__(self, token: str, endpoint: str = "") -> None:
-        self._headers, self._endpoint = {"authorization": f"Bearer {token}"}, endpoint.rstrip("/")
+    def __init__(self, token: str, endpoint: str = "", renewed: Callable[[], str] | None = None) -> None:
+        self._token, self._renewed, self._endpoint = token, renewed, endpoint.rstrip("/")
         self._sender = Sender(_refusal)
         self.close = self._sender.close
 
     def call(self, method: str, host: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> Any:
         """Return the JSON of an answer; an empty object if it has no body."""
         url = (self._endpoint or f"https://{host}") + path
-        answer = self._sender.send(
-            lambda: httpx.Request(method, url, params=query or None, headers=self._headers, json=body)
-        )
+
+        def make() -> httpx.Request:
+            headers = {"authorization": f"Bearer {self._token}"}
+            return httpx.Request(method, url, params=query or None, headers=headers, json=body)
+
+        try:
+            answer = self._sender.send(make)
+        except ApiError as error:
+            if error.status != httpx.codes.UNAUTHORIZED or not self._renewed:
+                raise
+            self._token = self._renewed()
+            answer = self._sender.send(make)
         return answer.json() if answer.content.strip() else {}
 
     def pages(self, host: str, path: str, query: Mapping[str, str]) -> Iterator[Any]:

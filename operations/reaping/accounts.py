@@ -56,13 +56,13 @@ def real(cloud: str, regions: Sequence[str]) -> Account:
         from operations.reaping import azure
 
         token, subscription = azure.token()
-        return azure.Azure(bearer.Requests(token), subscription, regions)
+        return azure.Azure(bearer.Requests(token, renewed=lambda: azure.token()[0]), subscription, regions)
     if cloud == "gcp":
         from operations.clouds import bearer
         from operations.reaping import gcp, gcp_deletion
 
         token, project = gcp_deletion.token()
-        return gcp.Gcp(bearer.Requests(token), project, regions)
+        return gcp.Gcp(bearer.Requests(token, renewed=lambda: gcp_deletion.token()[0]), project, regions)
     from operations.reaping import aws, aws_requests
 
     if not regions:
@@ -73,7 +73,7 @@ def real(cloud: str, regions: Sequence[str]) -> Account:
             "reap and ls --by-tags know no hosts of China, GovCloud, the European Sovereign Cloud or isolated regions:"
             f" leave out {', '.join(other)}",
         )
-    return aws.Aws(aws_requests.Requests(aws_requests.keys()), regions)
+    return aws.Aws(aws_requests.Requests(aws_requests.keys(), renewed=aws_requests.keys), regions)
 
 
 @contextmanager

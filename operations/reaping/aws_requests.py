@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -40,6 +40,9 @@ _THROTTLED = (
 )
 """Beginnings of the codes that botocore counts as throttling (botocore.retries.standard). The tagging API's own is
 ThrottledException."""
+
+EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired"})
+"""Codes of keys whose time is over (STS and S3; JSON APIs; EC2, "Error codes")."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +76,12 @@ def keys() -> Keys:
 
 
 class Requests:
-    """Signed requests of one account. endpoint: URL of all services in a test; else their public hosts."""
+    """Signed requests of one account. renewed: returns new keys, once AWS no longer accepts those of a role. endpoint:
+    URL of all services in a test; else their public hosts.
+    """
 
-    def __init__(self, keys: Keys, endpoint: str = "") -> None:
-        self._keys, self._endpoint = keys, endpoint.rstrip("/")
+    def __init__(self, keys: Keys, endpoint: str = "", renewed: Callable[[], Keys] | None = None) -> None:
+        self._keys, self._renewed, self._endpoint = keys, renewed, endpoint.rstrip("/")
         self._sender = Sender(_refusal)
         self.close = self._sender.close
 
@@ -129,7 +134,13 @@ class Requests:
             signed = signature(self._keys, name, region, method, url, body, headers, time.time())
             return httpx.Request(method, url, content=body, headers=signed)
 
-        return self._sender.send(make)
+        try:
+            return self._sender.send(make)
+        except ApiError as error:
+            if error.code not in EXPIRED or not self._renewed:
+                raise
+            self._keys = self._renewed()
+            return self._sender.send(make)
 
 
 def signature(

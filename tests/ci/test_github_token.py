@@ -16,6 +16,7 @@ from azure.core.pipeline.transport import HttpTransport
 from azure.identity import WorkloadIdentityCredential
 
 from operations.stacks.paths import REPOSITORY
+from tests.awaited import until
 
 from . import token_service, workspace
 
@@ -117,6 +118,34 @@ def test_the_backend_reads_a_token_that_is_renewed_for_the_whole_job(job: dict[s
     log = (Path(job["RUNNER_TEMP"]) / "mullion-azure-token.log").read_text()
     assert "no new token: HTTP Error 500" in log
     assert "token-" not in log
+
+
+def test_az_is_signed_in_again_with_a_fresh_token_that_no_command_line_has(job: dict[str, str], tmp_path: Path) -> None:
+    """`az` keeps the token of its sign-in, and GitHub's are valid for five minutes."""
+    programs, calls = tmp_path / "programs", tmp_path / "calls"
+    programs.mkdir()
+    az = programs / "az"
+    az.write_text(
+        f'#!/bin/bash\nfor word; do [[ $word != @* ]] || echo "read $(<"${{word#@}}")" >>{calls}; done\n'
+        f'echo "az $*" >>{calls}\necho "a secret of az" >&2\n[[ $1 == login ]]\n'
+    )
+    az.chmod(0o755)
+    job["PATH"] = f"{programs}:{job['PATH']}"
+    code, output = ran(job)
+    assert code == 0, output
+    until(lambda: calls.exists() and calls.read_text().count("az login") > 1, "waiting for a second sign-in", 60)
+    lines = calls.read_text().splitlines()
+    file = Path(job["RUNNER_TEMP"]) / "mullion-azure-token"
+    assert lines[1] == (
+        f"az login --service-principal --username client --tenant tenant --federated-token @{file} --output none"
+        " --only-show-errors"
+    )
+    assert lines[2] == "az account set --subscription subscription --output none --only-show-errors"
+    first, second = [line for line in lines if line.startswith("read token-")][:2]
+    assert first != second
+    log = (Path(job["RUNNER_TEMP"]) / "mullion-azure-token.log").read_text()
+    assert "no new token: az account ended with 1" in log
+    assert "a secret of az" not in log
 
 
 def test_a_job_without_the_right_to_a_token_fails_at_once(job: dict[str, str]) -> None:

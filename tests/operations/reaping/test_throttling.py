@@ -225,7 +225,7 @@ def test_expired_credentials_are_a_message_and_no_fault_of_ours(
 ) -> None:
     cloud.refusals = [query("ExpiredToken")] * 3
     monkeypatch.setattr(aws_requests, "keys", lambda: aws_requests.Keys("AKIA", "secret"))
-    monkeypatch.setattr(aws_requests, "Requests", lambda keys: signed)
+    monkeypatch.setattr(aws_requests, "Requests", lambda keys, **_: signed)
     with pytest.raises(Stop, match="ExpiredToken") as stopped, accounts.opened("aws", ["eu-west-1"], sandbox=False):
         pass
     assert stopped.value.code is Exit.FAILED
