@@ -7,7 +7,7 @@ import json
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -89,7 +89,7 @@ class RunFolder:
             self._lack(PAGE, "nothing was built")
             return
         try:
-            why = _bounded(self._events, name) if interrupted else self._events(name)
+            why = _bounded(self._direct_events, name) if interrupted else self._events(name)
         except (Exception, KeyboardInterrupt) as error:
             why = explained(error)[1]
         if why:
@@ -136,14 +136,24 @@ class RunFolder:
         self.write()
 
     def _events(self, name: str) -> str:
-        """Write Kubernetes' events of all namespaces. Return why there are none; empty if they are written."""
+        """Write Kubernetes' events of all namespaces, through a tunnel if the API is private. Return why there are none, or
+        an empty text.
+        """
+        return self._asked(name, reached_api.reached)
+
+    def _direct_events(self, name: str) -> str:
+        """The same without a tunnel, whose opening takes longer than an interrupted run may wait."""
+        return self._asked(name, lambda _, text: nullcontext(text))
+
+    def _asked(self, name: str, reached: Callable[[str, str], AbstractContextManager[str]]) -> str:
         if target.in_sandbox(name) and not boot_site.api(name):
             return "this sandbox only simulates machines, so no API answers"
         kubeconfig = target.folder(name) / "kubeconfig"
         if not kubeconfig.exists():
             return "the cluster has no kubeconfig yet"
         try:
-            events = reached_api.client(kubeconfig.read_text("utf-8")).ask("GET", "/api/v1/events")
+            with reached(name, kubeconfig.read_text("utf-8")) as text:
+                events = reached_api.client(text).ask("GET", "/api/v1/events")
         except (Unreachable, Refused) as error:
             return f"the API failed: {error}"
         target.write(self.path / EVENTS, faults.redacted(json.dumps(events, indent=1)) + "\n")
