@@ -31,6 +31,8 @@ AzureValidator: Any = validators.extend(
 SCRIPT_KEYS = ("run", "bash", "inlineScript", "before_script", "script", "after_script")
 """Keys whose value is a shell script: of GitHub, Azure Pipelines, GitLab."""
 _EXPRESSION = re.compile(r"\$\{\{.*?\}\}|\$\([\w.]+\)")
+_NAMES = {".github/workflows": "*.yml", "ci/examples": "github*.yml"}
+"""Pattern of the names of GitHub's workflows, by folder."""
 SHELLCHECK = Path(sys.executable).parent / "shellcheck"
 
 
@@ -83,8 +85,8 @@ def _inline(value: Any, where: str) -> Iterator[tuple[str, str]]:
 
 
 def workflows(root: Path) -> list[Path]:
-    """Return GitHub's workflows, with the example in ci/examples."""
-    return [*sorted((root / ".github" / "workflows").glob("*.yml")), root / "ci" / "examples" / "github.yml"]
+    """Return GitHub's workflows, with the examples in ci/examples."""
+    return [file for folder, names in _NAMES.items() for file in sorted((root / folder).glob(names))]
 
 
 def schema_errors(root: Path) -> Iterator[str]:
@@ -150,8 +152,8 @@ def workflow_errors(root: Path, program: Path) -> list[str]:
         # actionlint needs the root of a repository to find local actions, and reads workflows only in their folder
         for part in (".github", "ci"):
             shutil.copytree(root / part, Path(scratch) / part)
-        example = Path(scratch) / ".github" / "workflows" / "example-of-ci.yml"
-        shutil.copy(root / "ci" / "examples" / "github.yml", example)
+        for example in (root / "ci" / "examples").glob(_NAMES["ci/examples"]):
+            shutil.copy(example, Path(scratch) / ".github" / "workflows" / f"example-{example.name}")
         (Path(scratch) / ".git").mkdir()
         return _said([program, "-oneline", "-shellcheck", SHELLCHECK], Path(scratch))
 

@@ -136,8 +136,8 @@ class RunFolder:
         self.write()
 
     def _events(self, name: str) -> str:
-        """Write Kubernetes' events of all namespaces, through a tunnel if the API is private. Return why there are none, or
-        an empty text.
+        """Write Kubernetes' events of all namespaces, through a tunnel if the API is private. Return why there
+        are none, or an empty text.
         """
         return self._asked(name, reached_api.reached)
 

@@ -27,6 +27,16 @@ COMMANDS = {
 }
 
 
+LONG_LIVED = ("apply", "drift", "bake")
+"""Jobs of the example for GitHub that builds a long-lived cluster."""
+
+
+def example(clone: Path, job: str = "test") -> str:
+    """Return the example for GitHub that has a job."""
+    name = "github-long-lived.yml" if job in LONG_LIVED else "github.yml"
+    return (clone / "ci" / "examples" / name).read_text()
+
+
 def recording(clone: Path) -> dict[str, str]:
     """Return variables that make `mullion` a recorder, and tell a runner its address."""
     return {"RECORD": str(clone / "record"), "ADDRESS_FROM": (clone / "address").as_uri()}

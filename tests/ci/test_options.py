@@ -8,7 +8,7 @@ import pytest
 
 from . import azure_runner, gitlab_runner, workspace
 from .github_runner import GitHub
-from .recorded import CLUSTERS, COMMANDS, DISPATCH, IDENTITIES, RUN, SECRET, recording
+from .recorded import CLUSTERS, COMMANDS, DISPATCH, IDENTITIES, RUN, SECRET, example, recording
 
 pytestmark = pytest.mark.subprocess
 
@@ -36,7 +36,7 @@ def with_inputs(text: str, after: str, inputs: Mapping[str, object], indent: str
 
 
 def test_every_option_of_a_cluster_reaches_mullion_on_github(clone: Path, record: Callable[[], list[str]]) -> None:
-    text = (clone / "ci" / "examples" / "github.yml").read_text()
+    text = example(clone)
     inputs = OPTIONS | {"allow_runner": False, "pass_credentials": True}
     (clone / CLUSTERS).write_text(with_inputs(text, "      template: aws-ci\n", inputs, " " * 6))
     environment = workspace.environment(clone, **recording(clone))
@@ -70,7 +70,7 @@ def test_every_option_of_a_cluster_reaches_mullion_on_azure_pipelines(
 
 def test_the_maximum_of_a_reaper_reaches_mullion(clone: Path, record: Callable[[], list[str]]) -> None:
     expected = [COMMANDS["reap"][0].replace("--max 10", "--max 3")]
-    github = (clone / "ci" / "examples" / "github.yml").read_text()
+    github = example(clone)
     called = "uses: ./.github/workflows/reap.yml"
     before, _, after = github.partition(called)
     (clone / CLUSTERS).write_text(before + called + with_inputs(after, "    with:\n", {"most": "3"}, " " * 6))
@@ -119,7 +119,7 @@ def legs(clone: Path, template: str) -> dict[str, tuple[str, str]]:
 def test_every_leg_of_the_matrix_builds_a_cluster_of_its_own_on_github(
     clone: Path, record: Callable[[], list[str]]
 ) -> None:
-    text = (clone / "ci" / "examples" / "github.yml").read_text()
+    text = example(clone)
     text = text.replace("""'["windows-2022"]'""", f"'{json.dumps(SYSTEMS)}'")
     (clone / CLUSTERS).write_text(text.replace("""'["1.36.4"]'""", f"'{json.dumps(VERSIONS)}'"))
     environment = workspace.environment(clone, **recording(clone))

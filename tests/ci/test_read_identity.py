@@ -6,7 +6,7 @@ import pytest
 
 from . import azure_runner, gitlab_runner, workspace
 from .github_runner import GitHub
-from .recorded import CLUSTERS, DISPATCH, SECRET, recording
+from .recorded import CLUSTERS, DISPATCH, SECRET, example, recording
 
 pytestmark = pytest.mark.subprocess
 
@@ -28,7 +28,7 @@ OWN, READER = "arn:aws:iam::111122223333:role/ci", "arn:aws:iam::111122223333:ro
 def test_github_reads_with_the_identity_that_only_reads(
     job: str, event_name: str, event: dict[str, object], read: list[bool], given: dict[str, str], clone: Path
 ) -> None:
-    (clone / CLUSTERS).write_text((clone / "ci" / "examples" / "github.yml").read_text())
+    (clone / CLUSTERS).write_text(example(clone, job))
     secrets = {"MULLION_IDENTITY": OWN, "MULLION_PASSPHRASE": "correct horse", **given}
     hub = GitHub(
         clone, event_name, event, secrets=secrets, environment=workspace.environment(clone, **recording(clone))

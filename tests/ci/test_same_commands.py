@@ -10,7 +10,7 @@ from tests.docs.test_commands import mistakes
 from . import azure_runner, gitlab_runner, steps, workspace
 from .expressions import FUNCTIONS, Evaluation, Unknown
 from .github_runner import GitHub
-from .recorded import CLUSTERS, COMMANDS, DISPATCH, IDENTITIES, SECRET, recording
+from .recorded import CLUSTERS, COMMANDS, DISPATCH, IDENTITIES, SECRET, example, recording
 
 pytestmark = pytest.mark.subprocess
 
@@ -35,7 +35,7 @@ def test_the_commands_exist() -> None:
 def test_github_signs_in_without_keys_and_gives_mullion_the_command(
     cloud: str, job: str, event_name: str, event: dict[str, object], clone: Path, record: Callable[[], list[str]]
 ) -> None:
-    text = (clone / "ci" / "examples" / "github.yml").read_text()
+    text = example(clone, job)
     (clone / CLUSTERS).write_text(text.replace("cloud: aws\n", f"cloud: {cloud}\n"))
     secrets = {"MULLION_IDENTITY": IDENTITIES[cloud], "MULLION_PASSPHRASE": "correct horse"}
     environment = workspace.environment(clone, **recording(clone))
@@ -52,7 +52,7 @@ def test_github_signs_in_without_keys_and_gives_mullion_the_command(
 
 
 def test_a_pull_request_from_another_repository_starts_nothing(clone: Path, record: Callable[[], list[str]]) -> None:
-    (clone / CLUSTERS).write_text((clone / "ci" / "examples" / "github.yml").read_text())
+    (clone / CLUSTERS).write_text(example(clone))
     event = {"pull_request": {**DISPATCH["pull_request"], "head": {"repo": {"full_name": "stranger/mullion"}}}}
     hub = GitHub(clone, "pull_request", event, environment=workspace.environment(clone, **recording(clone)))
     assert set(hub.run(CLUSTERS).values()) == {"skipped"}
@@ -61,7 +61,7 @@ def test_a_pull_request_from_another_repository_starts_nothing(clone: Path, reco
 
 def test_a_pull_request_of_dependabot_starts_nothing(clone: Path, record: Callable[[], list[str]]) -> None:
     """GitHub gives its runs Dependabot's secrets, not those of the repository: they would fail without a passphrase."""
-    (clone / CLUSTERS).write_text((clone / "ci" / "examples" / "github.yml").read_text())
+    (clone / CLUSTERS).write_text(example(clone))
     environment = workspace.environment(clone, **recording(clone))
     hub = GitHub(clone, "pull_request", DISPATCH, environment=environment, actor="dependabot[bot]")
     assert set(hub.run(CLUSTERS).values()) == {"skipped"}
@@ -83,9 +83,9 @@ def test_the_identity_that_writes_is_known_to_the_environment_of_apply_alone(
     job: str, event_name: str, event: dict[str, object], roles: list[str], clone: Path
 ) -> None:
     """Whoever may push a branch can read the secrets of the repository, but not those of an environment."""
-    text = (clone / "ci" / "examples" / "github.yml").read_text()
+    text = example(clone, job)
     before = "      environment: production\n"
-    assert before in text
+    assert (before in text) is (job == "apply")
     (clone / CLUSTERS).write_text(text.replace(before, f"{before}      preview_environment: preview\n"))
     hub = GitHub(
         clone,
@@ -106,7 +106,7 @@ def test_the_identity_that_writes_is_known_to_the_environment_of_apply_alone(
 def test_a_refused_preview_is_still_commented(
     code: int, result: str, clone: Path, record: Callable[[], list[str]]
 ) -> None:
-    (clone / CLUSTERS).write_text((clone / "ci" / "examples" / "github.yml").read_text())
+    (clone / CLUSTERS).write_text(example(clone))
     environment = workspace.environment(clone, **recording(clone), RECORDED_CODE=str(code))
     hub = GitHub(clone, "pull_request", DISPATCH, environment=environment)
     hub.run(CLUSTERS, only={"preview"})
@@ -202,7 +202,7 @@ REGIONS = "eu-west-1,us-east-1"
 
 
 def test_github_also_removes_clusters_without_a_state(clone: Path, record: Callable[[], list[str]]) -> None:
-    text = (clone / "ci" / "examples" / "github.yml").read_text()
+    text = example(clone)
     called = "uses: ./.github/workflows/reap.yml"
     before, _, after = text.partition(called)
     after = after.replace("      cloud: aws\n", f"      cloud: aws\n      by-tags: aws\n      regions: {REGIONS}\n", 1)
@@ -246,12 +246,10 @@ def test_a_cluster_that_may_be_kept_lets_the_people_of_the_template_in(
 
 
 def test_two_calls_in_one_workflow_have_names_and_concurrency_groups_of_their_own(clone: Path) -> None:
-    example = (clone / "ci" / "examples" / "github.yml").read_text()
+    text = example(clone)
     names, groups = set[str](), set[str]()
     for group in ("a", "b"):
-        (clone / CLUSTERS).write_text(
-            example.replace("template: aws-ci\n", f"template: aws-ci\n      group: {group}\n")
-        )
+        (clone / CLUSTERS).write_text(text.replace("template: aws-ci\n", f"template: aws-ci\n      group: {group}\n"))
         environment = workspace.environment(clone, **recording(clone))
         hub = GitHub(clone, "workflow_dispatch", {}, environment=environment)
         assert hub.run(CLUSTERS, only={"test"})["test"] == "success", hub.jobs[0].output

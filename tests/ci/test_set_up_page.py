@@ -93,3 +93,19 @@ def test_each_job_of_gitlabs_example_that_waits_for_a_task_has_a_schedule() -> N
     rules = [rule["if"] for job in example.values() if isinstance(job, dict) for rule in job.get("rules", [])]
     tasks = {found[1] for rule in rules if (found := re.fullmatch(r'\$TASK == "(\w+)"', rule))}
     assert tasks == set(re.findall(r"`TASK` = `(\w+)`", SET_UP))
+
+
+def test_the_example_of_temporary_clusters_builds_none_that_stays() -> None:
+    """Who copied it and merged had a cluster that no reaper removes."""
+    used = {}
+    for name in ("github", "github-long-lived"):
+        example = yaml.safe_load((REPOSITORY / "ci" / "examples" / f"{name}.yml").read_text())
+        used[name] = {job["uses"].rpartition("/")[2].removesuffix(".yml") for job in example["jobs"].values()}
+    assert used == {"github": {"test-cluster", "preview", "reap"}, "github-long-lived": {"apply", "drift", "bake"}}
+    assert "cp ci/examples/github-long-lived.yml" in section("A long-lived cluster")
+
+
+def test_step_5_warns_of_runners_in_the_clusters_region_on_azure() -> None:
+    text = " ".join(section("5. A bucket for the state").split())
+    assert "AuthorizationFailure" in text
+    assert "azure.md#from-a-virtual-machine-in-the-same-region" in text
