@@ -80,6 +80,14 @@ def _set(cluster: dict[str, Any], setting: str) -> None:
         raise Stop(
             Exit.USAGE, f"--set {setting}: the value is not YAML ({str(error).splitlines()[0]}); quote it"
         ) from None
+    pools = cluster.get("pools")
+    if keys[0] == "pools" and len(keys) > 2 and isinstance(pools, dict) and keys[1] not in pools:
+        raise Stop(
+            Exit.USAGE,
+            f"--set {setting}: the template has no pool {keys[1]}, and a part of an option makes none. Its pools:"
+            f" {', '.join(map(str, pools))} (in pipelines the option `pool` names the Windows pool). Write a new pool"
+            f' whole: --set "pools.{keys[1]}={{os: windows-2022, count: 1}}"',
+        )
     at = cluster
     for count, key in enumerate(keys[:-1], 1):
         at = at.setdefault(key, {})

@@ -29,6 +29,8 @@ Run = Callable[..., Result]
         (("--set", "expires=1h"), ("true",), Exit.USAGE, "the expiry of a run is --ttl"),
         (("--set", "pools.web.count=-1"), ("true",), Exit.USAGE, "pools.web.count"),
         (("--set", "poools.web.count=1"), ("true",), Exit.USAGE, "poools"),
+        (("--set", "pools.windows.os=windows-2025"), ("true",), Exit.USAGE, "has no pool windows, and a part"),
+        (("--set", "pools.windows.kubelet.x=1"), ("true",), Exit.USAGE, "Its pools: linux, web (in pipelines"),
         (("--set", "protect=true"), ("true",), Exit.USAGE, "protect and expires contradict"),
         (("--name", "small"), ("true",), Exit.REFUSED, "stacks/Pulumi.small.yaml exists"),
         (("--name", "../x"), ("true",), Exit.USAGE, "stack name"),
@@ -48,6 +50,13 @@ def test_what_is_wrong_is_refused_before_anything_is_built(
     assert says in result.stderr
     assert cluster.calls == []
     assert nothing_left(clone)
+
+
+@pytest.mark.subprocess
+def test_a_pool_that_is_written_whole_is_added(clone: Path, cluster: Cluster, mullion_run: Run) -> None:
+    whole = ("--set", "pools.gpu={os: windows-2025, count: 1}", "--set", "pools.gpu.count=2")
+    assert mullion_run(*whole).exit_code == 0
+    assert (cluster.spec.pools["gpu"].os.value, cluster.spec.pools["gpu"].count) == ("windows-2025", 2)
 
 
 def test_artifacts_cannot_be_a_file(clone: Path, cluster: Cluster, mullion_run: Run) -> None:
