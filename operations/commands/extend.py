@@ -1,8 +1,11 @@
 """`mullion extend`: move the expiry of a temporary cluster."""
 
+import sys
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
+
+from pulumi import automation as auto
 
 from components.plan import plan_cluster
 from components.spec import expiry
@@ -12,7 +15,7 @@ from operations.commands import plan_against, stack_change
 from operations.commands.kubeconfig import built
 from operations.commands.plan import document
 from operations.console.exits import Exit, Stop
-from operations.engine import clusters
+from operations.engine import clusters, failures, locate, workspace
 from operations.recovery import recovery
 from operations.stacks import stack_files, target
 
@@ -23,9 +26,13 @@ MOST_SECONDS = 366 * 86400
 def extend(name: str, duration: str, *, sandbox: bool, yes: bool) -> None:
     """Move the expiry by a duration (30m, 2h), from now if it has passed: in the stack file, then by `up`.
 
-    Raises Stop if the cluster has no expiry, or one that cannot be read, or if `up` would change anything else.
+    A missing stack file is written anew from the backend. Raises Stop if the cluster has no expiry, or one that cannot
+    be read, or if `up` would change anything else.
     """
     later = timedelta(seconds=seconds("the duration", duration))
+    missing = target.STACK_NAME.fullmatch(name) and name not in stack_files.names()
+    if missing and not sandbox and workspace.has_backend():
+        _restore(name)
     stack = stack_files.load(name)
     with built(name) as run:
         deployment = recovery.export(run)["deployment"]
@@ -39,6 +46,24 @@ def extend(name: str, duration: str, *, sandbox: bool, yes: bool) -> None:
         fix = f"make these changes first (`{target.command('up', name)}`), or remove them from the stack file"
         raise Stop(Exit.REFUSED, "\n  ".join(lines) + f"\n{fix}")
     expire(name, max(facts.expires, expiry.now()) + later, sandbox=sandbox, yes=yes)
+
+
+def _restore(name: str) -> None:
+    """Write the stack file as the last finished `up` read it: on the runner that had it, it is lost. Raises Stop if the
+    backend has no such stack, or no finished `up` of it.
+    """
+    path = stack_files.folder() / f"Pulumi.{name}.yaml"
+    with workspace.opened(name, locate.find(), sandbox=False) as space, failures.reported(name):
+        try:
+            space.pulumi_command.run(["config", "refresh", "--stack", name], space.work_dir, {})
+        except auto.CommandError as error:
+            why = str(error).strip().splitlines()[-1].strip().removeprefix("stderr: ").removeprefix("error: ")
+            raise Stop(
+                Exit.USAGE,
+                f"there is no stacks/{path.name}, and the backend does not give it: {why}. Copy the file from the clone"
+                " that built the cluster, or from the artifacts of its run",
+            ) from None
+    print(f"mullion: wrote stacks/{path.name} as the last `up` of {name} read it", file=sys.stderr, flush=True)
 
 
 def _others(stack: Stack, resources: list[dict[str, Any]]) -> Iterator[str]:

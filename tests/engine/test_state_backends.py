@@ -166,8 +166,10 @@ def test_another_runner_sees_and_reaps_the_cluster_of_a_killed_one(account: Acco
     assert (cluster["name"], cluster["state"], cluster["health"]) == ("ci-1", "backend", "built"), listed.stderr
     early = account.reaper.run("reap", "--yes", "--format", "json")
     assert [each["result"] for each in json.loads(early.stdout)["clusters"]] == ["kept"], early.stderr
-    extended = account.runner.run("extend", "ci-1", "1h", "--yes")
+    # the killed runner is gone, and its stack file with it
+    extended = account.reaper.run("extend", "ci-1", "1h", "--yes")
     assert extended.returncode == 0, extended.stderr
+    assert "wrote stacks/Pulumi.ci-1.yaml as the last `up` of ci-1 read it" in extended.stderr
     account.reaper.words = lambda *words: [sys.executable, "-c", TOMORROW, *words]  # type: ignore[method-assign]
     late = account.reaper.run("reap", "--yes", "--format", "json")
     assert [each["result"] for each in json.loads(late.stdout)["clusters"]] == ["removed"], late.stderr

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pulumi import automation as auto
+from pulumi.automation.errors import create_command_error
 from typer.testing import Result
 
 from components.plan import plan_cluster
@@ -13,8 +15,10 @@ from components.spec import expiry
 from operations.commands import extend, plan_against, stack_change
 from operations.commands.plan import document
 from operations.console.exits import Exit
+from operations.engine import workspace
 from operations.recovery import recovery
 from operations.stacks import stack_files
+from tests.operations.conftest import STACK
 from tests.operations.states import NOW, deployment
 
 Run = Callable[..., Result]
@@ -135,3 +139,63 @@ def test_extend_refuses_what_it_cannot_extend(
     result = mullion("extend", "small", duration)
     assert (result.exit_code, written) == (code, [])
     assert says in result.stderr
+
+
+class Engine:
+    """An engine whose `config refresh` writes the stack file, or fails with a message."""
+
+    def __init__(self, folder: Path, fails: str = "") -> None:
+        self.folder, self.fails, self.work_dir, self.pulumi_command = folder, fails, ".", self
+        self.calls = list[list[str]]()
+
+    def run(self, words: list[str], *_: Any) -> None:
+        self.calls.append(words)
+        if self.fails:
+            raise create_command_error(auto.CommandResult("", f"error: {self.fails}", 255))
+        (self.folder / f"Pulumi.{words[-1]}.yaml").write_text(STACK)
+
+
+def _without_file(clone: Path, monkeypatch: pytest.MonkeyPatch, fails: str = "") -> Engine:
+    """A clone that has lost the stack file of the cluster ci-1, with a backend."""
+    engine = Engine(clone / "stacks", fails)
+
+    @contextmanager
+    def opened(*_: Any, **__: Any) -> Any:
+        yield engine
+
+    monkeypatch.setattr(workspace, "opened", opened)
+    monkeypatch.setattr(workspace, "has_backend", lambda: True)
+    monkeypatch.setattr(extend.locate, "find", lambda: None)
+    return engine
+
+
+def test_a_lost_stack_file_is_written_as_the_last_up_read_it(
+    built: Callable[[dict[str, Any]], list[Any]], clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = _without_file(clone, monkeypatch)
+    written = built(deployment(expires="10h"))
+    monkeypatch.setattr(extend, "_others", lambda *_: [])
+    result = mullion("extend", "ci-1", "1h")
+    assert result.exit_code == 0, result.stderr
+    assert engine.calls == [["config", "refresh", "--stack", "ci-1"]]
+    assert "wrote stacks/Pulumi.ci-1.yaml as the last `up` of ci-1 read it" in result.stderr
+    assert written == [(("expires",), '"2026-11-23T21:00:00Z"')]
+
+
+def test_a_lost_stack_file_that_the_backend_does_not_have_is_an_error(
+    clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _without_file(clone, monkeypatch, "no previous deployment")
+    result = mullion("extend", "ci-1", "1h")
+    assert result.exit_code == Exit.USAGE
+    said = " ".join(result.stderr.split())
+    assert "no stacks/Pulumi.ci-1.yaml, and the backend does not give it: no previous deployment. Copy the file" in said
+
+
+@pytest.mark.parametrize("words", [("../x", "1h"), ("ci-1", "1h", "--sandbox")])
+def test_no_engine_is_asked_for_a_file_that_no_backend_has(
+    words: tuple[str, ...], clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = _without_file(clone, monkeypatch)
+    assert mullion("extend", *words).exit_code == Exit.USAGE
+    assert engine.calls == []
