@@ -109,7 +109,7 @@ def ls(
     ] = "",
     regions: Regions = "",
 ) -> None:
-    """List the clusters of the backend and of this clone's sandboxes: owner, age, expiry, health."""
+    """List the clusters of the backend and of this clone's sandboxes: owner, age, expiry, cost so far, health."""
     if cloud:
         from operations.commands import ls_tags
 

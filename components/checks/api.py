@@ -10,6 +10,8 @@ from components.topology.private_ranges import inside_clients, is_private
 
 ANYWHERE = IPv4Network("0.0.0.0/0")
 
+ON_PRIVATE = "allow-on-private"
+"""Id of the check that finds public addresses in the allow list of a private API."""
 ANYWHERE_ID = "allow-anywhere"
 """Id of the warning about an API that is open to the internet; it stops `up` unless it is acknowledged."""
 
@@ -122,7 +124,7 @@ CHECKS = (
         "list the ranges of the clients of the API, such as allow: [203.0.113.0/24]",
     ),
     error(
-        "allow-on-private",
+        ON_PRIVATE,
         "api.access api.allow cloud network.outside",
         _useless_allow,
         "the API is private: only connected networks reach it, and {value} is neither a private range nor in"

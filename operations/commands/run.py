@@ -12,7 +12,7 @@ from components.checks.lifecycle import SHORTEST_LIFE
 from components.rollout.api_tunnel import uses_tunnel
 from components.spec import expiry
 from components.spec.report import SpecError
-from components.stack_files.stack import CLUSTER, read_stack
+from components.stack_files.stack import CLUSTER
 from operations.commands import (
     extend,
     joined,
@@ -100,7 +100,7 @@ def _begun(wanted: Wanted) -> "_Job":
     ends = expiry.now() + timedelta(seconds=extend.seconds("--ttl", wanted.ttl or _ttl(wanted.template)))
     name = wanted.name or ephemeral.new_name(wanted.template)
     whole = ephemeral.document(wanted.template, wanted.settings, expiry.written(ends))
-    stack = read_stack(name, whole["config"])
+    stack = ephemeral.read(name, whole, wanted.settings)
     joined.refuse_spec(wanted.template, stack.spec, "run")
     if wanted.boot:
         sandbox_boot.refuse(name, stack.spec)

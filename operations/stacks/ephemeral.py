@@ -4,16 +4,18 @@ import json
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import yaml
 
+from components.checks.api import ON_PRIVATE
 from components.spec import expiry
 from components.spec.report import SpecError
 from components.spec.wording import shown
-from components.stack_files.stack import CLUSTER
+from components.stack_files.stack import CLUSTER, Stack, read_stack
 from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files, target
 
@@ -100,6 +102,21 @@ def _set(cluster: dict[str, Any], setting: str) -> None:
             raise Stop(Exit.USAGE, f"--set {setting}: += appends a list to a list; write PATH=VALUE for other options")
         value = [*listed, *value]
     at[keys[-1]] = value
+
+
+def read(name: str, whole: Mapping[str, Any], settings: Sequence[str]) -> Stack:
+    """Read the stack of a run. Raises SpecError; says before that what a pipeline with a private template writes."""
+    try:
+        return read_stack(name, whole["config"])
+    except SpecError as error:
+        private = ON_PRIVATE in {each.id for each in error.problems}
+        if private and any(each.startswith("api.allow") for each in settings):
+            print(
+                f"mullion: the API of {name} is private, and pipelines add their runner's public address to api.allow:"
+                " write allow_runner: false (GitLab CI: ALLOW_RUNNER, Azure Pipelines: allowRunner)",
+                file=sys.stderr,
+            )
+        raise
 
 
 def write(name: str, template: str, whole: Mapping[str, Any]) -> None:

@@ -5,6 +5,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+import yaml
+
+from operations.stacks.paths import REPOSITORY
 
 from . import azure_runner, gitlab_runner, workspace
 from .github_runner import GitHub
@@ -160,3 +163,9 @@ def test_every_leg_of_the_matrix_builds_a_cluster_of_its_own_on_azure_pipelines(
     assert [each.name for each in ran[: len(LEGS)]] == [
         f"on_{system}_{version}".replace("-", "_").replace(".", "_") for system, version in LEGS
     ]
+
+
+def test_reapers_of_two_backends_do_not_wait_for_each_other() -> None:
+    """With one group for a cloud, GitHub cancels the one that waits as soon as a third begins."""
+    workflow = yaml.safe_load((REPOSITORY / ".github" / "workflows" / "reap.yml").read_text())
+    assert workflow["concurrency"]["group"] == "reap-${{ inputs.cloud }}-${{ inputs.backend }}"

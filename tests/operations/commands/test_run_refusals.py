@@ -52,6 +52,16 @@ def test_what_is_wrong_is_refused_before_anything_is_built(
     assert nothing_left(clone)
 
 
+@pytest.mark.parametrize(("allow", "named"), [(("--set", "api.allow=[198.51.100.7/32]"), True), ((), False)])
+def test_a_pipeline_with_a_private_template_learns_its_option(
+    allow: tuple[str, ...], named: bool, clone: Path, cluster: Cluster, mullion_run: Run
+) -> None:
+    result = mullion_run(*allow, *(() if allow else ("--set", "pools.web.count=-1")))
+    assert result.exit_code == Exit.USAGE
+    assert ("write allow_runner: false" in result.stderr) is named, result.stderr
+    assert ("[allow-on-private]" in result.stderr) is named
+
+
 @pytest.mark.subprocess
 def test_a_pool_that_is_written_whole_is_added(clone: Path, cluster: Cluster, mullion_run: Run) -> None:
     whole = ("--set", "pools.gpu={os: windows-2025, count: 1}", "--set", "pools.gpu.count=2")
