@@ -11,7 +11,18 @@ from operations.cost.asking import Answers, Found, Wanted
 
 BASE = "https://prices.azure.com/api/retail/prices"
 SOURCE = "Azure Retail Prices API (prices.azure.com)"
-SERVICES = (*AZURE_DISKS, "load-balancer")
+EVERYWHERE = ("", "Global")
+"""Regions of meters that have one price in all regions."""
+METERS = (
+    ("Load Balancer", "Standard Included LB Rules and Outbound Rules", "load-balancer"),
+    ("NAT Gateway", "Standard Gateway", "nat-gateway"),
+    ("NAT Gateway", "Standard Data Processed", "nat-gb"),
+    ("Virtual Network", "Standard Private Endpoint", "endpoint"),
+    ("Azure DNS", "Private Zone", "dns-zone"),
+    ("Virtual Network", "Standard IPv4 Static Public IP", "public-ipv4"),
+)
+"""Service, meter and key of services. A meter is listed for a region, or for EVERYWHERE."""
+SERVICES = (*AZURE_DISKS, *(key for _, _, key in METERS))
 """Keys in the query, besides instance types and the premium of Windows."""
 
 AT_ONCE = 20
@@ -20,7 +31,7 @@ _CONSUMPTION = "priceType eq 'Consumption'"
 
 
 def answers(wanted: Wanted) -> Answers:
-    """Return the prices that Azure gives for types, disks and load balancers. Raises Stop."""
+    """Return the prices that Azure gives for types, disks and services. Raises Stop."""
     found = Found()
     for region in wanted.regions:
         windows: dict[str, float] = {}
@@ -31,10 +42,13 @@ def answers(wanted: Wanted) -> Answers:
                 _machine(found, region, row, some, windows)
         asking.premiums(found, region, windows)
         _disks(found, region)
-    rule = "meterName eq 'Standard Included LB Rules and Outbound Rules'"
-    for row in _rows(f"serviceName eq 'Load Balancer' and {rule} and armRegionName eq 'Global' and {_CONSUMPTION}"):
-        for region in wanted.regions:
-            found.add(region, "load-balancer", float(row["retailPrice"]))
+    for service, meter, key in METERS:
+        for row in _rows(f"serviceName eq '{service}' and meterName eq '{meter}' and {_CONSUMPTION}"):
+            if row.get("tierMinimumUnits"):  # the price of more than a cluster has, such as the 26th zone
+                continue
+            place = row["armRegionName"]
+            for region in wanted.regions if place in EVERYWHERE else {place} & {*wanted.regions}:
+                found.add(region, key, float(row["retailPrice"]))
     return found.answers
 
 

@@ -14,13 +14,13 @@ from operations.cost import asking
 from operations.cost.asking import Answers, Found, Wanted
 
 BASE = "https://cloudbilling.googleapis.com"
-SOURCE = "Cloud Billing Catalog API (cloudbilling.googleapis.com), service Compute Engine"
-SERVICES = ("pd-balanced",)
+SOURCE = "Cloud Billing Catalog API (cloudbilling.googleapis.com), services Compute Engine and Networking"
+SERVICES = ("pd-balanced", "load-balancer")
 """Keys in the query, besides instance types and the premium of Windows."""
 
 KEY = "GOOGLE_CLOUD_API_KEY"
-COMPUTE = "services/6F81-5844-456A"
-"""Compute Engine in the catalog."""
+CATALOG = ("services/6F81-5844-456A", "services/E505-1604-58F8")
+"""Compute Engine and Networking in the catalog."""
 SERIES = {"n2": "N2 Instance", "n2d": "N2D AMD Instance", "e2": "E2 Instance", "c3": "C3 Instance", "n4": "N4 Instance"}
 """Names of the machine series in the catalog."""
 SHARED = {"e2-small": 0.5, "e2-medium": 1.0}
@@ -28,6 +28,8 @@ SHARED = {"e2-small": 0.5, "e2-medium": 1.0}
 
 _PART = re.compile(f"({'|'.join(SERIES.values())}) (Core|Ram) running in .+")
 _DISK = re.compile(r"Balanced PD Capacity( in .+)?")
+_BALANCER = re.compile(r"Cloud Load Balancer Forwarding Rule Minimum for .+ \(([a-z0-9-]+)\)")
+"""The first five forwarding rules of a region: those of proxies and of all regions have other names."""
 _WINDOWS = re.compile(r"Licensing Fee for Windows Server 2022 Datacenter Edition( on VM)?( \(CPU cost\))?")
 
 
@@ -36,8 +38,9 @@ def answers(wanted: Wanted) -> Answers:
     if not os.environ.get(KEY):
         raise Stop(Exit.USAGE, f"set {KEY} to an API key of a project with the Cloud Billing API")
     parts, found = Found(), Found()
-    for sku in _skus():
-        _take(sku, wanted.regions, parts, found)
+    for service in CATALOG:
+        for sku in _skus(service):
+            _take(sku, wanted.regions, parts, found)
     for region in wanted.regions:
         for size in wanted.sizes:
             amount = _machine(parts.answers, region, size)
@@ -47,7 +50,7 @@ def answers(wanted: Wanted) -> Answers:
 
 
 def _take(sku: Any, regions: tuple[str, ...], parts: Found, found: Found) -> None:
-    """Read a SKU of the list: the core or the memory of a series, a disk, or Windows."""
+    """Read a SKU of the list: the core or the memory of a series, a disk, forwarding rules, or Windows."""
     text, kind = sku["description"], sku["category"]
     if kind["usageType"] != "OnDemand":
         return
@@ -58,6 +61,8 @@ def _take(sku: Any, regions: tuple[str, ...], parts: Found, found: Found) -> Non
     elif _DISK.fullmatch(text):
         for region in places:
             found.add(region, "pd-balanced", _amount(sku))
+    elif (rules := _BALANCER.fullmatch(text)) and rules[1] in places:
+        found.add(rules[1], "load-balancer", _amount(sku))
     elif _WINDOWS.fullmatch(text):
         for region in regions:
             found.add(region, "windows-vcpu", _amount(sku))
@@ -80,12 +85,12 @@ def _machine(parts: Answers, region: str, size: str) -> float | None:
     return round(SHARED.get(size, known.vcpu) * core + known.memory / instance_sizes.GIB * ram, 6)
 
 
-def _skus() -> Iterator[Any]:
-    """Yield the SKUs of Compute Engine, page by page."""
+def _skus(service: str) -> Iterator[Any]:
+    """Yield the SKUs of a service, page by page."""
     token = ""
     for _ in range(asking.MOST_PAGES):
         page = asking.get_json(
-            f"{BASE}/v1/{COMPUTE}/skus",
+            f"{BASE}/v1/{service}/skus",
             {"pageSize": "5000", "currencyCode": "USD", **({"pageToken": token} if token else {})},
             {"X-Goog-Api-Key": os.environ[KEY]},
         )

@@ -2,8 +2,9 @@
 
 Forms: AWS, columns of AWSELB.csv in huggingface.co/datasets/labofsahil/aws-pricing-dataset and the user guide of the
 price list ("Reading the service price list files"). Azure: answers recorded in
-github.com/rshade/finfocus-plugin-azure-public, internal/pricing/testdata/retail. Google: the reference of
-cloudbilling.v1 `services.skus.list`.
+github.com/rshade/finfocus-plugin-azure-public, internal/pricing/testdata/retail; regions, tiers and meters of networks
+and zones as several public programs that ask for them describe the answers. Google: the reference of cloudbilling.v1
+`services.skus.list`, descriptions of forwarding rules as in public estimates of 2026.
 """
 
 import json

@@ -25,7 +25,14 @@ OLD = {
         ),
         Table("*", "2020-01-01", "a list", {"windows-vcpu": 9.0, "secret": 0.4}),
     ],
-    "azure": [Table("eastus", "2020-01-01", "a list", {"Standard_D2s_v5": 9.0, "P4": 9.0, "public-ipv4": 0.005})],
+    "azure": [
+        Table(
+            "eastus",
+            "2020-01-01",
+            "a list",
+            {"Standard_D2s_v5": 9.0, "P4": 9.0, "public-ipv4": 9.0, "nat-gateway": 9.0, "bastion": 0.29},
+        )
+    ],
     "gcp": [Table("europe-west1", "2020-01-01", "a list", {"n2-standard-4": 9.0, "pd-balanced": 9.0})],
 }
 """Price tables before the update, by cloud."""
@@ -110,11 +117,30 @@ def test_update_of_aws_reads_on_demand_prices_of_shared_machines(monkeypatch: py
     assert prices.windows("aws", "eu-west-1", "t3.large")[1:] == (1, prices.Price(0.0276, new))
 
 
+def azure_services(where: str) -> list[dict[str, Any]] | None:
+    """Return the rows of a service's meter, with those that are not meant: other regions and higher tiers."""
+    rows = {
+        "Standard Included LB Rules and Outbound Rules": [("Global", 0.025, 0)],
+        "Standard Gateway": [("Global", 0.045, 0), ("US Gov", 0.056, 0)],
+        "Standard Data Processed": [("Global", 0.045, 0), ("US Gov", 0.056, 0)],
+        "Standard Private Endpoint": [("Global", 0.01, 0)],
+        "Private Zone": [("", 0.5, 0), ("", 0.1, 25), ("Zone 1", 0.5, 0), ("US Gov", 0.6, 0)],
+        "Standard IPv4 Static Public IP": [("eastus", 0.005, 0), ("usgovvirginia", 0.006, 0)],
+    }
+    for meter, found in rows.items():
+        if f"meterName eq '{meter}'" in where:
+            more = [{"armRegionName": place, "tierMinimumUnits": tier} for place, _, tier in found]
+            return [
+                azure_row("", price, meterName=meter, **each) for each, (_, price, _) in zip(more, found, strict=True)
+            ]
+    return None
+
+
 def azure_answer(path: str, given: dict[str, str]) -> tuple[int, str]:
-    """Answer with two pages of machines, one of disks, one of load balancers."""
+    """Answer with two pages of machines, one of disks, one of each service."""
     where = given.get("$filter", "")
-    if "Load Balancer" in where:
-        return 200, azure_page(azure_row("", 0.025, meterName="Standard Included LB Rules and Outbound Rules"))
+    if (rows := azure_services(where)) is not None:
+        return 200, azure_page(*rows)
     if "Premium SSD Managed Disks" in where:
         disk = {"unitOfMeasure": "1/Month", "productName": "Premium SSD Managed Disks"}
         mount = {**disk, "meterName": "P4 LRS Disk Mount"}
@@ -131,16 +157,38 @@ def azure_answer(path: str, given: dict[str, str]) -> tuple[int, str]:
 def test_update_of_azure_follows_pages_and_skips_spot_and_cloud_services(monkeypatch: pytest.MonkeyPatch) -> None:
     with served(azure_answer, monkeypatch) as asked:
         update.update("azure")
-    assert len(asked) == 4
+    assert len(asked) == 3 + len(update_azure.METERS)
     new, kept = prices.tables("azure")
-    assert new.prices == {"Standard_D2s_v5": 0.096, "windows-vcpu": 0.046, "P4": 5.28, "load-balancer": 0.025}
-    assert kept.prices == {"public-ipv4": 0.005}
+    assert new.prices == {
+        "Standard_D2s_v5": 0.096,
+        "windows-vcpu": 0.046,
+        "P4": 5.28,
+        "load-balancer": 0.025,
+        "nat-gateway": 0.045,
+        "nat-gb": 0.045,
+        "endpoint": 0.01,
+        "dns-zone": 0.5,
+        "public-ipv4": 0.005,
+    }
+    assert kept.prices == {"bastion": 0.29}
 
 
 def gcp_answer(path: str, given: dict[str, str]) -> tuple[int, str]:
     """Answer with two pages of SKUs, if the key is right."""
     if given["key"] != "not-for-eyes":
         return 403, "{}"
+    if "E505-1604-58F8" in path:
+        rule = "Forwarding Rule Minimum"
+        skus = [
+            gcp_sku(f"Cloud Load Balancer {rule} for Belgium (europe-west1)", 25_000_000, "europe-west1", "Network"),
+            gcp_sku(f"Cloud Load Balancer {rule} for Europe (multi-region)", 90_000_000, "europe-west1", "Network"),
+            gcp_sku(f"Cloud Load Balancer {rule} Global", 26_000_000, "global", "Network"),
+            gcp_sku(
+                f"Regional External Application Load Balancer {rule} for Belgium (europe-west1)",
+                *(27_000_000, "europe-west1", "Network"),
+            ),
+        ]
+        return 200, json.dumps({"skus": skus, "nextPageToken": ""})
     if given.get("pageToken"):
         windows = "Licensing Fee for Windows Server 2022 Datacenter Edition on VM"
         disk = gcp_sku("Balanced PD Capacity in Belgium", 100_000_000, "europe-west1", "Storage")
@@ -163,6 +211,7 @@ def test_update_of_gcp_adds_the_prices_of_cores_and_memory_of_a_type(monkeypatch
     (new,) = prices.tables("gcp")
     assert new.prices["n2-standard-4"] == pytest.approx(0.213668), "as the published price of europe-west1"
     assert (new.prices["pd-balanced"], new.prices["windows-vcpu"]) == (0.1, 0.046)
+    assert new.prices["load-balancer"] == 0.025, "neither that of proxies, nor those of several regions"
 
 
 def test_update_of_gcp_fails_without_an_api_key(monkeypatch: pytest.MonkeyPatch) -> None:
