@@ -195,14 +195,17 @@ def _names(space: LocalWorkspace) -> list[str]:
         if not place.startswith(FILES):
             raise
         try:
-            return backend_files.stacks(place)
+            names = backend_files.stacks(place)
         except Stop as why:
             raise Stop(
                 Exit.FAILED,
-                f"the states in {urlsplit(place).scheme}:// cannot be listed: {_why(error)}. One of them cannot be"
-                f" read, and the engine does not say which: {why}. To find it, list the files below .pulumi/stacks/ of"
-                f" the backend, and run pulumi stack export --stack NAME for each; {REPAIR}",
+                f"the states in {urlsplit(place).scheme}:// cannot be listed: {_why(error)}; nor the names of their"
+                f" files: {why}. If the first is about one state, list the files below .pulumi/stacks/ of the backend,"
+                f" and run pulumi stack export --stack NAME for each; {REPAIR}",
             ) from error
+        if not names:  # a folder that is not mounted: the search by tags must not take its clusters for stateless
+            raise
+        return names
 
 
 def _why(error: Exception) -> str:

@@ -1,6 +1,7 @@
 """`mullion ls`: clusters by their states, and resources without one."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,8 +121,20 @@ def test_a_bucket_that_nothing_lists_is_an_error_that_says_how_to_find_the_state
     assert result.exit_code == Exit.FAILED
     said = " ".join(result.stderr.split())
     assert "the states in s3:// cannot be listed: failed to load checkpoint" in said
-    assert "aws is not installed, which would list the bucket" in said
+    assert "nor the names of their files: aws is not installed, which would list the bucket" in said
     assert "pulumi stack export --stack NAME" in said
+
+
+@pytest.mark.parametrize("words", [("ls",), ("reap",), ("reap", "--by-tags", "azure")])
+def test_a_backend_without_a_file_is_an_error_and_not_empty(
+    words: tuple[str, ...], backend: dict[str, str], clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that is not mounted: the clusters in it would count as clusters without a state."""
+    _unlistable(backend, clone, monkeypatch)
+    shutil.rmtree(clone / "backend" / ".pulumi")
+    result = mullion(*words)
+    assert result.exit_code == Exit.FAILED
+    assert "failed to load checkpoint" in result.stderr
 
 
 def test_resources_without_a_state_are_listed_with_what_removes_them(
