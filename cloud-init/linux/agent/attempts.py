@@ -27,7 +27,7 @@ DOUBLINGS = 4
 def attempt(run: Run, api: Api, name: str, what: str, function: Callable[[], None]) -> bool:
     """Do something once; return False if another agent is at it. Raise its error, also that of a failed try before.
 
-    name: of the value in the ConfigMap. what: is done, for people who read the ConfigMap.
+    name: of the value in the ConfigMap. what: names the work there, for people who read it.
     """
     last = _begin(run, api, name, what)
     if last is None:
