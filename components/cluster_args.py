@@ -23,6 +23,7 @@ from components.spec.models import (
     Cloud,
     CloudController,
     Egress,
+    Isolation,
     Licence,
     MachineAccess,
     NatGateways,
@@ -163,6 +164,8 @@ class PoolArgs(TypedDict):
     """containerd of the machines."""
     runtime: NotRequired[Runtime]
     """Container runtime: containerd, or docker (Windows only)."""
+    isolation: NotRequired[Isolation]
+    """Isolation that the nodes offer: process, or hyperv (Windows only): also Hyper-V, by RuntimeClass."""
     max_pods: NotRequired[int]
     """Maximum number of pods per node; a node's /24 has addresses for 252 (IPP-04)."""
     labels: NotRequired[dict[str, str]]

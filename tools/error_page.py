@@ -53,6 +53,7 @@ ENDS: dict[str, tuple[str, ...]] = {
     "firewall-rule": (),
     "hns-network": ("network-missing", "code-blocked"),
     "hostname": (),
+    "hypervisor": ("hypervisor-missing", "command-failed", "reboot-limit"),
     "kubelet-bootstrap": ("secret-unavailable", "service-failed"),
     "local-user": (),
     "metadata-route": ("network-missing",),

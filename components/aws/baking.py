@@ -12,7 +12,7 @@ from pulumi_aws import _utilities
 
 from components.aws.identity import ASSUME
 from components.aws.images import newest, zones
-from components.aws.machines import METADATA_OPTIONS
+from components.aws.machines import METADATA_OPTIONS, NESTED
 from components.aws.offerings import Offers, offers
 from components.aws.policy import document
 from components.aws.storage import closed_to_public
@@ -70,6 +70,7 @@ class Builder(pulumi.ComponentResource):
             self._name,
             ami=newest(baking.group.os.value),
             instance_type=baking.group.size,
+            cpu_options=NESTED if baking.group.nested_virtualisation else None,
             subnet_id=subnet,
             vpc_security_group_ids=[group],
             iam_instance_profile=profile,

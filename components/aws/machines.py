@@ -36,6 +36,11 @@ SPOT: aws.ec2.InstanceInstanceMarketOptionsSpotOptionsArgsDict = {
 the state would not know it."""
 
 
+NESTED: aws.ec2.InstanceCpuOptionsArgsDict = {"nested_virtualization": "enabled"}
+"""Lets Hyper-V run in the machine. EC2 then turns Virtual Secure Mode of Windows off (EC2 API reference,
+CpuOptionsRequest)."""
+
+
 @dataclass(frozen=True)
 class MachineInputs:
     """Outputs of other components that every instance takes as arguments."""
@@ -75,6 +80,7 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> aws.ec2.Instance
         name,
         ami=inputs.images[group.os],
         instance_type=group.size,
+        cpu_options=NESTED if group.nested_virtualisation else None,
         instance_market_options=market if group.spot else None,
         subnet_id=inputs.subnet_ids[machine.zone],
         private_ip=str(machine.address),

@@ -5,18 +5,10 @@ from typing import Any
 
 from components import releases
 from components.checks.check import Finding, Path, Rule, Subject, at, error, warning
-from components.checks.user_config import containerds, everywhere, kubelets, walk
+from components.checks.user_config import containerds, everywhere, walk
 from components.checks.versions import supported
 from components.node import etcd
 from components.spec.wording import shown
-
-
-def _hyperv(below: Path, value: Any) -> bool:
-    return (
-        below[-1:] == ("HyperVContainer",)
-        or value == "runhcs-wcow-hypervisor"
-        or below[-1:] == ("runhcs-wcow-hypervisor",)
-    )
 
 
 def _pause(below: Path, value: Any) -> bool:
@@ -214,13 +206,5 @@ CHECKS = (
         " machine, and the digests of pinned images",
         "remove patches: write fields of the kubelet in kubelet.config, arguments of the control plane in extraArgs of"
         " kubeadm.config.ClusterConfiguration, and digests of images in artifacts.images",
-    ),
-    error(
-        "hyperv-isolation",
-        "<machines>.kubelet.config <machines>.containerd.config",
-        everywhere(_hyperv, kubelets, containerds),
-        "Kubernetes does not support Hyper-V isolation on Windows",
-        "remove it: containers run with process isolation",
-        "SEC-06",
     ),
 )

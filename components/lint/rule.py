@@ -8,7 +8,7 @@ from typing import Any
 from components import releases
 from components.lint.conditions import Condition, Place
 from components.lint.documents import Manifests, Object
-from components.spec.choices import NetworkMode, Runtime
+from components.spec.choices import Isolation, NetworkMode, Runtime
 from components.spec.models import ClusterSpec
 
 KUBERNETES = "https://kubernetes.io/docs/concepts/"
@@ -71,6 +71,11 @@ class Context:
         """Return the taints that keep pods away, of each Windows pool; none without a stack."""
         effects = (":NoSchedule", ":NoExecute")
         return tuple(tuple(each for each in pool.taints if each.endswith(effects)) for pool in self._windows())
+
+    @property
+    def hyperv(self) -> bool:
+        """Return whether a Windows pool offers Hyper-V isolation; False without a stack."""
+        return any(pool.isolation is Isolation.HYPERV for pool in self._windows())
 
     @property
     def direct_return(self) -> bool:

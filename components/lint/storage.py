@@ -81,8 +81,8 @@ def _legacy_hyperv(item: Object, _manifests: Manifests, context: Context) -> Ite
         yield (*place, ISOLATION)
 
 
-def _hypervisor(item: Object, _manifests: Manifests, _context: Context) -> Iterator[Place]:
-    if item.data.get("handler") == "runhcs-wcow-hypervisor":
+def _hypervisor(item: Object, _manifests: Manifests, context: Context) -> Iterator[Place]:
+    if item.data.get("handler") == "runhcs-wcow-hypervisor" and not context.hyperv:
         yield ("handler",)
 
 
@@ -157,9 +157,10 @@ RULES = (
         "hyperv-handler",
         "SEC-06",
         Level.WARNING,
-        "the RuntimeClass names Hyper-V isolation, which Mullion's nodes do not offer",
+        "the RuntimeClass names Hyper-V isolation, which no pool of the stack offers",
         "The handler runhcs-wcow-hypervisor needs Hyper-V and machines with nested virtualisation.",
-        "write handler: runhcs-wcow-process, or use the classes that the cluster has",
+        "write isolation: hyperv in a Windows pool of the stack (without --stack no pool is known), or handler: "
+        "runhcs-wcow-process",
         HYPERV_PAGE,
         "[{kind: RuntimeClass, name: own, handler: runhcs-wcow-process}]",
         "[{kind: RuntimeClass, name: own, handler: runhcs-wcow-hypervisor}]",

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 from components import naming, releases
 from components.lint import Context, Level, policies
-from components.node import cni, gmsa, images, network, sign_in, snapshots, volumes
+from components.node import cni, gmsa, hypervisor, images, network, sign_in, snapshots, volumes
 from components.node.admission import SYSTEM_NAMESPACE
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG
 from components.node.manifests import Manifest, manifests_of, pod_of
 from components.node.plan import Phase, Scope, canonical
-from components.node.role import Role, taint
-from components.node.runtime import WINDOWS_HANDLERS
-from components.spec.models import CloudController, NetworkMode, Pool, WorkloadRules
+from components.node.role import HYPERV_LABEL, Role, taint
+from components.node.runtime import HYPERV_HANDLER, WINDOWS_HANDLERS
+from components.spec.models import CloudController, Isolation, NetworkMode, Pool, WorkloadRules
 
 FOLDER = "/etc/mullion/addons"
 
@@ -99,12 +99,17 @@ def windows_node_rights() -> list[Manifest]:
 
 
 def runtime_classes(role: Role) -> list[Manifest]:
-    """Return a RuntimeClass for each Windows build in the cluster, with tolerations for its pools (SCH-05)."""
+    """Return a RuntimeClass for each Windows build in the cluster, with tolerations for its pools (SCH-05).
+
+    A build whose pools offer Hyper-V isolation has a second one, for their Nodes alone.
+    """
     pools: dict[str, list[Pool]] = {}
     for pool in role.spec.pools.values():
         if pool.os.is_windows:
             pools.setdefault(pool.os.value, []).append(pool)
-    return [_runtime_class(releases.windows(os), each) for os, each in sorted(pools.items())]
+    classes = [_runtime_class(releases.windows(os), each) for os, each in sorted(pools.items())]
+    isolated = {os: [pool for pool in each if pool.isolation is Isolation.HYPERV] for os, each in sorted(pools.items())}
+    return [*classes, *(_hyperv_class(releases.windows(os), each) for os, each in isolated.items() if each)]
 
 
 def pod_security(role: Role) -> list[Manifest]:
@@ -190,6 +195,16 @@ def _runtime_class(release: releases.WindowsRelease, pools: list[Pool]) -> Manif
     scheduling = manifest["scheduling"]
     scheduling["nodeSelector"]["node.kubernetes.io/windows-build"] = release.build
     scheduling["tolerations"] = [{**taint(each), "operator": "Equal"} for each in taints]
+    return manifest
+
+
+def _hyperv_class(release: releases.WindowsRelease, pools: list[Pool]) -> Manifest:
+    """Return the class of a build's Hyper-V isolated pods; pools: those that offer this isolation."""
+    manifest = _runtime_class(release, pools)
+    manifest["metadata"]["name"] = release.hyperv_class
+    manifest["handler"] = HYPERV_HANDLER
+    manifest["overhead"] = {"podFixed": dict(hypervisor.OVERHEAD)}
+    manifest["scheduling"]["nodeSelector"][HYPERV_LABEL] = "true"
     return manifest
 
 

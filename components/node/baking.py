@@ -80,7 +80,7 @@ TRACES: dict[str, Callable[[Step], Iterator[_Trace]]] = {
     # sysprep changes the host name; priorities, firewall profiles and disabled users are the same in every cluster
     **dict.fromkeys(("hostname", "registry", "firewall-profiles", "local-user"), _none),
     # these change nothing
-    **dict.fromkeys(("wait", "probe", "api-version", "node-object", "pod-range"), _none),
+    **dict.fromkeys(("wait", "probe", "api-version", "node-object", "pod-range", "hypervisor"), _none),
 }
 """What a step of a node phase leaves on the machine, by its kind."""
 

@@ -7,7 +7,16 @@ from typing import Any
 
 from components import naming, releases
 from components.catalogue.artifacts import Catalogue, catalogue
-from components.spec.models import ClusterSpec, Containerd, Gate, Kubelet, KubeProxy, OperatingSystem, Runtime
+from components.spec.models import (
+    ClusterSpec,
+    Containerd,
+    Gate,
+    Isolation,
+    Kubelet,
+    KubeProxy,
+    OperatingSystem,
+    Runtime,
+)
 from components.topology.firewall import API_PORT
 
 CONTROL_PLANE_LABEL = "node-role.kubernetes.io/control-plane"
@@ -19,6 +28,10 @@ POOL_LABEL = "mullion.dev/pool"
 
 SPOT_LABEL = "mullion.dev/spot"
 """Label, with the value true, of Nodes that the cloud may take back."""
+
+
+HYPERV_LABEL = "mullion.dev/hyperv"
+"""Label, with the value true, of Nodes that offer Hyper-V isolation; RuntimeClasses select it."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +59,8 @@ class Role:
     """Taints as key=value:Effect or key:Effect."""
     spot: bool
     """Whether the cloud may take the machines back."""
+    hyperv: bool = False
+    """Whether the machines offer Hyper-V isolation."""
 
     @property
     def joins(self) -> bool:
@@ -82,7 +97,9 @@ class Role:
     @property
     def registration(self) -> dict[str, Any]:
         """Return labels and taints at registration; the kubelet adds the label of the Windows build."""
-        labels = {**self.labels, POOL_LABEL: self.name, **({SPOT_LABEL: "true"} if self.spot else {})}
+        own = {POOL_LABEL: self.name}
+        own |= {label: "true" for label, holds in ((SPOT_LABEL, self.spot), (HYPERV_LABEL, self.hyperv)) if holds}
+        labels = {**self.labels, **own}
         joined = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
         return {
             "labels": joined,
@@ -138,4 +155,5 @@ def role(cluster: str, spec: ClusterSpec, pool: str | None) -> Role:
         pre_pull=tuple(workers.pre_pull),
         taints=tuple(workers.taints),
         spot=workers.spot,
+        hyperv=workers.isolation is Isolation.HYPERV,
     )

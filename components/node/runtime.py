@@ -28,6 +28,20 @@ WINDOWS_HANDLERS: dict[Runtime, str] = {
 
 _CONTAINERD_HANDLER = WINDOWS_HANDLERS[Runtime.CONTAINERD]
 
+HYPERV_HANDLER = "runhcs-wcow-hypervisor"
+"""Handler of Hyper-V isolated containers: containerd's own name for it (from 1.7 on, config_windows.go)."""
+
+_HYPERV: dict[str, Any] = {
+    "runtime_type": "io.containerd.runhcs.v1",
+    "pod_annotations": ["io.microsoft.virtualmachine.*"],
+    "container_annotations": ["io.microsoft.container.*"],
+    # containerd's defaults, written out because this table replaces them: HYPERVISOR (1), and limits of CPUs that count
+    # the virtual machine's processors instead of the node's
+    "options": {"SandboxIsolation": 1, "ScaleCpuLimitsToSandbox": True, "ScrubLogs": True},
+}
+"""A virtual machine for each pod. containerd has one pause image for all handlers, of the node's build, and the virtual
+machine boots from it, so a handler for another build would change nothing (docs/hyper-v.md)."""
+
 _RUNTIMES: dict[str, dict[str, Any]] = {
     "linux": {
         "default_runtime_name": "runc",
@@ -109,7 +123,7 @@ def configuration(role: Role) -> dict[str, Any]:
         containerd.cni_directories: folder if containerd.cni_directories == "bin_dir" else [folder],
         "conf_dir": layout.cni_config,
     }
-    runtime = {"containerd": _RUNTIMES[role.system], "cni": cni}
+    runtime = {"containerd": _handlers(role), "cni": cni}
     hosts = {"registry": {"config_path": mirrors.folder(role)}} if role.containerd.mirrors else {}
     split = {
         "io.containerd.cri.v1.images": {"pinned_images": {"sandbox": pause}, **hosts},
@@ -118,6 +132,12 @@ def configuration(role: Role) -> dict[str, Any]:
     whole = {"io.containerd.grpc.v1.cri": {"sandbox_image": pause, **runtime, **hosts}}
     version = containerd.config_version
     return merge({"version": version, "plugins": {2: whole, 3: split, 4: split}[version]}, role.containerd.config)
+
+
+def _handlers(role: Role) -> dict[str, Any]:
+    """Return the handlers of the machine's runtime, by their names in RuntimeClasses, and the default one."""
+    table = _RUNTIMES[role.system]
+    return {**table, "runtimes": {**table["runtimes"], HYPERV_HANDLER: _HYPERV}} if role.hyperv else table
 
 
 def phase(role: Role) -> Phase:

@@ -5,7 +5,7 @@ from typing import Any
 
 from components import releases
 from components.clouds import RegistryRow
-from components.node import egress, gmsa, runtime
+from components.node import egress, gmsa, hypervisor, runtime
 from components.node.evidence import windows_script
 from components.node.kinds import OnChange, Step, ref, step
 from components.node.layout import (
@@ -89,6 +89,7 @@ def system(role: Role) -> Phase:
             step("partition", "system-drive", drive="C", free_mb=SYSTEM_DRIVE_MB),
             step("pagefile", "pagefile", initial_mb=PAGE_FILE_MB, maximum_mb=PAGE_FILE_MB, **elsewhere),
             step("feature", "containers", feature="Containers"),
+            *hypervisor.features(role),
             # after the feature, which brings the services hns and wcifs: their keys are not made before it is installed
             *_fixes(role),
             step("port-range", "dynamic-ports", protocol="tcp", start=start, count=count),

@@ -3,6 +3,7 @@
 from components.node import (
     downloads,
     gmsa_plugin,
+    hypervisor,
     interruption,
     joining,
     kubeadm,
@@ -95,6 +96,7 @@ def windows(role: Role) -> tuple[Phase, ...]:
         windows_system.build(role),
         windows_system.identity(role),
         windows_system.system(role),
+        *hypervisor.phases(role),
         windows_system.firewall(role),
         windows_system.folders(role),
         downloads.phase(role),

@@ -90,6 +90,8 @@ class MachineGroup:
     """Whether the licence of Windows is the user's, so that the cloud does not bill one."""
     spot: bool = False
     """Whether the machines use spot capacity, which the cloud may take back."""
+    nested_virtualisation: bool = False
+    """Whether the launch of a machine must ask for nested virtualisation."""
     etcd_disk: Disk | None = None
     """Disk that etcd has for itself; None: it shares the root disk."""
     joins: bool = False

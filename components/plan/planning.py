@@ -3,13 +3,23 @@
 from ipaddress import IPv4Address
 
 from components import naming
-from components.catalogue import etcd_disks
+from components.catalogue import etcd_disks, nested_virtualisation
 from components.machine.bundle import bundle, scripts
 from components.node import plan_node
 from components.node.plan import NodePlan
 from components.plan.model import ClusterPlan, Endpoint, Machine, MachineGroup
 from components.plan.problems import address_problems, path_problems, size_problems
-from components.spec.models import ApiAccess, ClusterSpec, ControlPlane, Licence, MachineOptions, NetworkMode, Pool
+from components.spec.models import (
+    ApiAccess,
+    Cloud,
+    ClusterSpec,
+    ControlPlane,
+    Isolation,
+    Licence,
+    MachineOptions,
+    NetworkMode,
+    Pool,
+)
 from components.spec.report import SpecError
 from components.topology.addressing import (
     NetworkPlan,
@@ -78,6 +88,12 @@ def _pool(name: str, spec: ClusterSpec, network: NetworkPlan, pool: str) -> Mach
     return _group(spec, pool, spec.pools[pool], plan_node(name, spec, pool), addresses)
 
 
+def _nested(cloud: Cloud, options: MachineOptions) -> bool:
+    """Return whether the launch of a group's machines must ask for nested virtualisation."""
+    isolated = isinstance(options, Pool) and options.isolation is Isolation.HYPERV
+    return isolated and nested_virtualisation.is_chosen_at_launch(cloud.value)
+
+
 def _group(
     spec: ClusterSpec, name: str, options: MachineOptions, node_plan: NodePlan, addresses: list[IPv4Address]
 ) -> MachineGroup:
@@ -111,6 +127,7 @@ def _group(
         share=spec.worker_identity.share(spec.cloud),
         own_licence=isinstance(options, Pool) and options.licence is Licence.OWN,
         spot=isinstance(options, Pool) and options.spot,
+        nested_virtualisation=_nested(spec.cloud, options),
         etcd_disk=etcd_disks.planned(spec.cloud, options.size, asked) if asked else None,
         joins=spec.existing_cluster is not None,
     )

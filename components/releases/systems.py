@@ -82,6 +82,11 @@ class WindowsRelease:
         """The name of its RuntimeClass (SCH-05)."""
         return self.os
 
+    @property
+    def hyperv_class(self) -> str:
+        """The name of the RuntimeClass of its Hyper-V isolated pods (SEC-06)."""
+        return f"{self.os}-hyperv"
+
 
 WINDOWS_SOURCE = "https://endoflife.date/windows-server"
 

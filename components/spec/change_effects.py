@@ -66,6 +66,7 @@ EFFECTS: dict[str, Effect] = {
     "control_plane.reboot_window": Effect.IN_PLACE,
     "pools.*.os": Effect.REPLACED,
     "pools.*.runtime": Effect.REPLACED,
+    "pools.*.isolation": Effect.REPLACED,
     "pools.*.count": Effect.IN_PLACE,
     "pools.*.size": Effect.REPLACED,
     "pools.*.disk_gb": Effect.REPLACED,

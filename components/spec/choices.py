@@ -49,6 +49,13 @@ class Runtime(str, Enum):
     DOCKER = "docker"
 
 
+class Isolation(str, Enum):
+    """How containers of a Windows node may be isolated from it."""
+
+    PROCESS = "process"
+    HYPERV = "hyperv"
+
+
 class NetworkMode(str, Enum):
     """How pods of different nodes reach each other (the five Windows modes, NET-01)."""
 

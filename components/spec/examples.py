@@ -123,6 +123,7 @@ EXAMPLES: dict[str, str] = {
     "PodSecurity.warn": "restricted",
     "Pool.count": "3",
     "Pool.disk_gb": "200",
+    "Pool.isolation": "hyperv",
     "Pool.labels": "{team: web}",
     "Pool.licence": "included",
     "Pool.max_pods": "60",

@@ -19,6 +19,7 @@ from components.spec.choices import (
     CloudController,
     Egress,
     Gate,
+    Isolation,
     Licence,
     MachineAccess,
     NatGateways,
@@ -71,6 +72,7 @@ __all__ = [
     "ExistingNetwork",
     "ExistingSubnet",
     "Gate",
+    "Isolation",
     "KubeProxy",
     "Kubelet",
     "Licence",
@@ -185,6 +187,8 @@ class Pool(MachineOptions):
 
     runtime: Runtime = Runtime.CONTAINERD
     """Container runtime: containerd, or docker (Windows only)."""
+    isolation: Isolation = Isolation.PROCESS
+    """Isolation that the nodes offer: process, or hyperv (Windows only): also Hyper-V, by RuntimeClass."""
     max_pods: Annotated[int, Field(ge=1, le=1000)] = 110
     """Maximum number of pods per node; a node's /24 has addresses for 252 (IPP-04)."""
     labels: dict[str, str] = {}

@@ -102,6 +102,17 @@ def _volume(disk: dict[str, Any]) -> None:
         raise Refusal("InvalidParameterValue", f"Volume size {size} GiB is too large for {kind}")
 
 
+def _processor(request: Request) -> None:
+    """Refuse nested virtualization on instance types without it (EC2 API reference, CpuOptionsRequest)."""
+    asked = (request.inputs.get("cpuOptions") or {}).get("nestedVirtualization")
+    name = str(request.inputs.get("instanceType"))
+    if asked == "enabled" and (".metal" in name or not re.match(r"[cmr]8i(-flex)?\.", name)):
+        raise Refusal(
+            "InvalidParameterCombination",
+            f"The instance type '{name}' does not support nested virtualization.",
+        )
+
+
 def _market(request: Request) -> None:
     """Refuse spot requests that EC2 refuses (EC2 API reference, SpotMarketOptions)."""
     spot = (request.inputs.get("instanceMarketOptions") or {}).get("spotOptions") or {}
@@ -249,6 +260,7 @@ TYPES: dict[str, ResourceType] = {
                 re.compile("standard|gp2|gp3|io1|io2|sc1|st1"),
                 "standard, gp2, gp3, io1, io2, sc1 or st1",
             ),
+            "cpuOptions.nestedVirtualization": (re.compile("enabled|disabled"), "enabled or disabled"),
             "instanceMarketOptions.marketType": (re.compile("spot|capacity-block"), "spot or capacity-block"),
             "instanceMarketOptions.spotOptions.spotInstanceType": (
                 re.compile("one-time|persistent"),
@@ -274,7 +286,7 @@ TYPES: dict[str, ResourceType] = {
         unique=(addresses.ADDRESS,),
         created=boot_obstacles.start,
         rules=(
-            *(_user_data, _image, _kind, _root_volume, _volumes, _one_network, _groups, _key_pair, _market),
+            *(_user_data, _image, _kind, _root_volume, _volumes, _one_network, _groups, _key_pair, _market, _processor),
             *(addresses.check_address, vcpus, keys.check_disks, _tags_in_metadata),
         ),
         delete_rules=(_protected,),

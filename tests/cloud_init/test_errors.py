@@ -20,6 +20,7 @@ LINUX_HAS_NO = {
     "code-blocked",
     "drive-small",
     "feature-failed",
+    "hypervisor-missing",
     "image-refused",
     "pod-range-missing",
     "overlay-missing",

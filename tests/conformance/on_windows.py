@@ -121,7 +121,7 @@ class OnWindows(WindowsCase):
         """Return the driver's instruction for where to cut the power."""
         step, _, cut = (run.cut or "").rpartition("/")
         command, hit = HALF[kind] if cut == Cut.HALF_SET.value else CUTS[Cut(cut)]
-        if (kind, cut) == ("reboot", Cut.AFTER_SET.value):
+        if kind in ("reboot", "hypervisor") and cut == Cut.AFTER_SET.value:
             command = "Restart-Machine"
         begin = "Set-{noun}Step"
         if (kind, cut) == ("artifact", Cut.BEFORE_SET.value):

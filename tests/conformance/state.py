@@ -125,6 +125,7 @@ AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "build": (("windows",), "{build: number, ubr: number}"),
     "registry": (("windows",), "key\\value -> {type, data}; null: none"),
     "features": (("windows",), "name -> Available, InstallPending or Installed"),
+    "hypervisor": (("windows",), "{launch: Auto or Off (the boot setting), refused: whether it does not start}"),
     "pagefile": (("windows",), "{initial_mb, maximum_mb}, or automatic"),
     "disk": (("windows",), "GiB: {size, drive (C:), behind (a partition after it), free (of C:)}"),
     "port_ranges": (("windows",), "protocol -> [start, count]"),

@@ -146,6 +146,7 @@ KEPT: dict[str, tuple[str, Callable[[Any], Books], Callable[[Books], Any]]] = {
     "disk": ("disk", _bytes, _gibibytes),
     "rules": ("rules", _rules, _seen_rules),
     "features": ("features", _same, _same),
+    "hypervisor": ("hypervisor", _same, _same),
     "port_ranges": ("ports", _same, _same),
     "defender": ("defender", _same, _same),
     "profiles": ("profiles", _profiles, _seen_profiles),

@@ -19,6 +19,7 @@ $Kinds = @{
     'firewall-rule'         = 120, 'rule:text protocol:tcp,udp ports:list sources:list?'
     'hns-network'           = 300, 'network:text subnet:text endpoint:text'
     'hostname'              = 120, 'value:text restart:flag?'
+    'hypervisor'            = 120, ''
     'kubelet-bootstrap'     = 120, ('path:text kubeconfig:any secret:text certificate:text node:text ' +
         'token:derived,stored?')
     'link'                  = 120, 'path:text target:text'

@@ -13,6 +13,7 @@ from components.node.kinds.files import FILES
 from components.node.kinds.flannel import FLANNEL
 from components.node.kinds.founding import FOUNDING
 from components.node.kinds.hns import HNS
+from components.node.kinds.hypervisor import HYPERVISOR
 from components.node.kinds.joining import JOINING
 from components.node.kinds.keys import KEYS
 from components.node.kinds.kubeadm import KUBEADM
@@ -43,6 +44,7 @@ KINDS: dict[str, Kind] = {
     **COMMANDS,
     **DISKS,
     **SYSTEM,
+    **HYPERVISOR,
     **REGISTRY,
     **RESTART,
     **NETWORK,

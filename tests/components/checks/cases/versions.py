@@ -25,10 +25,6 @@ def _pause(image: str) -> dict[str, object]:
     return _containerd(plugins={"io.containerd.cri.v1.images": {"pinned_images": {"sandbox": image}}})
 
 
-def _handler(name: str) -> dict[str, object]:
-    return _containerd(plugins={"io.containerd.cri.v1.runtime": {"containerd": {"default_runtime_name": name}}})
-
-
 CASES = (
     Case("kubernetes-too-old", _at("1.19.16"), "kubernetes", _at("1.31.14")),
     Case("kubernetes-too-new", _at("1.38.0"), "kubernetes", _at("1.37.0")),
@@ -282,18 +278,5 @@ CASES = (
         _pause("kubeletwin/pause:1"),
         "pools.web.containerd.config.plugins.io.containerd.cri.v1.images.pinned_images.sandbox",
         _pause("example.com/pause:1"),
-    ),
-    # SEC-06
-    Case(
-        "hyperv-isolation",
-        _handler("runhcs-wcow-hypervisor"),
-        "pools.web.containerd.config.plugins.io.containerd.cri.v1.runtime.containerd.default_runtime_name",
-        _handler("runhcs-wcow-process"),
-    ),
-    Case(
-        "hyperv-isolation",
-        kubelet(config={"featureGates": {"HyperVContainer": True}}),
-        "pools.web.kubelet.config.featureGates.HyperVContainer",
-        kubelet(config={"featureGates": {"NodeLogQuery": True}}),
     ),
 )

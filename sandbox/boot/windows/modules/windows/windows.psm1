@@ -292,9 +292,5 @@ function Get-Acl {
     $acl
 }
 
-. "$PSScriptRoot\windows_network.ps1"
-. "$PSScriptRoot\windows_services.ps1"
-. "$PSScriptRoot\windows_storage.ps1"
-. "$PSScriptRoot\windows_programs.ps1"
-. "$PSScriptRoot\windows_hns.ps1"
+foreach ($part in 'network', 'services', 'storage', 'programs', 'hypervisor', 'hns') { . "$PSScriptRoot\windows_$part.ps1" }
 Export-ModuleMember -Function *
