@@ -93,10 +93,11 @@ VARIANTS = (
     ),
     Variant("docker", {}, {"runtime": "docker"}),
     Variant("pods", {"pod_identity": {}}, {}),
+    Variant("hyperv", {}, {"isolation": "hyperv", "size": "m8i.xlarge"}),
     Variant("l2bridge", {"network": {"mode": "l2bridge"}}, {}),
 )
 
-TOO_OLD = frozenset({"windows-before-kubernetes", "pod-identity-early"})
+TOO_OLD = frozenset({"windows-before-kubernetes", "pod-identity-early", "hyperv-containerd"})
 """Ids of checks that may refuse a variant for some minors, which is then left out there. Any other error of a variant
 fails, so that no file stays without a judge unnoticed."""
 

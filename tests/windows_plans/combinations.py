@@ -66,6 +66,7 @@ COMBINATIONS: dict[str, Combination] = {
     "docker-l2bridge": Combination("aws-docker", "legacy", L2BRIDGE),
     "cri-dockerd": Combination("aws-dev", "web", OLDER, {"os": "windows-2019", "runtime": "docker"}),
     "windows-2022": Combination("aws-ci", "windows", build=SERVER_2022),
+    "hyperv": Combination("aws-ci", "windows", {}, {"isolation": "hyperv", "size": "m8i.xlarge"}, build=SERVER_2022),
     "windows-2025": Combination("aws-ci", "windows", {}, {"os": "windows-2025"}, build=SERVER_2025),
 }
 

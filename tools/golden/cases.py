@@ -112,6 +112,8 @@ ETCD_DISKS: dict[str, dict[str, Any]] = {
     "gcp": {"etcd_disk": {"iops": 6000, "throughput": 500}, "size": "n4-standard-4"},
 }
 """control_plane with a disk for etcd, by cloud."""
+HYPERV_SIZES = {"aws": "m8i.2xlarge", "azure": "Standard_D8s_v5"}
+"""Sizes of a pool with Hyper-V isolation, by cloud; the third has none."""
 _PLANES = {cloud: {"control_plane": plane} for cloud, plane in ETCD_DISKS.items()}
 CHANGES: dict[str, dict[str, Any]] = {
     "key": {},
@@ -162,6 +164,8 @@ def settings() -> dict[str, dict[str, Any]]:
         cases[f"{cloud}-existing"] = in_existing(cloud, {"existing": EXISTING[cloud]})
         cases[f"{cloud}-closed"] = without_egress(cloud)
         cases[f"{cloud}-closed-existing"] = closed_in_existing(cloud)
+    for cloud, size in HYPERV_SIZES.items():
+        cases[f"{cloud}-hyperv"] = changed(f"{cloud}-prod", {"pools": {"web": {"isolation": "hyperv", "size": size}}})
     cases["aws-pods"] = changed("aws-prod", PODS)
     cases["gcp-pods"] = changed("gcp-prod", PRINCIPALS)
     cases["azure-pods"] = changed("azure-prod", PRINCIPALS)

@@ -67,6 +67,12 @@ ROWS: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "InvalidParameterCombination",
         "behavior 'stop' is not supported for one-time",
     ),
+    "nested virtualization on an older generation": (
+        "Instance",
+        {"instanceType": "m6i.large", "cpuOptions": {"nestedVirtualization": "enabled"}},
+        "InvalidParameterCombination",
+        "'m6i.large' does not support nested virtualization",
+    ),
     "tag keys that the metadata of this account cannot have": (
         "Instance",
         {"tags": {"kubernetes.io/cluster/dev": "shared"}},
