@@ -58,6 +58,12 @@ def _old_containerd(subject: Subject) -> Iterator[Finding]:
                 yield at("pools", name, "isolation", value=version, first=FIRST_CONTAINERD)
 
 
+def _spot(subject: Subject) -> Iterator[Finding]:
+    for name, pool in _windows(subject):
+        if pool.spot and nested_virtualisation.is_chosen_at_launch(subject.spec.cloud.value):
+            yield at("pools", name, "spot")
+
+
 def _unsupported(subject: Subject) -> Iterator[Finding]:
     for name, _ in _windows(subject):
         yield at("pools", name, "isolation")
@@ -127,6 +133,14 @@ CHECKS = (
         _old_containerd,
         "containerd {value} starts no Hyper-V isolated pods; {first} is the first that does",
         "write a version from {first} on in containerd.version, a newer kubernetes, or remove isolation",
+        "SEC-06",
+    ),
+    warning(
+        "hyperv-spot",
+        f"{_POOL} pools.<pool>.spot cloud",
+        _spot,
+        "others saw EC2 refuse nested virtualization for spot instances, and AWS' pages do not say whether it does",
+        "remove spot, or try it with one machine and acknowledge this warning",
         "SEC-06",
     ),
     warning(

@@ -116,8 +116,8 @@ _MACHINES = {
             "sourceDestCheck": "ec2:ModifyInstanceAttribute",
             "vpcSecurityGroupIds": "ec2:ModifyNetworkInterfaceAttribute",
         },
-        # a profile lives as long as its cluster, etcd's disk as long as its machine
-        fixed=("iamInstanceProfile", "ebsBlockDevices"),
+        # a profile lives as long as its cluster; etcd's disk and nested virtualization as long as their machine
+        fixed=("iamInstanceProfile", "ebsBlockDevices", "cpuOptions"),
         given_up={"instanceMarketOptions": "ec2:CancelSpotInstanceRequests"},
     ),
 }

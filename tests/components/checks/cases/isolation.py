@@ -49,6 +49,7 @@ CASES = (
         "pools.web.isolation",
         both({"kubernetes": "1.32.13"}, web(containerd={"version": "1.7.25"}, **HYPERV)),
     ),
+    Case("hyperv-spot", web(spot=True, **HYPERV), "pools.web.spot", web(spot=True, size="m8i.xlarge")),
     Case("hyperv-unsupported", web(**HYPERV), "pools.web.isolation", web(size="m8i.xlarge")),
     Case(
         "hyperv-isolation",
