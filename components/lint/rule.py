@@ -73,9 +73,9 @@ class Context:
         return tuple(tuple(each for each in pool.taints if each.endswith(effects)) for pool in self._windows())
 
     @property
-    def hyperv(self) -> bool:
-        """Return whether a Windows pool offers Hyper-V isolation; False without a stack."""
-        return any(pool.isolation is Isolation.HYPERV for pool in self._windows())
+    def hyperv(self) -> frozenset[str]:
+        """Return the Windows releases with a pool that offers Hyper-V isolation; none without a stack."""
+        return frozenset(pool.os.value for pool in self._windows() if pool.isolation is Isolation.HYPERV)
 
     @property
     def direct_return(self) -> bool:

@@ -54,6 +54,11 @@ def _not_tolerated(context: Context) -> Condition | None:
     return None if reaches is None else ~reaches & ~has("runtimeClassName") & ~has("nodeName")
 
 
+def _not_isolated(context: Context) -> Condition | None:
+    lacking = [each.hyperv_class for each in releases.WINDOWS.values() if each.os not in context.hyperv]
+    return one_of("runtimeClassName", lacking) if context.spec and lacking else None
+
+
 def _builds(context: Context) -> Condition | None:
     return ~SELECTS_ANY_RELEASE & ~has("nodeName") if len(context.windows) > 1 else None
 
@@ -166,6 +171,20 @@ RULES = (
         condition=_no_nodes,
         judge="a pool of that build may be added later",
         cluster="{pools: {web: {os: windows-2022}}}",
+    ),
+    Rule(
+        "hyperv-class",
+        "SEC-06",
+        Level.ERROR,
+        "the pod asks for Hyper-V isolation, which no pool of that build offers",
+        "The API server refuses a pod whose RuntimeClass does not exist.",
+        "write isolation: hyperv in a pool of that build (docs/hyper-v.md), or the RuntimeClass without -hyperv",
+        WINDOWS_PAGE,
+        "{runtimeClassName: windows-2022-hyperv}",
+        "{runtimeClassName: windows-2025-hyperv}",
+        condition=_not_isolated,
+        judge="such a pool may be added later",
+        cluster="{pools: {web: {os: windows-2022, isolation: hyperv}, api: {os: windows-2025}}}",
     ),
     Rule(
         "beta-os-label",

@@ -64,7 +64,7 @@ _NOT_WINDOWS_TERM = exists(
     "matchExpressions",
     one_of("key", OS_LABELS) & equals("operator", "NotIn") & exists("values", equals("", "windows")),
 )
-_CLASSES = [each.runtime_class for each in releases.WINDOWS.values()]
+_CLASSES = [name for each in releases.WINDOWS.values() for name in (each.runtime_class, each.hyperv_class)]
 
 _NAMES_LINUX = equals("os.name", "linux") | _selector("linux") | every(REQUIRED, _term("linux") | _NOT_WINDOWS_TERM)
 _NAMES_WINDOWS = (
@@ -109,7 +109,8 @@ def of_release(os: str) -> Condition:
 
 def selects_release(release: releases.WindowsRelease) -> Condition:
     """Return a condition about a pod: it selects nodes of this Windows release."""
-    return equals(f"nodeSelector[{BUILD_LABEL}]", release.build) | equals("runtimeClassName", release.runtime_class)
+    classes = [release.runtime_class, release.hyperv_class]
+    return equals(f"nodeSelector[{BUILD_LABEL}]", release.build) | one_of("runtimeClassName", classes)
 
 
 SELECTS_ANY_RELEASE = (

@@ -261,3 +261,31 @@ def test_sec_03_a_credential_spec_is_judged_by_the_stack_and_its_version(
     for text in (context, f"{{containers: [{context}]}}"):
         assert found(text, GMSA % kubernetes) == ({"gmsa"} if wrong else set()), text
         assert found(text) == set(), "without a stack nobody knows the credential specs"
+
+
+ISOLATED = "{pools: {web: {os: windows-2022, isolation: hyperv}}}"
+HYPERV_CLASS = "[{kind: RuntimeClass, name: own, handler: runhcs-wcow-hypervisor}]"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "wrong"), [("", {"hyperv-handler"}), (WINDOWS_2022, {"hyperv-handler"}), (ISOLATED, set())]
+)
+def test_sec_06_the_handler_of_hyper_v_is_accepted_where_a_pool_offers_it(cluster: str, wrong: set[str]) -> None:
+    assert found(HYPERV_CLASS, cluster) == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "cluster", "wrong"),
+    [
+        ("{runtimeClassName: windows-2022-hyperv}", ISOLATED, set()),
+        ("{runtimeClassName: windows-2022-hyperv}", "", set()),
+        ("{runtimeClassName: windows-2022-hyperv}", WINDOWS_2022, {"hyperv-class"}),
+        ("{runtimeClassName: windows-2019-hyperv}", ISOLATED, {"hyperv-class", "build-without-nodes"}),
+        (image("ltsc2019", "windows-2022-hyperv"), ISOLATED, {"image-build"}),
+        (image("ltsc2022", "windows-2022-hyperv"), ISOLATED, set()),
+    ],
+)
+def test_sec_06_a_class_of_hyper_v_is_of_one_build_as_the_other_classes_are(
+    text: str, cluster: str, wrong: set[str]
+) -> None:
+    assert found(text, cluster) == wrong
