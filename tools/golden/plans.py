@@ -109,6 +109,19 @@ def pinned() -> str:
     return "\n".join(lines) + "\n"
 
 
+def isolated() -> str:
+    """Return the changes in plans of the newest minor when a pool offers Hyper-V isolation."""
+    lines: list[str] = []
+    for os, name in ((None, "control-plane"), ("windows-2022", "windows")):
+        plans: list[str] = []
+        for isolation in ("process", "hyperv"):
+            pool = {"size": "m8i.xlarge", "isolation": isolation}
+            others = {} if os else {"pools": {"pool": {"os": "windows-2022", **pool}}}
+            plans.append(whole(plan(os, pool, kubernetes=NEWEST, **others)))
+        lines += [f"### {name}", *_changed(*plans)]
+    return "\n".join(lines) + "\n"
+
+
 def _changed(before: str, after: str) -> list[str]:
     diff = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
     # line numbers are left out, because they change with every step
@@ -118,10 +131,10 @@ def _changed(before: str, after: str) -> list[str]:
 PRIVATE = ("secret", "encryption-configuration", "authorization-configuration", "kubelet-bootstrap")
 """Kinds whose files only root, or SYSTEM and Administrators, can read."""
 
-DIGESTS, MODES, PINNED = "digests.json", "modes.txt", "pinned.diff"
+DIGESTS, MODES, PINNED, ISOLATED = "digests.json", "modes.txt", "pinned.diff", "hyperv.diff"
 PLANS = {f"{name}-{each[1].get('kubernetes', KUBERNETES)}.json": each for name, each in WHOLE.items()}
 CLOUDS = {f"{each.value}.diff": each for each in Cloud if each is not Cloud.AWS}
-NAMES = (*PLANS, *CLOUDS, DIGESTS, MODES, PINNED)
+NAMES = (*PLANS, *CLOUDS, DIGESTS, MODES, PINNED, ISOLATED)
 """Names of the golden files."""
 
 
@@ -131,6 +144,8 @@ def file(name: str) -> str:
         return modes()
     if name == PINNED:
         return pinned()
+    if name == ISOLATED:
+        return isolated()
     if name in CLOUDS:
         return differing(CLOUDS[name])
     if name == DIGESTS:
