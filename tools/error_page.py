@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 
 from components.machine.bundle import CLOUD_INIT, ERRORS
 from components.node.kinds import Step
+from components.node.merge import merge
 from components.plan import plan_cluster
-from components.stack_files.stack import read_stack
+from components.stack_files.stack import CLUSTER, read_stack
 from operations.stacks import stack_files
 
 HEADER = """# Errors of a machine
@@ -75,8 +76,13 @@ ENDS: dict[str, tuple[str, ...]] = {
 }
 """Further errors that a step on Windows can end with, by its kind."""
 
-WINDOWS = (("aws-dev", "web"), ("aws-docker", "legacy"), ("aws-routed", "web"), ("azure-dev", "web"))
-"""Stacks and pools whose plans have every step that a Windows node can have."""
+WINDOWS: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("aws-dev", "web", {"isolation": "hyperv", "size": "m8i.xlarge"}),
+    ("aws-docker", "legacy", {}),
+    ("aws-routed", "web", {}),
+    ("azure-dev", "web", {}),
+)
+"""Stacks and pools, with changes of the pool, whose plans have every step that a Windows node can have."""
 
 
 def render() -> str:
@@ -96,8 +102,9 @@ def render() -> str:
 def windows_steps() -> list[Step]:
     """Return every step of the Windows plans, each name once, in the order of the plans."""
     steps: dict[str, Step] = {}
-    for stack, pool in WINDOWS:
-        groups = plan_cluster(stack, read_stack(stack, stack_files.config(stack)).spec).pools
+    for stack, pool, change in WINDOWS:
+        whole = merge(stack_files.config(stack), {CLUSTER: {"pools": {pool: change}}})
+        groups = plan_cluster(stack, read_stack(stack, whole).spec).pools
         plan = next(each.node_plan for each in groups if each.name == pool)
         steps |= {each.name: each for each in plan.steps if each.name not in steps}
     return list(steps.values())
