@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -70,6 +71,20 @@ def test_awss_models_accept_every_request(recorded: Recording) -> None:
         if each.type.startswith("aws:"):
             row = CREATE_IMAGE if each.type == IMAGE else aws_table.ROWS[each.type.partition(":")[2]]
             assert aws_requests.faults(row, each.inputs, each.name) == [], each.urn
+
+
+def test_a_builder_asks_for_nested_virtualization_if_its_pool_offers_hyper_v(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def stopped(self: Any, instance: str, seconds: float) -> str:
+        return f"stopped {instance}"
+
+    monkeypatch.setattr(baking.Builder, "_until_stopped", stopped)
+    for offered in (False, True):
+        plain = wanted()
+        isolated = replace(plain, group=replace(plain.group, nested_virtualisation=offered))
+        register = partial(baking.register, "aws-ci", isolated, [])
+        builders = of(record("aws-ci-image", config("aws-ci"), program=register), "aws:ec2/instance:Instance")
+        [machine] = builders.values()
+        assert machine.inputs.get("cpuOptions") == ({"nestedVirtualization": "enabled"} if offered else None)
 
 
 def test_a_builder_opens_no_port_and_reads_its_bundle_alone(recorded: Recording) -> None:
