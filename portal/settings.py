@@ -66,6 +66,11 @@ if "sqlite3" in DATABASES["default"].get("ENGINE", ""):
         "transaction_mode": "IMMEDIATE",
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
+elif "postgresql" in DATABASES["default"].get("ENGINE", ""):
+    # A host that vanishes sends nothing: without limits a worker would wait a quarter of an hour at its connection, and
+    # another one would begin its job again. Together they stay below LOST_SECONDS. The URL may set others.
+    limits = {"connect_timeout": 5, "tcp_user_timeout": 10_000}
+    DATABASES["default"]["OPTIONS"] = limits | DATABASES["default"].get("OPTIONS", {})
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 API_CALLS_A_MINUTE, API_CHANGES_A_MINUTE, API_FAILURES_A_MINUTE = 120, 20, 30
 """Limits of the API: calls and changes of a token, calls with an unknown token from one address."""

@@ -65,7 +65,11 @@ def _fault(url: str, same: Same | None, closed: str, ask: Get) -> str:
     except httpx.HTTPError as error:
         return f"{url}: not readable without credentials ({error}), so {closed}, and run `up --refresh` ({PAGE})"
     except ValueError:
-        return f"{url}: it is no JSON; somebody has overwritten it: run `up --refresh`, and look who wrote it"
+        return (
+            f"{url}: it is no JSON; somebody has overwritten it: write it again as {PAGE} says, and look who wrote it"
+        )
     if same is not None and not same(text):
-        return f"{url}: it is not what `up` wrote; run `up --refresh`, and look in the audit log who wrote it"
+        return (
+            f"{url}: it is not what `up` wrote; write it again as {PAGE} says, and look in the audit log who wrote it"
+        )
     return ""

@@ -26,6 +26,8 @@ class Agents:
     def __init__(self, copies: ModuleType, run: Any, config: dict[str, Any], cluster: Cluster) -> None:
         self.copies: Any = copies
         self.run, self.config, self.cluster, self.now = run, config, cluster, NOW
+        self.takes = 0.0
+        """Seconds until a try fails."""
         self.tried = list[tuple[str, float]]()
         """Machine, and seconds since the begin, of each try."""
 
@@ -42,6 +44,7 @@ class Agents:
 
     def fail(self, *_: Any) -> None:
         self.tried.append((self.run.told["machine"]["name"], self.now - NOW))
+        self.now += self.takes
         raise OSError("the way is too slow")
 
 
@@ -101,6 +104,20 @@ def test_a_copy_that_fails_is_tried_at_growing_intervals_and_every_active_agent_
     moments = [at for _, at in agents.tried]
     assert [later - at for at, later in itertools.pairwise(moments)] == [330, 600, 1200, 2400, *[3600] * 4]
     assert {machine for machine, _ in agents.tried} > {"control-plane-0"}
+
+
+def test_the_pause_begins_when_a_try_fails_not_when_it_begins(
+    agents: Agents, add: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a try that its time limit ends would be repeated at once."""
+    add(NOW - HOUR)
+    agents.takes = 300.0
+    monkeypatch.setattr(agents.copies, "copy", agents.fail)
+    agents.look("control-plane-0")
+    assert "not tried again before" in agents.look("control-plane-0", 314)
+    assert len(agents.tried) == 1
+    agents.look("control-plane-0", 1)
+    assert [at for _, at in agents.tried] == [0, 615]
 
 
 @pytest.mark.parametrize(

@@ -139,10 +139,13 @@ def test_a_failure_on_one_machine_stops_the_others_until_a_newer_pointer(planes:
 
 def test_kubeadm_does_not_begin_while_a_member_of_etcd_is_too_old(planes: ControlPlanes) -> None:
     planes.etcd["control-plane-1"] = "3.5.24"
+    machine = planes.machines["control-plane-0"]
+    machine.file("/etc/kubernetes/tmp/kubeadm-backup-etcd-2026-01-01-00-00-00/etcd").touch()
     planes.point(2, "1.37.1", "second")
     with pytest.raises(Exception, match=r"control-plane-1 has 3\.5\.24"):
         planes.rounds()
     assert planes.log == ["control-plane-0 snapshot", "control-plane-0 runs"]
+    assert copies(machine), "kubeadm makes no other copy of etcd's data"
 
 
 def test_kubeadms_copies_of_etcd_do_not_fill_the_root_disk(planes: ControlPlanes) -> None:

@@ -19,7 +19,7 @@ class Etcd:
         """sizes: MiB of the file and in use, by the member's letter; c leads."""
         self.sizes, self.calls = dict(sizes), list[str]()
         self.alarms, self.led = list[int](), True
-        self.silent, self.slow = set[str](), False
+        self.silent, self.slow, self.copying = set[str](), False, False
         self.quota, self.minutes = QUOTA, 0.0
         self.uncounted = dict.fromkeys(sizes, 0)
         """MiB that a member counts as used and a defragmentation frees, by its letter."""
@@ -85,7 +85,7 @@ def rounds(
                 monkeypatch.setattr(module("space"), "etcdctl", etcd.ask(name))
                 config = {"etcd": {"quota": etcd.quota}, "snapshots": {"file": "/var/lib/etcd/new"}}
                 try:
-                    said[name] = agent.reconcile(run, config)
+                    said[name] = agent.reconcile(run, config, copying=etcd.copying)
                 except RuntimeError as error:
                     said[name] = str(error)
         return list(said.values())
@@ -108,6 +108,17 @@ def test_a_member_is_not_stopped_for_little_gain(rounds: Rounds, size: int, used
     etcd = Etcd(c=(size, used)) if alone else Etcd(c=(size, used), a=(size, used))
     rounds(etcd)
     assert etcd.calls == []
+
+
+def test_nothing_but_a_full_etcd_is_defragmented_while_kubeadm_may_copy_its_folder(rounds: Rounds) -> None:
+    """Etcd renames a file in the folder then, and kubeadm's `cp` fails at a file that vanishes."""
+    etcd = Etcd(c=(400, 150))
+    etcd.copying = True
+    rounds(etcd)
+    assert etcd.calls == []
+    etcd.sizes["c"], etcd.alarms = (1000, 300), [1]
+    rounds(etcd)
+    assert "c defrag" in etcd.calls
 
 
 def test_nobody_defragments_while_another_member_does_not_answer(rounds: Rounds) -> None:

@@ -170,6 +170,19 @@ def test_the_container_file_copies_all_that_the_portal_reads(tmp_path: Path) -> 
         _pins_an_engine(each, tmp_path)
 
 
+@pytest.mark.subprocess
+def test_a_connection_to_a_vanished_database_ends_before_its_job_counts_as_lost(tmp_path: Path) -> None:
+    code = (
+        "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'portal.settings'; from django.conf import settings;"
+        "from portal import processes; o = settings.DATABASES['default']['OPTIONS'];"
+        "print(o, o['connect_timeout'] + o['tcp_user_timeout'] / 1000 < processes.LOST_SECONDS)"
+    )
+    for url, limit in (("postgres://host/portal", 10_000), ("postgres://host/portal?tcp_user_timeout=9000", 9000)):
+        done = alone(REPOSITORY, "-c", code, MULLION_PORTAL_DATA=str(tmp_path / "data"), MULLION_PORTAL_DATABASE=url)
+        assert f"'tcp_user_timeout': {limit}" in done.stdout, done.stderr[-2000:]
+        assert done.stdout.endswith("True\n")
+
+
 def _pins_an_engine(folder: Path, scratch: Path) -> None:
     """Assert that Go finds the engine's program with the pins in a folder, as the documented build does."""
     go = find_go(scratch, print)

@@ -111,7 +111,8 @@ class Agent:
             current = "members" not in self.said["errors"]
             leave = partial(etcd.leave, self.run, self.config)
             self.look_after(Seen(self.run, answers, listed or None, current, self.silent, leave))
-        self.paced("space", 60, lambda: self.said.update(etcd=self.space.reconcile(self.run, self.config)))
+        space = partial(self.space.reconcile, self.run, self.config, copying=self.following.is_changing())
+        self.paced("space", 60, lambda: self.said.update(etcd=space()))
         self.paced("keys", 300, self.following.look_at_keys)
         self.paced("reboot", 300, lambda: self.keep("reboot", reboots))
         self.paced("audit", 60, lambda: self.keep("audit", audit))

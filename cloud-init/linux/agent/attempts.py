@@ -37,7 +37,8 @@ def attempt(run: Run, api: Api, name: str, what: str, function: Callable[[], Non
     except Exception as error:
         text = f"{error}" if isinstance(error, (Failure, OSError)) else f"{type(error).__name__}: {error}"
         with suppress(Unreachable, Refused):
-            keep(api, **{name: json.dumps({**last, "error": run.redact(text)[:300]}, sort_keys=True)})
+            failed = {**last, "at": int(time.time()), "error": run.redact(text)[:300]}
+            keep(api, **{name: json.dumps(failed, sort_keys=True)})
         raise
     keep(api, **{name: ""})
     return True
@@ -63,5 +64,5 @@ def _begin(run: Run, api: Api, name: str, what: str) -> dict[str, Any] | None:
 
 
 def pause(tries: int) -> int:
-    """Return the minimum seconds from the begin of the last try to the next one."""
+    """Return the minimum seconds to the next try, from the last one's failure, or its begin if it was interrupted."""
     return max(FIRST, min(LONGEST, 300 << min(max(tries, 1) - 1, DOUBLINGS))) if tries else 0

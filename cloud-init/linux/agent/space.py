@@ -118,8 +118,11 @@ class Space:
         self.answering: tuple[frozenset[int], float, float] = (frozenset(), 0.0, 0.0)
         """Members that answer, seconds for which others have not, and when they were read."""
 
-    def reconcile(self, run: Run, config: Configuration) -> dict[str, Any]:
+    def reconcile(self, run: Run, config: Configuration, *, copying: bool = False) -> dict[str, Any]:
         """Act if this machine is next; return values for the status record.
+
+        copying: kubeadm may copy etcd's folder, which fails at a file that vanishes; so only a full etcd is
+        defragmented.
 
         percent: of the quota in use, in steps of 5; 0 without a quota. Empty while etcd does not answer. Raise
         RuntimeError if etcd is nearly full, has another alarm, or cannot be defragmented.
@@ -147,7 +150,7 @@ class Space:
         member, pause = next_member(found, quota, full=full)
         if mine and member and member.id == mine.id and (whole or (full and silence > SILENT)):
             hindered = self.hindrance(member, Path(config["snapshots"]["file"]).parent, run)
-            if not hindered and self.since() >= pause:
+            if not hindered and self.since() >= pause and (full or not copying):
                 found = self.defragment(run, config, member)
         if mine and full and mine.leader and (not quota or largest(found) < quota * DISARMED):
             etcdctl(run, config, ANSWER, "alarm", "disarm")

@@ -66,11 +66,11 @@ def upgrade(run: Run) -> str:
     run.try_for(SECONDS)
     memory = Memory(from_kubeconfig(run.path(config["kubeconfig"])))
     chosen = commands(config["digest"], stamp(run), memory.values.get("applied", ""))
+    if chosen == "apply" and (why := etcd.outdated(run, config)):
+        raise Failure("command-failed", why)
     kubeadm_backups.delete(run, again=chosen is not None)
     if chosen is None:
         return "nothing"
-    if chosen == "apply" and (why := etcd.outdated(run, config)):
-        raise Failure("command-failed", why)
     for argv in config["upgrade"][chosen]:
         run.command(*argv)
     # kubeadm has restarted the API server, renewed the administrator's certificate, and bound automatic approvals again

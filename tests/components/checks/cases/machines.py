@@ -1,5 +1,6 @@
 """Sizes, disks, images, rollout, reserves."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from tests.components.spec.documents import REMOVED, Case, Only, azure, gcp, kubelet, linux, plane, web
@@ -20,7 +21,7 @@ def _pools(count: int) -> dict[str, Any]:
     return {"pools": Only(more), "worker_identity": "pool", "cloud": "gcp", "control_plane": {"size": "n2-standard-2"}}
 
 
-def _budget(change: dict[str, Any] | None = None) -> dict[str, Any]:
+def _budget(change: Mapping[str, Any] | None = None) -> dict[str, Any]:
     return {**(change or {}), "budget": {"month": 9000}}
 
 
