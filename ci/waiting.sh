@@ -15,7 +15,7 @@ until_unlocked() { # until_unlocked COMMAND...: run it until no other run holds 
   while true; do
     code=0
     rest=$((_working > SECONDS ? _working - SECONDS : 1))
-    passing_signals timeout --foreground --signal=INT "$rest" "$@" || code=$?
+    passing_signals timeout --foreground --signal=TERM "$rest" "$@" || code=$?
     if [[ $code -eq $STOPPED ]]; then
       echo "stopped after $SECONDS s, because the service kills this step after $_limit s; the reaper removes the rest" >&2
     fi

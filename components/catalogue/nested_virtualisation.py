@@ -16,18 +16,22 @@ AWS_TIMES_MOST = 48
 CPUs". Bare metal (m8i.metal-48xl) is another matter, which the page does not describe."""
 
 AZURE_SERIES: tuple[tuple[str, bool], ...] = (
-    ("D{}s_v3 D{}s_v4 D{}ds_v4", True),
     ("D{}s_v5 D{}ds_v5 D{}as_v5 D{}ads_v5", True),
     ("D{}s_v6 D{}ds_v6 D{}as_v6 D{}ads_v6", True),
-    ("E{}s_v3 E{}s_v4 E{}ds_v4", True),
     ("E{}s_v5 E{}ds_v5 E{}as_v5 E{}ads_v5", True),
     ("E{}s_v6 E{}ds_v6 E{}as_v6 E{}ads_v6", True),
-    ("F{}s_v2", True),
     ("D{}as_v4 E{}as_v4", False),
     ("B{}s B{}ms B{}s_v2 B{}as_v2 B{}ls_v2 B{}als_v2", False),
 )
 """Azure: series, where {} is the vCPU, and "Nested Virtualization" in the table "Feature support" of the series' page
-(learn.microsoft.com/azure/virtual-machines/sizes, such as general-purpose/dsv5-series)."""
+(learn.microsoft.com/azure/virtual-machines/sizes, such as general-purpose/dsv5-series).
+
+Mullion's machines have the security type Trusted Launch. With it, machines of the series before v5 refuse Hyper-V
+("virtualization support is not enabled in the BIOS", MicrosoftDocs/azure-docs issue 87947), and Microsoft's page about
+Trusted Launch of 2023 said that most v5 sizes run a hypervisor. So older series, Fsv2 too, are refused."""
+
+AZURE_BEFORE_V5 = re.compile(r"Standard_(?:[DE][0-9]+d?s_v[34]|F[0-9]+s_v2)")
+"""Azure: sizes that run Hyper-V, but not with Trusted Launch."""
 
 GCP_REFUSES = "Google Cloud runs only KVM inside a machine, not Hyper-V"
 """GCP: Compute Engine, "About nested virtualization", Restrictions: "The only hypervisor supported in an L1 VM is Linux
@@ -35,7 +39,7 @@ KVM; Microsoft Hyper-V isn't supported"."""
 
 OFFERED: dict[str, str] = {
     "aws": "m8i.xlarge, or another of the families c8i, m8i and r8i",
-    "azure": "Standard_D4s_v5, or another of the series Dsv3 to Dsv6, Dasv5, Dasv6, Esv3 to Esv6, Easv5, Easv6, Fsv2",
+    "azure": "Standard_D4s_v5, or another of the series Dsv5, Dsv6, Dasv5, Dasv6, Esv5, Esv6, Easv5, Easv6",
 }
 """By cloud: what to write instead of a size that does not run Hyper-V."""
 
@@ -67,6 +71,8 @@ def _aws(size: str) -> str:
 
 
 def _azure(size: str) -> str:
+    if AZURE_BEFORE_V5.fullmatch(size):
+        return "machines with Trusted Launch, as Mullion's are, run Hyper-V from the series of version 5 on"
     for names, supported in AZURE_SERIES:
         for form in names.split():
             if re.fullmatch(f"Standard_{form.format('[0-9]+')}", size):

@@ -6,11 +6,12 @@ from components.node.kinds import Step, step
 from components.node.plan import Phase, Scope
 from components.node.role import Role
 
-OVERHEAD = {"memory": "512Mi", "cpu": "100m"}
-"""What a pod's virtual machine takes beside its containers, so that the scheduler counts it. The figures are those of
-SIG Windows' tests (kubernetes-sigs/windows-testing, helpers/hyper-v-mutating-webhook/hyperv-runtimeclass.yaml). The
-virtual machine has the memory of its pod's limits, or 1024 MiB without limits, and takes memory of the node only as it
-uses it (microsoft/hcsshim, internal/uvm/create.go: MemorySizeInMB and AllowOvercommit)."""
+OVERHEAD = {"memory": "1Gi", "cpu": "100m"}
+"""What the scheduler counts for a pod's virtual machine. It has 1,024 MiB and two processors, whatever the pod's limits
+are, because the kubelet gives no size for a sandbox on Windows; an annotation gives another one (microsoft/hcsshim,
+internal/oci/uvm.go and internal/uvm/create.go). So the memory is that of a whole virtual machine without annotation,
+which counts for pods without requests; SIG Windows' tests add half of it. The processor's figure is theirs
+(kubernetes-sigs/windows-testing, helpers/hyper-v-mutating-webhook/hyperv-runtimeclass.yaml)."""
 
 
 def features(role: Role) -> Iterator[Step]:

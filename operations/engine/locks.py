@@ -33,6 +33,8 @@ LONGEST = timedelta(hours=6)
 the pipelines of this repository: 4 h)."""
 REMOVAL = timedelta(hours=1)
 """Time after the expiry in which the run of a cluster has removed it: ci/cluster.sh keeps the last hour of the job."""
+RUN = timedelta(hours=3)
+"""Longest job of ci/cluster.sh (JOB_MINUTES). A younger lock may be of an `upgrade` of an expired cluster."""
 _HOLDER = re.compile(r"^\s*(\S+): created by (.*)@(\S+) \(pid (\d+)\) at (\S+)\s*$", re.MULTILINE)
 
 Result = TypeVar("Result")
@@ -167,7 +169,10 @@ def _deleted(stack: str, lock: Lock) -> bool:
     if lock.dead and _own(stack, lock):
         end_session(lock.pid)
     print(f"mullion: deleting the lock of a run that is over ({lock})", file=sys.stderr, flush=True)
-    return backend_files.delete(str(lock.path))
+    deleted = backend_files.delete(str(lock.path))
+    if not deleted:
+        print("mullion: it could not be deleted by its file; `pulumi cancel` deletes it", file=sys.stderr, flush=True)
+    return deleted
 
 
 def _named(error: auto.ConcurrentUpdateError | Locked) -> list[Lock]:
@@ -184,13 +189,15 @@ def _over(stack: str, error: auto.ConcurrentUpdateError | Locked, expired: datet
 
 def _is_over(stack: str, lock: Lock, expired: datetime | None) -> bool:
     """Return whether the run of a bucket's lock is over: this clone started its engine, which is gone; the lock is
-    older than any run; or it was taken before the expiry, and the time for the removal is over.
+    older than any run; or it was taken before the expiry, and the time of a job and that for the removal are over.
 
     A reaper takes its lock after the expiry, so the last rule finds none of another reaper. GitLab runs after_script in
     a new container of the job, once that of the script is gone.
     """
     now = datetime.now(timezone.utc)
-    if expired and (now - lock.since > LONGEST or (lock.since < expired and now - expired > REMOVAL)):
+    age = now - lock.since
+    removed = expired is not None and lock.since < expired and now - expired > REMOVAL
+    if expired and (age > LONGEST or (removed and age > RUN)):
         return True
     if not (own := _own(stack, lock)):
         return False

@@ -14,6 +14,11 @@ def test_every_known_size_of_azure_with_an_x86_processor_is_in_the_table() -> No
     assert "not supported" in refusal("azure", "Standard_D4as_v4")
 
 
+@pytest.mark.parametrize("size", ["D4s_v3", "D4ds_v4", "E4s_v3", "E16ds_v4", "F8s_v2"])
+def test_series_before_version_5_are_refused_because_of_trusted_launch(size: str) -> None:
+    assert "Trusted Launch" in refusal("azure", f"Standard_{size}")
+
+
 @pytest.mark.parametrize("size", ["Standard_DC4s_v3", "Standard_D4s_v9", "Standard_D4ps_v5", "Standard_NC6"])
 def test_a_series_that_nobody_looked_up_is_refused_with_these_words(size: str) -> None:
     assert "nobody looked it up" in refusal("azure", size)

@@ -82,7 +82,7 @@ def test_a_build_has_a_class_for_isolated_pods_that_only_nodes_with_hyper_v_take
     assert list(classes) == ["windows-2022", "windows-2025", "windows-2022-hyperv"]
     plain, isolated = classes["windows-2022"], classes["windows-2022-hyperv"]
     assert (plain["handler"], isolated["handler"]) == ("runhcs-wcow-process", "runhcs-wcow-hypervisor")
-    assert isolated["overhead"] == {"podFixed": {"memory": "512Mi", "cpu": "100m"}}
+    assert isolated["overhead"] == {"podFixed": {"memory": "1Gi", "cpu": "100m"}}
     assert "overhead" not in plain
     selected = isolated["scheduling"]["nodeSelector"]
     assert selected == {**plain["scheduling"]["nodeSelector"], "mullion.dev/hyperv": "true"}

@@ -118,13 +118,14 @@ def test_the_lock_of_the_script_of_a_job_is_deleted_by_its_after_script_in_anoth
         (NEVER, Engine(age=timedelta(hours=1)), None),
         (os.getpid(), Engine(pid=os.getpid()), None),
         (None, Engine(host="another", age=locks.LONGEST + timedelta(minutes=5)), None),
-        (None, Engine(host="another", age=timedelta(minutes=90)), timedelta(minutes=55)),
+        (None, Engine(host="another", age=locks.RUN + timedelta(minutes=30)), timedelta(minutes=55)),
+        (None, Engine(host="another", age=locks.RUN - timedelta(minutes=5)), timedelta(hours=2)),
         (None, Engine(host="another", age=timedelta(minutes=1)), timedelta(hours=4)),
         (None, Engine(host="another", age=timedelta(hours=3)), timedelta(hours=4)),
     ],
     ids=[
         *("no record", "host", "process", "time", "lives", "old, but not expired"),
-        *("in the hour of the removal", "another reaper's", "an older reaper's"),
+        *("in the hour of the removal", "younger than a job", "another reaper's", "an older reaper's"),
     ],
 )
 def test_a_lock_in_a_bucket_stays_if_its_run_may_still_work(
@@ -142,10 +143,10 @@ def test_a_lock_in_a_bucket_stays_if_its_run_may_still_work(
     ("age", "ago"),
     [
         (locks.LONGEST + timedelta(minutes=5), timedelta(minutes=1)),
-        (timedelta(minutes=75), timedelta(minutes=65)),
-        (timedelta(hours=3), timedelta(hours=2)),
+        (locks.RUN + timedelta(minutes=1), timedelta(minutes=65)),
+        (timedelta(hours=5), timedelta(hours=2)),
     ],
-    ids=["no job lasts that long", "taken before the expiry", "taken an hour before the expiry"],
+    ids=["no job lasts that long", "taken before the expiry", "taken hours before the expiry"],
 )
 def test_the_lock_of_an_expired_cluster_is_deleted_once_its_run_is_over(age: timedelta, ago: timedelta) -> None:
     engine = Engine(host="another", age=age)

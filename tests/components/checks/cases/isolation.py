@@ -36,10 +36,10 @@ CASES = (
         Case("hyperv-of-size", _on("azure", size=size), "pools.web.size", _on("azure", size=good))
         for size, good in (
             ("Standard_D4as_v4", "Standard_D4as_v5"),
-            ("Standard_E4as_v4", "Standard_E4s_v3"),
-            ("Standard_B4ms", "Standard_F4s_v2"),
+            ("Standard_E4s_v4", "Standard_E4s_v5"),
+            ("Standard_F4s_v2", "Standard_D4as_v6"),
             ("Standard_B4s_v2", "Standard_E4ads_v6"),
-            ("Standard_DC4s_v3", "Standard_D4s_v3"),
+            ("Standard_DC4s_v3", "Standard_D4s_v6"),
             ("Standard_M8ms", "Standard_D4ds_v6"),
         )
     ),
