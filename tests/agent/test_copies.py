@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 import botocore.session
 import pytest
@@ -94,25 +94,6 @@ def reconcile(copies: ModuleType, run: Any, config: dict[str, Any], cluster: Clu
 def copied(cloud: FakeCloud) -> dict[str, bytes]:
     begin = f"/{OWNERS}/"
     return {path.removeprefix(begin): value for path, value in cloud.objects.items() if path.startswith(begin)}
-
-
-def test_an_agent_that_can_never_list_the_copies_says_that_it_knows_none(
-    copies: ModuleType, run: Any, config: dict[str, Any], cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Otherwise it would write no time of a copy, and the alert about old copies would end."""
-
-    def refused(*_: Any) -> NoReturn:
-        raise OSError("403")
-
-    said = dict[str, Any]()
-    monkeypatch.setattr(copies.snapshots, "stored", refused)
-    with pytest.raises(OSError, match="403"):
-        copies.Copies().reconcile(run, config, cluster, 1_800_000_000.0, said)
-    assert said == {"copies": {"count": 0, "newest": ""}}
-    said["copies"] = {"count": 3, "newest": "known"}
-    with pytest.raises(OSError, match="403"):
-        copies.Copies().reconcile(run, config, cluster, 1_800_000_000.0, said)
-    assert said["copies"]["newest"] == "known"
 
 
 def test_new_snapshots_are_copied_once_below_the_clusters_name(

@@ -5,7 +5,7 @@ import itertools
 import json
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -118,6 +118,25 @@ def test_the_pause_begins_when_a_try_fails_not_when_it_begins(
     assert len(agents.tried) == 1
     agents.look("control-plane-0", 1)
     assert [at for _, at in agents.tried] == [0, 615]
+
+
+def test_an_agent_that_can_never_list_the_copies_says_that_it_knows_none(
+    copies: ModuleType, run: Any, config: dict[str, Any], cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise it would write no time of a copy, and the alert about old copies would end."""
+
+    def refused(*_: Any) -> NoReturn:
+        raise OSError("403")
+
+    said = dict[str, Any]()
+    monkeypatch.setattr(copies.snapshots, "stored", refused)
+    with pytest.raises(OSError, match="403"):
+        copies.Copies().reconcile(run, config, cluster, NOW, said)
+    assert said == {"copies": {"count": 0, "newest": ""}}
+    said["copies"] = {"count": 3, "newest": "known"}
+    with pytest.raises(OSError, match="403"):
+        copies.Copies().reconcile(run, config, cluster, NOW, said)
+    assert said["copies"]["newest"] == "known"
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_the_lock_of_the_script_of_a_job_is_deleted_by_its_after_script_in_anoth
         (os.getpid(), Engine(pid=os.getpid()), None),
         (None, Engine(host="another", age=locks.LONGEST + timedelta(minutes=5)), None),
         (None, Engine(host="another", age=locks.RUN + timedelta(minutes=30)), timedelta(minutes=55)),
-        (None, Engine(host="another", age=locks.RUN - timedelta(minutes=5)), timedelta(hours=2)),
+        (None, Engine(host="another", age=timedelta(minutes=80)), timedelta(minutes=65)),
         (None, Engine(host="another", age=timedelta(minutes=1)), timedelta(hours=4)),
         (None, Engine(host="another", age=timedelta(hours=3)), timedelta(hours=4)),
     ],
