@@ -5,17 +5,12 @@ containers ("Static website hosting in Azure Storage"), which policies of many s
 Microsoft's webhook (Azure/azure-workload-identity#1359). The account has nothing else.
 """
 
-import base64
-import hashlib
-from typing import Any
-
 import pulumi
 from pulumi import Output, ResourceOptions
 from pulumi_azure_native import storage as azure
 
-from components.azure.own_key import own_key
 from components.azure.place import Place
-from components.azure.storage import account_name
+from components.azure.storage import storage_account
 from components.machine import issuer as documents
 from components.spec.pod_identity import DISCOVERY, KEYS
 from components.wiring.context import ClusterContext
@@ -24,11 +19,6 @@ from components.wiring.stores import JSON, after
 PURPOSE = "issuer"
 WEB = "$web"
 """Container of the website, which Azure creates with it."""
-
-
-def md5(text: str) -> str:
-    """Return the digest that Blob Storage keeps of a blob: a refresh sees what others wrote."""
-    return base64.b64encode(hashlib.md5(text.encode(), usedforsecurity=False).digest()).decode()
 
 
 class IssuerWebsite:
@@ -45,9 +35,12 @@ class IssuerWebsite:
     def __init__(self, context: ClusterContext, place: Place, parent: pulumi.Resource) -> None:
         cluster = context.plan.name
         self._cluster, self._place, self._parent = cluster, place, parent
-        self._account = self._made(context)
+        name = f"{cluster}-{PURPOSE}"
+        # Entra ID reads the documents from addresses that it does not publish
+        everybody = {"default_action": "Allow", "bypass": "None"}
+        self._account = storage_account(context, PURPOSE, everybody, place.here(parent, azure.StorageAccount, name))
         self._site = azure.StorageAccountStaticWebsite(
-            f"{cluster}-{PURPOSE}",
+            name,
             account_name=self._account.name,
             # off goes with the account: switching it off needs rights on the account's data service
             opts=ResourceOptions(parent=parent, deleted_with=self._account),
@@ -63,26 +56,6 @@ class IssuerWebsite:
         for blob in published:
             self.reachable = after(blob, self.reachable)
 
-    def _made(self, context: ClusterContext) -> azure.StorageAccount:
-        name, key = f"{self._cluster}-{PURPOSE}", own_key(context.plan.spec)
-        # Entra ID reads the documents from addresses that it does not publish
-        everybody: Any = {"default_action": "Allow", "bypass": "None"}
-        return azure.StorageAccount(
-            name,
-            account_name=context.generated.suffix.apply(lambda letters: account_name(self._cluster, PURPOSE, letters)),
-            kind="StorageV2",
-            sku={"name": "Standard_ZRS" if context.plan.network.zones > 1 else "Standard_LRS"},
-            access_tier=azure.AccessTier.HOT,
-            allow_blob_public_access=False,
-            allow_cross_tenant_replication=False,
-            allow_shared_key_access=True,  # the provider cannot write blobs otherwise: pulumi-azure-native#2015
-            enable_https_traffic_only=True,
-            minimum_tls_version="TLS1_2",
-            network_rule_set=everybody,
-            **(key.of_account() if key else {}),
-            **self._place.here(self._parent, azure.StorageAccount, name),
-        )
-
     def _publish(self, name: str, key: str, text: Output[str]) -> azure.Blob:
         return azure.Blob(
             f"{self._cluster}-{PURPOSE}-{name}",
@@ -90,7 +63,7 @@ class IssuerWebsite:
             container_name=self._site.container_name,
             blob_name=key,
             source=text.apply(pulumi.StringAsset),
-            content_md5=text.apply(md5),
+            content_md5=text.apply(documents.md5),
             content_type=JSON,
             # a changed `source` replaces the blob, and its name is fixed: delete it first
             opts=ResourceOptions(parent=self._parent, delete_before_replace=True, deleted_with=self._account),

@@ -61,6 +61,28 @@ def addresses(allow: Iterable[IPv4Network]) -> list[str]:
     return [text for network in public for text in (map(str, network) if network.prefixlen > 30 else [str(network)])]
 
 
+def storage_account(
+    context: ClusterContext, purpose: str, admitted: Any, here: Mapping[str, Any]
+) -> azure.StorageAccount:
+    """Register a storage account without anonymous access. admitted: its network rules. here: from Place.here."""
+    plan, key = context.plan, own_key(context.plan.spec)
+    return azure.StorageAccount(
+        f"{plan.name}-{purpose}",
+        account_name=context.generated.suffix.apply(lambda letters: account_name(plan.name, purpose, letters)),
+        kind="StorageV2",
+        sku={"name": "Standard_ZRS" if plan.network.zones > 1 else "Standard_LRS"},
+        access_tier=azure.AccessTier.HOT,
+        allow_blob_public_access=False,
+        allow_cross_tenant_replication=False,
+        allow_shared_key_access=True,  # the provider cannot write blobs otherwise: pulumi-azure-native#2015
+        enable_https_traffic_only=True,
+        minimum_tls_version="TLS1_2",
+        network_rule_set=admitted,
+        **(key.of_account() if key else {}),
+        **here,
+    )
+
+
 class Storage(Stores):
     """Two storage accounts with a container each, the bundles in one of them.
 
@@ -132,24 +154,7 @@ class Storage(Stores):
             "ip_rules": [{"i_p_address_or_range": each} for each in addresses(plan.spec.api.allow)],
         }
         guarded = ResourceOptions.merge(options, ResourceOptions(protect=plan.spec.protect))
-        key = own_key(plan.spec)
-        account = azure.StorageAccount(
-            name,
-            account_name=self._context.generated.suffix.apply(
-                lambda letters: account_name(self._cluster, purpose, letters)
-            ),
-            kind="StorageV2",
-            sku={"name": "Standard_ZRS" if plan.network.zones > 1 else "Standard_LRS"},
-            access_tier=azure.AccessTier.HOT,
-            allow_blob_public_access=False,
-            allow_cross_tenant_replication=False,
-            allow_shared_key_access=True,  # the provider cannot write blobs otherwise: pulumi-azure-native#2015
-            enable_https_traffic_only=True,
-            minimum_tls_version="TLS1_2",
-            network_rule_set=listed,
-            **(key.of_account() if key else {}),
-            **place.here(self, azure.StorageAccount, name, guarded),
-        )
+        account = storage_account(self._context, purpose, listed, place.here(self, azure.StorageAccount, name, guarded))
         container = azure.BlobContainer(
             name, account_name=account.name, container_name=purpose, opts=options, **place.within
         )

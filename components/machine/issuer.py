@@ -47,6 +47,11 @@ def key_set(public: Sequence[str]) -> str:
     return json.dumps({"keys": [_key(pem) for pem in public]})
 
 
+def md5(text: str) -> str:
+    """Return the digest that Azure's Blob Storage keeps of a document, by which a refresh sees what others wrote."""
+    return base64.b64encode(hashlib.md5(text.encode(), usedforsecurity=False).digest()).decode()
+
+
 def _key(pem: str) -> dict[str, str]:
     key = serialization.load_pem_public_key(pem.encode())
     if not isinstance(key, rsa.RSAPublicKey):

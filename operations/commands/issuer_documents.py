@@ -1,16 +1,20 @@
 """Whether everybody can read the documents of a cluster's issuer, and whether they are those that the program wrote."""
 
-import base64
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import httpx
 
+from components.machine.issuer import md5
 from components.spec.pod_identity import DISCOVERY, KEYS
 
 OBJECT, BLOB = "aws:s3/bucketObjectv2:BucketObjectv2", "azure-native:storage:Blob"
+CLOSED = {
+    OBJECT: "AWS refuses every token; look for a public access block of the account or the organisation",
+    BLOB: "Entra ID refuses every token; look for a policy that has closed the issuer's storage account to networks",
+}
+"""What follows from documents that nobody can read, by type of object."""
 SECONDS = 15.0
 PAGE = "docs/pod-identity.md"
 Get = Callable[[str], str]
@@ -38,24 +42,13 @@ def faults(url: str, resources: Iterable[Mapping[str, Any]], ask: Get = get) -> 
     return [fault for fault in found if fault]
 
 
-CLOSED = {
-    OBJECT: "AWS refuses every token; look for a public access block of the account or the organisation",
-    BLOB: "Entra ID refuses every token; look for a policy that has closed the issuer's storage account to networks",
-}
-"""What follows from documents that nobody can read, by type of object."""
-
-
 def _written(resource: Mapping[str, Any]) -> Iterable[tuple[str, Same]]:
     """Yield name and comparison of an object, if it is a document of an issuer."""
     inputs = resource["inputs"]
     if (name := inputs.get("key")) in (DISCOVERY, KEYS) and isinstance(content := inputs.get("content"), str):
         yield name, lambda text: json.loads(text) == json.loads(content)
     if (name := inputs.get("blobName")) in (DISCOVERY, KEYS) and (digest := inputs.get("contentMd5")):
-        yield name, lambda text: _md5(text) == digest  # a state has files by their digest alone
-
-
-def _md5(text: str) -> str:
-    return base64.b64encode(hashlib.md5(text.encode(), usedforsecurity=False).digest()).decode()
+        yield name, lambda text: md5(text) == digest  # a state has files by their digest alone
 
 
 def _fault(url: str, same: Same | None, closed: str, ask: Get) -> str:

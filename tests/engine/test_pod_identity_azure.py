@@ -8,7 +8,7 @@ import jwt
 import pulumi.automation as auto
 import pytest
 
-from components.azure.issuer_website import md5
+from components.machine.issuer import md5
 from components.spec.pod_identity import DISCOVERY, KEYS
 from sandbox import tamper
 from sandbox.azure.names import BLOB, CREDENTIAL, IDENTITY, SITE, STORE, WEB

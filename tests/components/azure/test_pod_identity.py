@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from components.azure.issuer_website import md5
 from components.azure.pod_identity import AUDIENCE, CREDENTIAL, identity_name
+from components.machine.issuer import md5
 from components.plan import plan_cluster
 from components.spec.pod_identity import DISCOVERY, KEYS, ServiceAccount
 from components.stack_files.stack import read_stack

@@ -7,9 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from components.azure.issuer_website import md5
 from components.machine import pki
-from components.machine.issuer import discovery, key_set
+from components.machine.issuer import discovery, key_set, md5
 from components.spec.pod_identity import DISCOVERY, KEYS
 from operations.commands import issuer_documents
 
