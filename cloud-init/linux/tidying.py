@@ -44,9 +44,14 @@ def delete_bundles(run: Run, folder: Path) -> None:
     used = {folder.name, (home / "current").resolve().name}
     others = [each for each in (home / "bundles").glob("[!.]*") if each.name not in used]
     for each in sorted(others, key=lambda bundle: bundle.stat().st_mtime)[:-1]:
-        try:
-            shutil.rmtree(each)
-        except OSError as error:
-            say(f"bundle {each.name} cannot be deleted: {error}", "failed")
-        else:
-            say(f"bundle {each.name} is deleted")
+        delete_folder(each, f"bundle {each.name}")
+
+
+def delete_folder(folder: Path, what: str, why: str = "") -> None:
+    """Delete a folder, and say so. A failure is said too, and ends nothing. why: ends the message of a success."""
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        say(f"{what} cannot be deleted: {error}", "failed")
+    else:
+        say(f"{what} is deleted{why}")

@@ -6,10 +6,9 @@ snapshot from before the same turn is in the snapshot store.
 """
 
 import re
-import shutil
 
-from report import say
 from run import Run
+from tidying import delete_folder
 
 FOLDER = "/etc/kubernetes/tmp"
 DATED = r"\d{4}(?:-\d\d){5}"
@@ -29,9 +28,4 @@ def delete(run: Run, *, again: bool) -> None:
     for pattern, kept in ((ETCD, 0 if again else 1), (MANIFESTS, 1), (UNUSED, 0)):
         found = [each for each in run.path(FOLDER).glob("*") if pattern.fullmatch(each.name) and not each.is_symlink()]
         for each in sorted(found, key=lambda folder: folder.name, reverse=True)[kept:]:
-            try:
-                shutil.rmtree(each)
-            except OSError as error:
-                say(f"{FOLDER}/{each.name} cannot be deleted: {error}", "failed")
-            else:
-                say(f"{FOLDER}/{each.name} is deleted: kubeadm left it")
+            delete_folder(each, f"{FOLDER}/{each.name}", ": kubeadm left it")
