@@ -17,12 +17,10 @@ def printed(command: tuple[str, ...], missing: str) -> Any:
 
     Raises Stop if it fails. missing: message if it is not installed.
     """
-    program = shutil.which(command[0])
-    if not program:
+    if not shutil.which(command[0]):
         raise Stop(Exit.USAGE, missing)
-    words = [program, *command[1:]]
     try:
-        done = subprocess.run(words, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        done = _ran(command)
     except subprocess.TimeoutExpired:
         raise Stop(Exit.USAGE, f"{' '.join(command[:3])}: no answer in 60 s") from None
     try:
@@ -34,14 +32,18 @@ def printed(command: tuple[str, ...], missing: str) -> Any:
 
 def succeeded(command: Sequence[str]) -> bool:
     """Run a command of a cloud's command line, and return whether it succeeded; false if it is not installed."""
-    if not (program := shutil.which(command[0])):
+    if not shutil.which(command[0]):
         return False
-    words = [program, *command[1:]]
     try:
-        done = subprocess.run(words, check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        return _ran(command).returncode == 0
     except subprocess.TimeoutExpired:
         return False
-    return done.returncode == 0
+
+
+def _ran(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command of an installed command line. Raises TimeoutExpired."""
+    words = [shutil.which(command[0]) or command[0], *command[1:]]
+    return subprocess.run(words, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
 
 _RATES = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED"})

@@ -57,11 +57,10 @@ def _restore(name: str) -> None:
         try:
             space.pulumi_command.run(["config", "refresh", "--stack", name], space.work_dir, {})
         except auto.CommandError as error:
-            why = str(error).strip().splitlines()[-1].strip().removeprefix("stderr: ").removeprefix("error: ")
             raise Stop(
                 Exit.USAGE,
-                f"there is no stacks/{path.name}, and the backend does not give it: {why}. Copy the file from the clone"
-                " that built the cluster, or from the artifacts of its run",
+                f"there is no stacks/{path.name}, and the backend does not give it: {failures.reason(error)}."
+                " Copy the file from the clone that built the cluster, or from the artifacts of its run",
             ) from None
     print(f"mullion: wrote stacks/{path.name} as the last `up` of {name} read it", file=sys.stderr, flush=True)
 

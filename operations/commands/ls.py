@@ -180,7 +180,7 @@ def of_backend() -> Inventory:
                 facts = clusters.read(name, BACKEND, json.loads(exported)["deployment"] or {})
             except (CommandError, ValueError, KeyError, TypeError, AttributeError) as error:
                 if "no stack named" not in str(error):  # it was removed meanwhile
-                    found.unread.append(f"the state of {name} cannot be read: {_why(error)}; {REPAIR}")
+                    found.unread.append(f"the state of {name} cannot be read: {failures.reason(error)}; {REPAIR}")
                 continue
             found.clusters.extend([facts] if facts else [])
     return found
@@ -199,15 +199,10 @@ def _names(space: LocalWorkspace) -> list[str]:
         except Stop as why:
             raise Stop(
                 Exit.FAILED,
-                f"the states in {urlsplit(place).scheme}:// cannot be listed: {_why(error)}; nor the names of their"
-                f" files: {why}. If the first is about one state, list the files below .pulumi/stacks/ of the backend,"
-                f" and run pulumi stack export --stack NAME for each; {REPAIR}",
+                f"the states in {urlsplit(place).scheme}:// cannot be listed: {failures.reason(error)};"
+                f" nor the names of their files: {why}. If the first is about one state, list the files below"
+                f" .pulumi/stacks/ of the backend, and run pulumi stack export --stack NAME for each; {REPAIR}",
             ) from error
         if not names:  # a folder that is not mounted: the search by tags must not take its clusters for stateless
             raise
         return names
-
-
-def _why(error: Exception) -> str:
-    text = (str(error).strip() or type(error).__name__).splitlines()[-1]
-    return text.strip().removeprefix("stderr: ").removeprefix("error: ")

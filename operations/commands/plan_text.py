@@ -65,18 +65,15 @@ def _roles(cloud: str, identity: dict[str, Any] | None) -> Iterator[str]:
     """Yield who verifies the tokens of pods, and their roles."""
     if identity is None:
         return
-    accounts = [
-        f"{each['namespace']}/{each['name']} ({len(each['policies'])})" for each in identity["service_accounts"]
-    ]
+    accounts = {f"{each['namespace']}/{each['name']}": len(each["policies"]) for each in identity["service_accounts"]}
     used = "signs tokens" if identity["issuer"] == "signs" else "is only accepted"
-    roles = ", ".join(accounts) or "none"
+    names = ", ".join(accounts) or "none"
     if cloud == "gcp":
-        names = ", ".join(f"{each['namespace']}/{each['name']}" for each in identity["service_accounts"])
-        yield f"  pod roles     a workload identity pool knows the keys; members of policies: {names or 'none'}"
+        yield f"  pod roles     a workload identity pool knows the keys; members of policies: {names}"
     elif cloud == "azure":
-        names = ", ".join(f"{each['namespace']}/{each['name']}" for each in identity["service_accounts"])
-        yield f"  pod roles     a public website has the issuer, which {used}; managed identities: {names or 'none'}"
+        yield f"  pod roles     a public website has the issuer, which {used}; managed identities: {names}"
     else:
+        roles = ", ".join(f"{name} ({count})" for name, count in accounts.items()) or "none"
         yield f"  pod roles     a public bucket has the issuer, which {used}; roles (policies): {roles}"
 
 

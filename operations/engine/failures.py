@@ -88,6 +88,12 @@ def message(name: str, error: auto.CommandError, tally: Tally | None) -> str:
     return f"stack {name}: the engine ended with: {'; '.join(errors) or 'no message'}"
 
 
+def reason(error: Exception) -> str:
+    """Return the last line of an error, which says why, without the engine's marks."""
+    text = (str(error).strip() or type(error).__name__).splitlines()[-1]
+    return text.strip().removeprefix("stderr: ").removeprefix("error: ")
+
+
 def _again(name: str, tally: Tally | None) -> str:
     """Return the command that continues a run; outside a command line `up`, or `down` if the tally is of a removal."""
     return to_continue() or target.command("down" if tally and tally.removal else "up", name)

@@ -11,6 +11,13 @@ from operations.engine import backend_files
 PREFIX = ".pulumi/stacks/mullion/"
 
 
+def stand_in(monkeypatch: pytest.MonkeyPatch, program: Path, does: str) -> None:
+    """Put a program first on PATH that writes its arguments into the file `said` beside it."""
+    program.write_text(f'#!/bin/sh\necho "$*" >{program.parent}/said\n{does}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+
+
 def test_a_folder_names_its_stacks_once_without_copies_and_attributes(tmp_path: Path) -> None:
     folder = tmp_path / "of mine" / PREFIX
     folder.mkdir(parents=True)
@@ -47,10 +54,7 @@ def test_a_folder_names_its_stacks_once_without_copies_and_attributes(tmp_path: 
 def test_a_bucket_is_listed_by_the_clouds_command_line(
     url: str, program: str, answer: object, arguments: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_in = tmp_path / program
-    stand_in.write_text(f"#!/bin/sh\necho \"$*\" >{tmp_path}/said\necho '{json.dumps(answer)}'\n")
-    stand_in.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    stand_in(monkeypatch, tmp_path / program, f"echo '{json.dumps(answer)}'")
     assert backend_files.stacks(url) == (["one"] if answer else [])
     assert (tmp_path / "said").read_text().startswith(arguments)
 
@@ -78,10 +82,7 @@ def test_a_bucket_that_cannot_be_listed_is_an_error_that_says_so(monkeypatch: py
 def test_one_file_of_a_bucket_is_deleted_and_a_failure_is_known(
     url: str, program: str, arguments: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_in = tmp_path / program
-    stand_in.write_text(f'#!/bin/sh\necho "$*" >{tmp_path}/said\nexit {code}\n')
-    stand_in.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    stand_in(monkeypatch, tmp_path / program, f"exit {code}")
     assert backend_files.delete(url) is (code == 0)
     assert (tmp_path / "said").read_text().strip() == arguments
 
