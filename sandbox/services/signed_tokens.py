@@ -32,8 +32,8 @@ def claims(cloud_state: CloudState, key: str, token: str) -> dict[str, Any] | No
     text, _, signature = token.rpartition(".")
     try:
         public = _private(cloud_state, key).public_key()
-        public.verify(_bytes(signature), text.encode(), padding.PKCS1v15(), SHA256())
-        return cast(dict[str, Any], json.loads(_bytes(text.partition(".")[2])))
+        public.verify(decoded(signature), text.encode(), padding.PKCS1v15(), SHA256())
+        return cast(dict[str, Any], json.loads(decoded(text.partition(".")[2])))
     except (InvalidSignature, ValueError):
         return None
 
@@ -67,5 +67,6 @@ def _text(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
-def _bytes(text: str) -> bytes:
+def decoded(text: str) -> bytes:
+    """Return the bytes of base64url without padding (RFC 7515, section 2)."""
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -58,13 +58,19 @@ def copied(folder: Path) -> Path:
     return folder / "ci" / "remove.sh"
 
 
-def test_a_lock_is_waited_for_until_the_service_ends_the_step(tmp_path: Path) -> None:
+def removal(folder: Path, mullion: str) -> Path:
+    """Return remove.sh in a folder with the stack file of ci-1 and a `mullion` of this text."""
     for part in ("ci", "stacks", ".venv/bin"):
-        (tmp_path / part).mkdir(parents=True)
-    script, mullion = copied(tmp_path), tmp_path / ".venv" / "bin" / "mullion"
-    (tmp_path / "stacks" / "Pulumi.ci-1.yaml").touch()
-    mullion.write_text("#!/bin/bash\nexit 6\n")
-    mullion.chmod(0o755)
+        (folder / part).mkdir(parents=True)
+    (folder / "stacks" / "Pulumi.ci-1.yaml").touch()
+    program = folder / ".venv" / "bin" / "mullion"
+    program.write_text(mullion)
+    program.chmod(0o755)
+    return copied(folder)
+
+
+def test_a_lock_is_waited_for_until_the_service_ends_the_step(tmp_path: Path) -> None:
+    script = removal(tmp_path, "#!/bin/bash\nexit 6\n")
     began = time.monotonic()
     done = steps.run(
         ["bash", str(script)], tmp_path, workspace.environment(tmp_path, NAME="ci-1", PAUSE="1", LIMIT="3")
@@ -81,12 +87,7 @@ STOPS_IN_ORDER = (
 
 
 def test_a_removal_stops_in_order_before_the_service_kills_it_without_a_signal(tmp_path: Path) -> None:
-    for part in ("ci", "stacks", ".venv/bin"):
-        (tmp_path / part).mkdir(parents=True)
-    script, mullion = copied(tmp_path), tmp_path / ".venv" / "bin" / "mullion"
-    (tmp_path / "stacks" / "Pulumi.ci-1.yaml").touch()
-    mullion.write_text(STOPS_IN_ORDER)
-    mullion.chmod(0o755)
+    script = removal(tmp_path, STOPS_IN_ORDER)
     began = time.monotonic()
     environment = workspace.environment(tmp_path, NAME="ci-1", PAUSE="0", LIMIT="8")
     done = steps.run(["bash", str(script)], tmp_path, environment)
@@ -99,12 +100,7 @@ def test_a_removal_stops_in_order_before_the_service_kills_it_without_a_signal(t
 
 def test_the_signal_of_a_cancelled_removal_reaches_it(tmp_path: Path) -> None:
     """Someone cancels the workflow again: GitHub signals the step's first process alone."""
-    for part in ("ci", "stacks", ".venv/bin"):
-        (tmp_path / part).mkdir(parents=True)
-    script, mullion = copied(tmp_path), tmp_path / ".venv" / "bin" / "mullion"
-    (tmp_path / "stacks" / "Pulumi.ci-1.yaml").touch()
-    mullion.write_text(STOPS_IN_ORDER)
-    mullion.chmod(0o755)
+    script = removal(tmp_path, STOPS_IN_ORDER)
     environment = workspace.environment(tmp_path, NAME="ci-1", PAUSE="0")
     cancel = (tmp_path / "ready").exists
     done = steps.run(["bash", "-c", f"exec {script}"], tmp_path, environment, cancel=cancel)
@@ -114,12 +110,8 @@ def test_the_signal_of_a_cancelled_removal_reaches_it(tmp_path: Path) -> None:
 
 def test_a_run_that_its_step_left_behind_ends_before_its_cluster_is_removed(tmp_path: Path) -> None:
     """AzureCLI@2 ends without its script: two removals would run at once."""
-    for part in ("ci", "stacks", ".venv/bin", ".mullion/ci-1"):
-        (tmp_path / part).mkdir(parents=True)
-    script, mullion = copied(tmp_path), tmp_path / ".venv" / "bin" / "mullion"
-    (tmp_path / "stacks" / "Pulumi.ci-1.yaml").touch()
-    mullion.write_text("#!/bin/bash\necho down >>calls\n")
-    mullion.chmod(0o755)
+    (tmp_path / ".mullion/ci-1").mkdir(parents=True)
+    script = removal(tmp_path, "#!/bin/bash\necho down >>calls\n")
     stops = "trap 'sleep 2; echo removed >>calls; exit' TERM; touch ready; while :; do sleep 0.1; done"
     with subprocess.Popen(["bash", "-c", stops, "run", "ci-1"], cwd=tmp_path) as run:
         try:

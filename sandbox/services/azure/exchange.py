@@ -6,7 +6,6 @@ federated credential), "Microsoft Entra authentication and authorization error c
 Azure/azure-workload-identity#1232, #605 and #1200 for answers to tokens whose key, issuer or credential is not found.
 """
 
-import base64
 import json
 import re
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from sandbox.services.azure import tokens
 from sandbox.services.azure.metadata import RESOURCES
 from sandbox.services.azure.website import Websites
 from sandbox.services.calls import Answer, Call, Refused
+from sandbox.services.signed_tokens import decoded
 
 PATH = re.compile(r"/(?P<tenant>[^/]+)/oauth2/v2\.0/token")
 HOST = re.compile(r"(?P<account>[a-z0-9]+)\.z\d+\.web\.core\.windows\.net")
@@ -79,7 +79,7 @@ class Exchange:
         """Raise Refused unless a credential of the identity trusts a token, and its issuer has signed it."""
         try:
             head, claims, signature = assertion.split(".")
-            said, header = json.loads(_bytes(claims)), json.loads(_bytes(head))
+            said, header = json.loads(decoded(claims)), json.loads(decoded(head))
         except ValueError:
             raise Refused("invalid_client", "AADSTS50027: JWT token is invalid or malformed.") from None
         trusted = [
@@ -130,14 +130,10 @@ class Exchange:
         return found
 
 
-def _bytes(text: str) -> bytes:
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
 def _signed(key: dict[str, str], text: str, signature: str) -> bool:
-    n, e = (int.from_bytes(_bytes(key[name]), "big") for name in ("n", "e"))
+    n, e = (int.from_bytes(decoded(key[name]), "big") for name in ("n", "e"))
     try:
-        rsa.RSAPublicNumbers(e, n).public_key().verify(_bytes(signature), text.encode(), padding.PKCS1v15(), SHA256())
+        rsa.RSAPublicNumbers(e, n).public_key().verify(decoded(signature), text.encode(), padding.PKCS1v15(), SHA256())
     except (InvalidSignature, ValueError):
         return False
     return True
